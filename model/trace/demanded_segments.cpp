@@ -1,8 +1,13 @@
 #include "model/trace/demanded_segments.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <map>
+#include <mutex>
+
+#include "model/trace/trace.h"
 
 namespace lanescope {
 namespace {
@@ -60,12 +65,56 @@ std::uint64_t next_identities(std::size_t count) {
   return next.fetch_add(count);
 }
 
+
+// By the number of the first segment: how a lane's is found.
+struct AllDemanded {
+  std::mutex mutex;
+  std::map<std::uint64_t, const DemandedSegments*> by_identity;
+};
+AllDemanded& all_demanded() {
+  static AllDemanded all;
+  return all;
+}
+
 }  // namespace
 
-DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds) : bounds_(std::move(bounds)), first_identity_(next_identities(bounds_.size())) {
+DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
+    : bounds_(std::move(bounds)), outline_(std::move(outline)), first_identity_(next_identities(bounds_.size())) {
   (void)SegmentCache::of_process();  // which so outlives them
+  const std::lock_guard lock(all_demanded().mutex);
+  if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
 }
-DemandedSegments::~DemandedSegments() { SegmentCache::of_process().forget(first_identity_, bounds_.size()); }
+DemandedSegments::~DemandedSegments() {
+  {
+    const std::lock_guard lock(all_demanded().mutex);
+    if (!bounds_.empty()) all_demanded().by_identity.erase(first_identity_);
+  }
+  SegmentCache::of_process().forget(first_identity_, bounds_.size());
+}
+
+const DemandedSegments* demanded_segments(const Lane& lane) noexcept {
+  if (lane.holds_segments() || lane.segment_count() == 0) return nullptr;
+  const std::lock_guard lock(all_demanded().mutex);
+  const auto found = all_demanded().by_identity.find(lane.segment_identity(0) / 2);  // as Lane makes it
+  return found != all_demanded().by_identity.end() ? found->second : nullptr;
+}
+
+const Lane& outline_of(const Lane& lane) noexcept {
+  const DemandedSegments* demanded = demanded_segments(lane);
+  return demanded != nullptr ? demanded->outline() : lane;
+}
+
+Nanoseconds busy_total(const Lane& lane) noexcept {
+  const DemandedSegments* demanded = demanded_segments(lane);
+  if (demanded == nullptr) return lane.busy(lane.extent());
+  Nanoseconds busy = 0;
+  for (const SegmentBounds& bounds : demanded->bounds()) busy += bounds.busy;
+  return busy;
+}
+
+bool holds_events(const Trace& trace) noexcept {
+  return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
+}
 
 const LaneSegment& DemandedSegments::pinned(std::size_t s) const noexcept {
   const std::uint64_t wanted = identity(s);

@@ -239,6 +239,24 @@ void BusyUnion::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds>
   }
 }
 
+void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) {
+  std::fill(busy.begin(), busy.end(), 0);
+  Nanoseconds covered_until = times.front();
+  std::size_t column = 0;
+  walk(lanes, times.front(), [&](Nanoseconds start, Nanoseconds end) {
+    if (start >= times.back()) return false;
+    start = std::max(start, covered_until);
+    end = std::min(end, times.back());
+    while (start < end) {
+      while (times[column + 1] <= start) ++column;
+      const Nanoseconds until = std::min(end, times[column + 1]);
+      busy[column] += until - start;
+      start = covered_until = until;
+    }
+    return true;
+  });
+}
+
 std::size_t BusyUnion::intervals() const noexcept {
   std::size_t count = 0;
   for (const IntervalUnion& layer : layers_) count += layer.size();

@@ -1,5 +1,7 @@
 #include "timeline/core/lane_indexes.h"
 
+#include <algorithm>
+
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
@@ -26,11 +28,11 @@ std::shared_ptr<const LaneSplit> LaneIndexes::split(LaneId lane, SplitBy by, con
   const LaneSplit::KeyOf by_name = [](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
     for (LaneSplit::Key& key : into) key = events.name(first++);
   };
-  const LaneSplit::KeyOf by_class = [this](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
+  const LaneSplit::KeyOf by_class = [this, lane](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
+    if (&events != &trace_->lane(lane)) return std::fill(into.begin(), into.end(), kNone);  // outlines have no details
     for (LaneSplit::Key& key : into) key = static_cast<LaneSplit::Key>(memory_class(trace_->memory_detail(events.detail(first++))));
   };
-  return std::make_shared<const LaneSplit>(std::shared_ptr<const Lane>(trace_, &trace_->lane(lane)),
-                                           by == SplitBy::kName ? by_name : by_class, before);
+  return std::make_shared<const LaneSplit>(this->lane(lane), by == SplitBy::kName ? by_name : by_class, before);
 }
 
 void LaneIndexes::prepare(std::span<const LaneSource> sources) {

@@ -54,7 +54,7 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
       }
       continue;
     }
-    content.lane = std::shared_ptr<const Lane>(trace, &trace->lane(source.lane));
+    content.lane = indexes.lane(source.lane);
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));
   }
@@ -79,16 +79,33 @@ Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelConte
 }
 
 void LevelContent::merge(const LevelContent* before, Nanoseconds unchanged_until) {
-  if (lanes_.size() < 2) return;
+  if (lanes_.size() < 2 || !keeps_union()) return;
+  const std::vector<BusyLane> lanes = busy_lanes();
+  merged_ = before != nullptr && before->lanes_.size() > 1 ? BusyUnion(lanes, before->merged_, unchanged_until) : BusyUnion(lanes);
+}
+
+std::vector<BusyLane> LevelContent::busy_lanes() const {
   std::vector<BusyLane> lanes;
   for (const ContentLane& content : lanes_) lanes.push_back({content.lane.get(), content.subset.get()});
-  merged_ = before != nullptr && before->lanes_.size() > 1 ? BusyUnion(lanes, before->merged_, unchanged_until) : BusyUnion(lanes);
+  return lanes;
+}
+
+bool LevelContent::keeps_union() const noexcept {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const ContentLane& content) { return content.lane->holds_segments(); });
+}
+
+void LevelContent::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const {
+  if (lanes_.size() < 2) return;
+  if (keeps_union())
+    merged_.unite(times, busy);
+  else
+    unite_events(busy_lanes(), times, busy);
 }
 
 Nanoseconds LevelContent::busy(TimeRange window) const noexcept {
   Nanoseconds busy[] = {0};
   for (const ContentLane& content : lanes_) busy[0] += content.visit([window](const auto& lane) { return lane.busy(window); });
-  if (lanes_.size() > 1) merged_.unite(std::array{window.begin, window.end}, busy);
+  unite(std::array{window.begin, window.end}, busy);
   return busy[0];
 }
 
@@ -103,7 +120,7 @@ void LevelContent::busy(std::span<const Nanoseconds> edges, std::span<Nanosecond
       for (auto edge = begin; edge + 1 < edges.end() && *edge < end; ++edge)
         into[static_cast<std::size_t>(edge - edges.begin())] += lane.busy({*edge, *(edge + 1)});
     });
-  if (lanes_.size() > 1) merged_.unite(edges, into);
+  unite(edges, into);
 }
 
 std::uint64_t LevelContent::count(TimeRange window) const noexcept {
@@ -189,6 +206,11 @@ std::vector<const LevelContent*> ContentCache::contents(std::span<const Level* c
 const LevelContent& ContentCache::content(const Level& level) {
   const Level* const only[] = {&level};
   return *contents(only).front();
+}
+
+const LevelContent* ContentCache::find(const Level& level) const {
+  const auto found = contents_.find(cache_key(level));
+  return found != contents_.end() ? found->second.content.get() : nullptr;
 }
 
 bool ContentCache::forget_unused() {

@@ -28,8 +28,10 @@ void consider_longest(Column& column, const ContentLane& content, const Events& 
   if (duration <= column.longest_duration) return;
   column.longest = content.ref(index);
   column.longest_duration = duration;
+  column.longest_name = events.name(index);
+  column.longest_detail = events.detail(index);
   if (column.weight == 0 && duration == 0) {  // instants hold no time, so none outweighs another
-    column.dominant = events.name(index);
+    column.dominant = column.longest_name;
     column.kind = content.kind;
   }
 }
@@ -66,6 +68,8 @@ void merge(Column& column, const Column& other) {
   if (other.longest_duration > column.longest_duration) {
     column.longest = other.longest;
     column.longest_duration = other.longest_duration;
+    column.longest_name = other.longest_name;
+    column.longest_detail = other.longest_detail;
   }
   if (first) {
     column.dominant = other.dominant;
@@ -126,19 +130,24 @@ Nanoseconds LevelRasterizer::Grid::time_at(std::int64_t column) const noexcept {
   return static_cast<Nanoseconds>(product % width < 0 ? quotient - 1 : quotient);
 }
 
-void LevelRasterizer::look_at(const Viewport& viewport) {
-  if (viewport == viewport_ && tile_count_ > 0) return;
-  viewport_ = viewport;
+LevelRasterizer::Place LevelRasterizer::place_of(const Viewport& viewport) noexcept {
   const Wide begin = static_cast<Wide>(viewport.range.begin) * viewport.width + viewport.phase;
   const Nanoseconds length = viewport.range.length();
   const auto phase = static_cast<std::int64_t>((begin % length + length) % length);
-  const Grid grid{length, viewport.width, phase};
-  const bool panned = grid == grid_ && tile_count_ > 0;
-  grid_ = grid;
-  first_column_ = static_cast<std::int64_t>((begin - phase) / length);
+  const auto first_column = static_cast<std::int64_t>((begin - phase) / length);
   const auto tile_of = [](std::int64_t column) { return (column - (column % kTileWidth + kTileWidth) % kTileWidth) / kTileWidth; };
-  first_tile_ = tile_of(first_column_);
-  end_tile_ = tile_of(first_column_ + viewport.width - 1) + 1;
+  return {{length, viewport.width, phase}, first_column, tile_of(first_column), tile_of(first_column + viewport.width - 1) + 1};
+}
+
+void LevelRasterizer::look_at(const Viewport& viewport) {
+  if (viewport == viewport_ && tile_count_ > 0) return;
+  viewport_ = viewport;
+  const Place place = place_of(viewport);
+  const bool panned = place.grid == grid_ && tile_count_ > 0;
+  grid_ = place.grid;
+  first_column_ = place.first_column;
+  first_tile_ = place.first_tile;
+  end_tile_ = place.end_tile;
   tile_count_ = static_cast<std::size_t>(viewport.width / kTileWidth + 2);
   if (!panned) return forget();
   for (auto& [key, pixels] : lanes_) show(pixels);
@@ -188,9 +197,10 @@ struct LevelRasterizer::Job {
   std::vector<std::pair<const Lane*, TileEdges*>> edges;
   std::vector<OfLane> lanes;
   std::vector<std::pair<const LevelContent*, LevelPixels::Tile*>> levels;
+  bool done = false;
 };
 
-void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport) {
+void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop) {
   look_at(viewport);
   std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
   for (std::size_t index = 0; index < jobs.size(); ++index) jobs[index].number = first_tile_ + static_cast<std::int64_t>(index);
@@ -218,7 +228,41 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
         job.levels.emplace_back(content, &tile);
   }
   std::erase_if(jobs, [](const Job& job) { return job.edges.empty() && job.lanes.empty() && job.levels.empty(); });
-  parallel_for(jobs.size(), [&](std::size_t index) { run(jobs[index]); });
+  parallel_for(jobs.size(), [&](std::size_t index) {
+    if (stop.stop_requested()) return;
+    run(jobs[index]);
+    jobs[index].done = true;
+  });
+  for (const Job& job : jobs) {
+    if (job.done) continue;
+    for (const auto& [lane, tile] : job.edges) tile->number = LevelPixels::kNoTile;
+    for (const Job::OfLane& each : job.lanes) each.tile->number = LevelPixels::kNoTile;
+    for (const auto& [content, tile] : job.levels) tile->number = LevelPixels::kNoTile;
+  }
+}
+
+bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const Viewport& viewport) const {
+  const Place place = place_of(viewport);
+  if (tile_count_ == 0 || !(place.grid == grid_)) return false;
+  const auto has_tiles = [&](const auto& map, const auto& key) {
+    const auto found = map.find(key);
+    if (found == map.end()) return false;
+    for (std::int64_t number = place.first_tile; number < place.end_tile; ++number)
+      if (found->second.tiles_[place_of(number)].number != number) return false;
+    return true;
+  };
+  return std::all_of(contents.begin(), contents.end(), [&](const LevelContent* content) {
+    const std::span<const ContentLane> lanes = kept_lanes(*content);
+    return std::all_of(lanes.begin(), lanes.end(), [&](const ContentLane& lane) { return has_tiles(lanes_, LaneKey{lane.lane.get(), lane.subset.get()}); }) &&
+           (content->lanes().size() == 1 || has_tiles(combined_, content));
+  });
+}
+
+// Those that are wide enough.
+template <typename Events>
+std::optional<LevelPixels::Single> LevelRasterizer::single(const Events& events, EventIndex index) const {
+  if (!is_wide(events.duration(index))) return std::nullopt;
+  return LevelPixels::Single{index, events.name(index), events.detail(index), {events.start(index), events.end(index)}};
 }
 
 void LevelRasterizer::run(const Job& job) const {
@@ -233,16 +277,17 @@ void LevelRasterizer::run(const Job& job) const {
       LevelPixels::Tile& tile = *each.tile;
       tile.columns.clear();
       tile.singles.clear();
+      tile.carried.reset();
       const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > times.front();
       if (edges.front() == edges.back() && !carried) return;
       tile.columns.resize(kTileWidth);
       fill_columns(*each.content, events, times, edges, tile.columns);
       // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many
       // events there are.
+      if (carried) tile.carried = single(events, edges.front() - 1);
       for (std::size_t edge = 1; edge < edges.size(); ++edge) {
         if (edges[edge] == edges[edge - 1]) continue;
-        const EventIndex index = edges[edge] - 1;
-        if (is_wide(events.duration(index))) tile.singles.push_back({index, events.name(index), {events.start(index), events.end(index)}});
+        if (const auto seen = single(events, edges[edge] - 1)) tile.singles.push_back(*seen);
       }
     });
   for (const auto& [content, tile] : job.levels) combine(*content, job.number, times, *tile);
@@ -300,25 +345,19 @@ void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, 
   if (into.columns.empty()) return;
   std::array<Nanoseconds, kTileWidth> busy;
   for (std::size_t x = 0; x < busy.size(); ++x) busy[x] = into.columns[x].total;
-  content.merged().unite(times, busy);
+  content.unite(times, busy);
   for (std::size_t x = 0; x < busy.size(); ++x) into.columns[x].busy = busy[x];
 }
 
 void LevelRasterizer::collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const {
-  const auto add = [&](const LevelPixels::Single& single) {
-    if (single.time.end <= viewport_.range.begin || single.time.begin >= viewport_.range.end) return;
+  const auto add = [&](const LevelPixels::Single& seen) {
+    if (seen.time.end <= viewport_.range.begin || seen.time.begin >= viewport_.range.end) return;
     into.push_back(
-        {viewport_.x_at(single.time.begin), viewport_.x_at(single.time.end), content.ref(single.index), content.kind, single.name});
+        {viewport_.x_at(seen.time.begin), viewport_.x_at(seen.time.end), content.ref(seen.index), content.kind, seen.name, seen.detail});
   };
-  // One that began before the first tile.
-  const EventIndex first = edges_.at(content.lane.get())[place_of(first_tile_)].edges.front();
-  content.visit([&](const auto& events) {
-    const EventIndex after = content.subset ? content.subset->rank(first) : first;
-    if (after > 0 && is_wide(events.duration(after - 1)))
-      add({after - 1, events.name(after - 1), {events.start(after - 1), events.end(after - 1)}});
-  });
+  if (const auto& carried = of_lane.tiles_[place_of(first_tile_)].carried) add(*carried);
   for (std::int64_t number = first_tile_; number < end_tile_; ++number)
-    for (const LevelPixels::Single& single : of_lane.tiles_[place_of(number)].singles) add(single);
+    for (const LevelPixels::Single& seen : of_lane.tiles_[place_of(number)].singles) add(seen);
 }
 
 const LevelPixels& LevelRasterizer::rasterize(const LevelContent& content, const Viewport& viewport) {
@@ -346,7 +385,8 @@ std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& 
     });
   for (const ContentLane& lane : kept_lanes(content)) {
     const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
-    const bool by_dominant = lane.subset || lane.projected;  // where events have one name, or are wide
+    // Where events have one name, or are wide, or are not all looked at while somebody waits.
+    const bool by_dominant = lane.subset || lane.projected || !matches.is_at_hand(lane.source);
     const LaneSubset* found = by_dominant ? nullptr : &matches.in_lane(lane.source);
     if (found != nullptr && found->empty()) continue;
     for (std::int64_t number = first_tile_; number < end_tile_; ++number) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 
 namespace lanescope::timeline {
@@ -9,8 +10,21 @@ namespace {
 
 std::optional<EventRef> of_same_name(const Lane& lane, EventRef event, int direction) {
   const NameId name = lane.name(event.index);
-  for (std::int64_t index = std::int64_t{event.index} + direction; index >= 0 && index < lane.size(); index += direction)
+  const DemandedSegments* demanded = demanded_segments(lane);
+  const auto lacks_it = [&](std::size_t segment) {
+    if (demanded == nullptr) return false;
+    const std::vector<NameTime>& names = demanded->bounds()[segment].names;
+    return !names.empty() && std::none_of(names.begin(), names.end(), [name](const NameTime& each) { return each.name == name; });
+  };
+  for (std::int64_t index = std::int64_t{event.index} + direction; index >= 0 && index < lane.size();) {
+    const std::int64_t segment = index / LaneSegment::kCapacity;
+    if (lacks_it(static_cast<std::size_t>(segment))) {
+      index = direction > 0 ? (segment + 1) * LaneSegment::kCapacity : segment * LaneSegment::kCapacity - 1;
+      continue;
+    }
     if (lane.name(static_cast<EventIndex>(index)) == name) return EventRef{event.lane, static_cast<EventIndex>(index)};
+    index += direction;
+  }
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/trace/demanded_segments.h"
 #include "model/trace/python_lock.h"
 #include "timeline/core/describe.h"
 
@@ -100,7 +101,7 @@ RowTreeBuilder::Tracks RowTreeBuilder::select(const Tracks& from, TrackKind kind
 Nanoseconds RowTreeBuilder::busy_sum(const Tracks& tracks) const {
   Nanoseconds sum = 0;
   for (const Track* track : tracks)
-    for (const LaneId lane : track->lanes) sum += trace_.lane(lane).busy(trace_.lane(lane).extent());
+    for (const LaneId lane : track->lanes) sum += busy_total(trace_.lane(lane));
   return sum;
 }
 
@@ -170,6 +171,8 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
   std::optional<RowIndex> group;
   for (const Track& track : trace_.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
+    // To know which work each range launched takes memory for each call of the process.
+    if (!holds_events(trace_)) return;
     if (!group) {
       group = add_row(key, "NVTX", RowKind::kGpuRanges, top);
       tree_.rows_[*group].expanded_initially = false;

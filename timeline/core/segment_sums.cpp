@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/parallel.h"
 #include "timeline/core/row_tree.h"
 
@@ -41,6 +42,13 @@ std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, Segment
   return totals.take();
 }
 
+std::vector<Sum> sums_of(std::span<const NameTime> names) {
+  std::vector<Sum> sums;
+  for (const NameTime& each : names) sums.push_back({each.name, each.total});
+  std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
+  return sums;
+}
+
 }  // namespace
 
 std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
@@ -50,10 +58,18 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
   };
   std::vector<Unknown> unknown;
   const Lane& of = trace.lane(lane);
+  const DemandedSegments* demanded = demanded_segments(of);
   for (std::size_t segment = 0; segment < of.segment_count(); ++segment) {
+    const std::span<const NameTime> names = by == By::kName && demanded != nullptr ? std::span(demanded->bounds()[segment].names) : std::span<const NameTime>();
+    const bool is_known = of.holds_segments() || !names.empty() || entries_.contains(of.segment_identity(segment));
+    if (decoding_ == Decoding::kMayNot && !is_known) continue;
     const auto [found, is_new] = entries_.try_emplace(of.segment_identity(segment));
     found->second.used = true;
-    if (is_new) unknown.push_back({&found->second, segment});
+    if (!is_new) continue;
+    if (names.empty())
+      unknown.push_back({&found->second, segment});
+    else
+      found->second.sums = std::make_shared<const std::vector<Sum>>(sums_of(names));
   }
   parallel_for(unknown.size(), [&](std::size_t index) {
     std::shared_ptr<const LaneSegment> segment = of.segment(unknown[index].segment);
@@ -62,7 +78,8 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
   });
   Totals totals;
   for (std::size_t segment = 0; segment < of.segment_count(); ++segment)
-    for (const Sum& sum : *entries_.at(of.segment_identity(segment)).sums) totals.add(sum.key, sum.total);
+    if (const auto found = entries_.find(of.segment_identity(segment)); found != entries_.end())
+      for (const Sum& sum : *found->second.sums) totals.add(sum.key, sum.total);
   return totals.take();
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -33,7 +35,47 @@ bool has_same_names(const Trace& before, const Trace& now) {
   return true;
 }
 
+// A thread that shows a trace must not wait for its segments.
+SegmentSums known_sums(const Trace& trace) {
+  SegmentSums sums;
+  if (!holds_events(trace)) sums.set_decoding(SegmentSums::Decoding::kMayNot);
+  return sums;
+}
+
 }  // namespace
+
+void Picture::want(Pane pane, std::vector<Level> levels, const Viewport& viewport) { wanted_[pane] = {std::move(levels), viewport}; }
+
+void Picture::want(std::string row_key, Level level, TimeRange range, std::size_t sharers) {
+  wanted_sums_[std::move(row_key)] = {std::move(level), {range, 0, 0, sharers}};
+}
+
+void Picture::make(const std::stop_token& stop) {
+  if (contents_.forget_unused()) pixels_.clear();
+  for (const auto& [pane, wanted] : wanted_) {
+    std::vector<const LevelContent*> contents;
+    for (const Level& level : wanted.levels) {
+      if (stop.stop_requested()) return;
+      contents.push_back(&contents_.content(level));
+    }
+    pixels_[pane].prepare(contents, wanted.viewport, stop);
+  }
+  for (const auto& [key, wanted] : wanted_sums_) {
+    if (stop.stop_requested()) return;
+    const LevelContent& content = contents_.content(wanted.level);
+    RowSum sum = wanted.sum;
+    sum.busy = row_busy(content, sum.range, sum.sharers);
+    sum.count = content.count(sum.range);
+    sums_[key] = sum;
+  }
+}
+
+Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers) {
+  if (sharers < 2) return content.busy(range);
+  Nanoseconds sum = 0;
+  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
+  return sum / static_cast<Nanoseconds>(sharers);
+}
 
 TimeRange bounds_of(const Trace& trace, Clock clock) noexcept {
   TimeRange extent = trace.extent();
@@ -55,10 +97,20 @@ TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noe
   return sight.range;
 }
 
-ViewContent::Base::Base(const ViewContent& content) : trace_(content.trace_), sums_(content.sums_), contents_(content.contents_) {}
+ViewContent::Base::Base(const ViewContent& content)
+    : trace_(content.trace_), sums_(content.sums_), contents_(content.on_demand_ ? content.picture_.contents_ : content.contents_) {
+  sums_.set_decoding(SegmentSums::Decoding::kMay);
+}
 
 ViewContent::ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting)
-    : trace_(std::move(trace)), bounds_(bounds_of(*trace_)), tree_(*trace_, sums_), contents_(trace_, projecting) {}
+    : trace_(std::move(trace)),
+      bounds_(bounds_of(*trace_)),
+      sums_(known_sums(*trace_)),
+      tree_(*trace_, sums_),
+      contents_(trace_, projecting),
+      on_demand_(!holds_events(*trace_)) {
+  set_outlines();
+}
 
 ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting, Clock clock)
     : trace_(std::move(trace)),
@@ -66,9 +118,53 @@ ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projec
       continues_(has_same_lanes(*before.trace_, *trace_) && has_same_names(*before.trace_, *trace_)),
       sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
       tree_(*trace_, sums_),
-      contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)) {
+      contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)),
+      on_demand_(!holds_events(*trace_)) {
   if (continues_) contents_.grow(trace_, projecting);
+  set_outlines();
 }
+
+void ViewContent::set_outlines() {
+  if (!on_demand_) return;
+  outlines_ = ContentCache(trace_, Projecting::kAsBefore, Lanes::kOutlines);
+  picture_.contents_ = contents_;
+}
+
+Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport) {
+  if (!on_demand_) {
+    LevelRasterizer& pixels = rasterizer(viewport);
+    Painted painted{contents_.contents(levels), &pixels};
+    pixels.prepare(painted.contents, viewport);
+    return painted;
+  }
+  Painted exact{{}, &picture_.pixels_[pane]};
+  for (const Level* level : levels)
+    if (const LevelContent* content = picture_.contents_.find(*level)) exact.contents.push_back(content);
+  if (exact.contents.size() == levels.size() && exact.rasterizer->has(exact.contents, viewport)) return exact;
+  Painted outline{outlines_.contents(levels), &outline_pixels_[pane], Painted::Detail::kOutline};
+  outline.rasterizer->prepare(outline.contents, viewport);
+  return outline;
+}
+
+Picture ViewContent::take_picture() {
+  Picture taken = std::exchange(picture_, {});
+  picture_.contents_ = taken.contents_;  // what can be asked at once stays so
+  picture_.sums_ = taken.sums_;
+  return taken;
+}
+
+void ViewContent::put(Picture picture) {
+  picture.wanted_.clear();
+  picture.wanted_sums_.clear();
+  picture_ = std::move(picture);
+}
+
+const Picture::RowSum* ViewContent::sum_of(const std::string& row_key, TimeRange range) const {
+  const auto found = picture_.sums_.find(row_key);
+  return found != picture_.sums_.end() && found->second.range == range ? &found->second : nullptr;
+}
+
+const LevelContent* ViewContent::at_hand(const Level& level) { return on_demand_ ? picture_.contents_.find(level) : &contents_.content(level); }
 
 TimeRange ViewContent::range_after(const Sight& sight) const noexcept {
   return timeline::range_after(sight, bounds_, bounds_of(*trace_).end);

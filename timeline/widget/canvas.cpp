@@ -49,6 +49,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::scrollChanged, this, rows_changed);
   connect(&state_, &ViewState::highlightChanged, this, rows_changed);
   connect(&state_, &ViewState::idleTimeChanged, this, rows_changed);
+  connect(&state_, &ViewState::pictureMade, this, rows_changed);
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
@@ -102,7 +103,9 @@ Canvas::Hit Canvas::hit(QPointF position) {
   const auto level = RowLayout::level_at(*found.row, y);
   if (!level) return found;
   found.level = &found.row->levels[*level];
-  const LevelContent& content = state_.content(*found.level);
+  const LevelContent* const known = state_.content(*found.level);
+  if (known == nullptr) return found;  // only its outline is seen so far
+  const LevelContent& content = *known;
   const Viewport pixels = device_viewport();
   const auto x = static_cast<std::int32_t>(position.x() * devicePixelRatioF());
   found.pixel = hit_test(content, pixels, x);
@@ -129,14 +132,15 @@ Nanoseconds Canvas::snapped_time(QPointF position) {
   const Hit under = hit(position);
   if (under.level == nullptr) return time;
   const auto tolerance = static_cast<Nanoseconds>(kSnapDistance * viewport().step());
-  return nearest_edge(state_.content(*under.level), time, tolerance).value_or(time);
+  const LevelContent* content = state_.content(*under.level);
+  return content == nullptr ? time : nearest_edge(*content, time, tolerance).value_or(time);
 }
 
 QString Canvas::tool_tip(const Hit& hit) {
   if (hit.counter) return counter_tool_tip(state_.trace(), *hit.counter, hit.time);
   if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
   if (hit.pixel.column.longest.valid())
-    return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_, *hit.row));
+    return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_.tree().row(hit.row->row)));
   if (hit.gap) return gap_tool_tip(*state_.idle_time(), *hit.gap);
   return {};
 }

@@ -117,10 +117,11 @@ class RowAccessible : public Part {
       return QString::fromStdString(counter_text(view.trace(), *row.counter, view.selected_range().value_or(view.range())));
     if (which != QAccessible::Value || row.all.empty()) return {};
     const TimeRange range = view.selected_range().value_or(view.range()).intersected(view.trace().extent());
-    const LevelContent& content = view.content(row.all);
-    const double share = range.empty() ? 0 : static_cast<double>(busy_time(view, row, range)) / static_cast<double>(range.length());
+    const std::optional<Picture::RowSum> sum = view.row_sum(row, range);
+    if (!sum) return {};
+    const double share = range.empty() ? 0 : static_cast<double>(sum->busy) / static_cast<double>(range.length());
     return Canvas::tr("%1 busy, %2")
-        .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_counted(content.count(range), "event")));
+        .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_counted(sum->count, "event")));
   }
   [[nodiscard]] QAccessible::State state() const override {
     QAccessible::State state;
@@ -175,8 +176,8 @@ std::vector<std::pair<std::size_t, Box>> CanvasAccessible::boxes(const PlacedRow
   std::vector<std::pair<std::size_t, Box>> boxes;
   rasterizer_.forget();  // the lanes may be another snapshot's
   for (std::size_t level = 0; level < row.levels.size(); ++level)
-    for (const Box& box : rasterizer_.rasterize(state.content(row.levels[level]), {state.range(), std::max(1, canvas().width())}).boxes())
-      boxes.emplace_back(level, box);
+    if (const LevelContent* content = state.content(row.levels[level]))
+      for (const Box& box : rasterizer_.rasterize(*content, {state.range(), std::max(1, canvas().width())}).boxes()) boxes.emplace_back(level, box);
   return boxes;
 }
 

@@ -33,6 +33,7 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
     trace_changed();
   });
   connect(&state_, &ViewState::highlightChanged, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::pictureMade, this, &Minimap::trace_changed);
   const auto frame_changed = [this] { update(); };
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
@@ -78,14 +79,15 @@ void Minimap::paint_trace() {
   const std::vector<Level> levels = overview(state_.tree());
   std::vector<const Level*> painted;
   for (const Level& level : levels) painted.push_back(&level);
-  const std::vector<const LevelContent*> contents = state_.contents_at_once(painted);
+  const Viewport whole = Viewport{painted_, trace_.width()}.on_grid();
+  const Painted overview_levels = state_.painted(Pane::kOverview, painted, whole);
   const int inset = static_cast<int>(std::lround(3 * ratio));
   const int room = trace_.height() - 2 * inset;
   const std::vector<Rgb> background(static_cast<std::size_t>(trace_.width()), state_.theme().panel.rgb());
   for (std::size_t index = 0; index < levels.size(); ++index) {
     const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
     const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
-    painter_.paint_level(state_, *contents[index], Viewport{painted_, trace_.width()}.on_grid(), trace_, top, bottom - top - 1, background);
+    painter_.paint_level(state_, *overview_levels.rasterizer, *overview_levels.contents[index], whole, trace_, top, bottom - top - 1, background);
   }
   trace_is_current_ = true;
 }

@@ -53,6 +53,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   setAccessibleName(tr("Row names"));
   const auto repaint_all = [this] { update(); };
   connect(&state_, &ViewState::traceChanged, this, repaint_all);
+  connect(&state_, &ViewState::pictureMade, this, repaint_all);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
                             &ViewState::selectedRangeChanged, &ViewState::currentRowChanged})
     connect(&state_, signal, this, repaint_all);
@@ -163,10 +164,12 @@ QString RowHeader::busy_text(const Row& row) {
     return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
   if (!says_busy(row)) return {};
   const TimeRange range = busy_range();
-  const double busy = static_cast<double>(busy_time(state_, row, range)) / static_cast<double>(range.length());
+  const std::optional<Picture::RowSum> sum = state_.row_sum(row, range);
+  if (!sum) return QStringLiteral("…");
+  const double busy = static_cast<double>(sum->busy) / static_cast<double>(range.length());
   const QString share = QString::fromStdString(format_share(busy));
   if (!state_.selected_range()) return share;
-  const std::uint64_t count = state_.content(row.all).count(range);
+  const std::uint64_t count = sum->count;
   if (count == 0 && busy == 0) return QStringLiteral("0");  // of many rows: those with something in the range stand out
   return QString::fromStdString(format_count(count)) + QStringLiteral(" · ") + share;
 }
@@ -189,12 +192,11 @@ bool RowHeader::event(QEvent* event) {
           (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
     text += QStringLiteral("\n") + QString::fromStdString(state_.trace().counters()[*row.counter].description);
   }
-  if (!row.all.empty()) {
-    const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
-    const LevelContent& content = state_.content(row.all);
+  const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
+  if (const auto sum = row.all.empty() ? std::nullopt : state_.row_sum(row, range)) {
     text += tr("\n%1, busy for %2 of %3")
-                .arg(QString::fromStdString(format_counted(content.count(range), "event")),
-                     QString::fromStdString(format_duration(busy_time(state_, row, range))),
+                .arg(QString::fromStdString(format_counted(sum->count, "event")),
+                     QString::fromStdString(format_duration(sum->busy)),
                      QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
   }
@@ -222,7 +224,7 @@ void RowHeader::make_sums(const std::vector<const PlacedRow*>& shown) {
   std::vector<const Level*> summed;
   for (const PlacedRow* placed : shown)
     if (const Row& row = state_.tree().row(placed->row); says_busy(row)) summed.push_back(&row.all);
-  (void)state_.contents_at_once(summed);
+  state_.make_contents(summed);
   sums_are_made_ = true;
 }
 

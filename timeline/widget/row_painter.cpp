@@ -61,9 +61,8 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   std::vector<const Level*> levels;
   for (const PlacedRow* row : shown)
     for (const Level& level : levels_of(*row)) levels.push_back(&level);
-  const std::vector<const LevelContent*> contents = state.contents(levels);
-  state.rasterizer(viewport).prepare(contents, viewport);
-  auto content = contents.begin();
+  const Painted painted_levels = state.painted(Pane::kRows, levels, viewport);
+  auto content = painted_levels.contents.begin();
   const Ruler ruler = make_ruler(viewport, kTickSpacing * ratio);
   const Theme& theme = state.theme();
   const auto width = static_cast<std::size_t>(viewport.width);
@@ -97,11 +96,11 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       const int last_line = line_at(top + row.level_height) - (row.levels.size() == 1 ? 1 : 0);
       fill_lines(image, line, first_line, background);
       line = last_line;
-      const std::size_t sharers = sharers_of(state, row);
+      const std::size_t sharers = sharers_of(state.tree().row(row.row));
       const std::optional<GpuId> gpu = state.idle_time() != nullptr ? gpu_of(state, row) : std::nullopt;
-      paint_level(state, **content++, viewport, image, first_line, last_line - first_line,
+      paint_level(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
                   gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers);
-      if (sharers == 1) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
+      if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
     }
     fill_lines(image, line, bottom - 1, background);
     if (counter) {
@@ -127,9 +126,8 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   }
 }
 
-void RowPainter::paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
-                             const std::vector<Rgb>& background, std::size_t sharers) {
-  LevelRasterizer& rasterizer = state.rasterizer(viewport);
+void RowPainter::paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
+                             int top, int height, const std::vector<Rgb>& background, std::size_t sharers) {
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height, sharers);
@@ -165,9 +163,8 @@ void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gp
   }
 }
 
-std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const {
+std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, DetailId detail) {
   if (!is_nvtx(kind)) return 0;
-  const DetailId detail = trace.lane(event.lane).detail(event.index);
   return detail == 0 ? 0 : trace.nvtx_detail(detail).color;
 }
 
@@ -189,8 +186,7 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
       color_[x] = mixed_color(column.kind, scheme);
       return;
     }
-    const bool may_be_given = is_nvtx(column.kind) && trace.lane(column.longest.lane).name(column.longest.index) == column.dominant;
-    const std::uint32_t given = may_be_given ? nvtx_color(trace, column.kind, column.longest) : 0;
+    const std::uint32_t given = column.longest_name == column.dominant ? nvtx_color(trace, column.kind, column.longest_detail) : 0;
     color_[x] = colors_.color(trace, column.kind, column.dominant, given, scheme);
   });
 }
@@ -201,7 +197,7 @@ void RowPainter::color_boxes(const ViewState& state, int height) {
   const Rgb background = state.theme().background.rgb();
   const std::int64_t width = pixels_->width();
   for (const Box& box : pixels_->boxes()) {
-    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);
+    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.detail), state.theme().scheme);
     const auto first = static_cast<std::int64_t>(std::ceil(box.left));
     const auto last = static_cast<std::int64_t>(std::floor(box.right));
     for (std::int64_t x = std::max<std::int64_t>(0, first); x < std::min(last, width); ++x) {
@@ -250,7 +246,7 @@ void RowPainter::write_columns(QImage& image, int top, int height, const std::ve
 
 // Kernels with the arguments of their templates, where there is room: they tell instances of one template apart.
 std::string_view RowPainter::label_of(const Trace& trace, const Box& box) {
-  if (box.kind != TrackKind::kKernels) return event_label(trace, box.kind, trace.event(box.event));
+  if (box.kind != TrackKind::kKernels) return event_label(trace, box.kind, {.name = box.name, .detail = box.detail});
   const auto [found, is_new] = kernel_names_.try_emplace(box.name);
   if (is_new) found->second = compact_kernel_name(trace.name(box.name));
   return found->second;
@@ -271,7 +267,7 @@ void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, 
     if (!state.matches().text().empty() && !state.matches().matches(box.name)) continue;
     const QStaticText* label = labels_.label(text, static_cast<int>(room));
     if (label == nullptr) continue;
-    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);
+    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.detail), state.theme().scheme);
     painter.setPen(QColor::fromRgb(text_color_on(color)));
     painter.drawStaticText(QPointF(left / ratio + kInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
   }

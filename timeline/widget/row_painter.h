@@ -27,10 +27,10 @@ class RowPainter {
   // The trace or the theme is another one.
   void forget();
   void set_font(const QFont& font) { labels_.set_font(font); }
-  // Paints one level into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
+  // Paints one level, which the rasterizer has, into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
   // `sharers`: where columns are as high as the mean of so many, not as their union.
-  void paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
-                   const std::vector<Rgb>& background, std::size_t sharers = 1);
+  void paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
+                   int height, const std::vector<Rgb>& background, std::size_t sharers = 1);
 
  private:
   void color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers);
@@ -42,7 +42,7 @@ class RowPainter {
   [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport,
                                                         std::vector<Rgb> background);
   void draw_causes(const ViewState& state, QPainter& painter, GpuId gpu, const Viewport& viewport, double ratio, double top, double height);
-  [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
+  [[nodiscard]] static std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, DetailId detail);
 
   [[nodiscard]] std::string_view label_of(const Trace& trace, const Box& box);
 

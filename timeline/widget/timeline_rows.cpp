@@ -113,7 +113,8 @@ void TimelineView::selectInRow() {
   const auto row = state.tree().find(currentRow().toStdString());
   if (!row) return;
   const TimeRange range = visibleRange();
-  if (const auto found = nearest_event(state.content(state.tree().row(*row).all), range.begin + range.length() / 2)) selectEvent(*found);
+  const LevelContent* content = state.content(state.tree().row(*row).all);
+  if (const auto found = content != nullptr ? nearest_event(*content, range.begin + range.length() / 2) : std::nullopt) selectEvent(*found);
 }
 
 void TimelineView::askForMenu() {

@@ -9,6 +9,7 @@
 #include <QScrollBar>
 
 #include "gestures.h"
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/format.h"
 #include "timeline_parts.h"
 
@@ -47,9 +48,10 @@ class Corner : public QWidget {
       painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
     if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
       painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("%n row(s) hidden", nullptr, static_cast<int>(hidden)));
-    if (state_.trace().provenance().outline_only) {
+    if (state_.trace().provenance().outline_only || state_.is_coarse()) {
       painter.setPen(theme.marker);
-      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("outline: events not loaded"));
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
+                       state_.is_coarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
     } else if (const QString base = ruler_.base(); !base.isEmpty()) {
       painter.setPen(theme.text);
       painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("%1 +").arg(base));
@@ -146,6 +148,7 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
   const auto corner_changed = [this] { parts_->corner->update(); };
   connect(&state, &ViewState::traceChanged, this, corner_changed);
   connect(&state, &ViewState::layoutChanged, this, corner_changed);
+  connect(&state, &ViewState::detailChanged, this, corner_changed);
   connect(&state, &ViewState::selectedRangeChanged, this, corner_changed);
   connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
   connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
@@ -296,6 +299,7 @@ void TimelineView::selectNextHighlighted() { selectHighlighted(EventMatches::Dir
 void TimelineView::selectPreviousHighlighted() { selectHighlighted(EventMatches::Direction::kPrevious); }
 
 void TimelineView::selectHighlighted(EventMatches::Direction direction) {
+  if (!holds_events(*trace())) return;  // to look through all would take long
   if (const auto found = parts_->state.matches().find(selectedEvent(), visibleRange().begin, direction)) selectEvent(*found);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
 
@@ -42,13 +43,21 @@ ViewState::ViewState(Selection& selection, QObject* parent)
   connect(&selection_, &Selection::hoveredChanged, this, &ViewState::hoverChanged);
 }
 
-ViewState::~ViewState() { other_thread_.waitForDone(); }
+ViewState::~ViewState() {
+  stop_refining_.request_stop();
+  other_thread_.waitForDone();
+}
 
 std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> content) {
   std::unique_ptr<ViewContent> before = std::exchange(content_, std::move(content));
+  ++times_adopted_;
   ready_.reset();
   retired_.reset();
   completion_.stop();
+  stop_refining_.request_stop();  // the picture of another content
+  wanted_.clear();  // who paints asks again
+  wanted_sums_.clear();
+  if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = false;
   if (content_->continues()) {
     content_->contents().take_over(before->contents());
     matches_.grow(trace_pointer());
@@ -80,6 +89,7 @@ void ViewState::make_ready(std::shared_ptr<const Trace> trace) {
 
 void ViewState::set_clock(Clock clock) {
   clock_ = clock;
+  if (content_->is_on_demand()) return;  // it does not grow
   if (!making_ready_ && !waiting_) make_ready(trace_pointer());
 }
 
@@ -109,7 +119,7 @@ void ViewState::start_making_ready() {
       const auto begin = SteadyClock::now();
       work->retired.reset();
       work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting, work->clock);
-      work->content->compute_pixels(work->sight, work->content->range_after(work->sight));
+      if (!work->content->is_on_demand()) work->content->compute_pixels(work->sight, work->content->range_after(work->sight));
       work->took = SteadyClock::now() - begin;
     });
     QMetaObject::invokeMethod(
@@ -135,11 +145,67 @@ void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
   emit traceReady(std::shared_ptr<const Trace>(ready_->trace()));
 }
 
-std::vector<const LevelContent*> ViewState::contents(std::span<const Level* const> levels) {
-  if (content_->contents().forget_unused()) content_->forget_pixels();
-  std::vector<const LevelContent*> contents = content_->contents().contents(levels);
+Painted ViewState::painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport) {
+  if (pane == Pane::kRows && content_->contents().forget_unused()) content_->forget_pixels();
+  Painted painted = content_->painted(pane, levels, viewport);
   if (content_->contents().lacks_projections() && !making_ready_ && !completion_.isActive()) completion_.start();
-  return contents;
+  const bool coarse = painted.detail == Painted::Detail::kOutline;
+  if (std::exchange(pane == Pane::kRows ? coarse_rows_ : coarse_overview_, coarse) != coarse) emit detailChanged();
+  if (!coarse) {
+    wanted_.erase(pane);
+    return painted;
+  }
+  WantedPane wanted{{}, viewport};
+  for (const Level* level : levels) wanted.levels.push_back(*level);
+  wanted_[pane] = std::move(wanted);
+  if (pane == Pane::kRows) stop_refining_.request_stop();  // what it makes is not what is in sight
+  refine_soon();
+  return painted;
+}
+
+std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange range) {
+  const std::size_t sharers = sharers_of(row);
+  if (!content_->is_on_demand()) {
+    const LevelContent& content = *content_->at_hand(row.all);
+    return Picture::RowSum{range, row_busy(content, range, sharers), content.count(range), sharers};
+  }
+  if (const Picture::RowSum* known = content_->sum_of(row.key, range)) return *known;
+  wanted_sums_[row.key] = {row.all, range, sharers};
+  refine_soon();
+  return std::nullopt;
+}
+
+// All that one painting asks for is made together.
+void ViewState::refine_soon() {
+  if (std::exchange(refining_soon_, true)) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        refining_soon_ = false;
+        refine();
+      },
+      Qt::QueuedConnection);
+}
+
+void ViewState::refine() {
+  if (refining_ || (wanted_.empty() && wanted_sums_.empty())) return;
+  refining_ = true;
+  stop_refining_ = {};
+  const auto picture = std::make_shared<Picture>(content_->take_picture());
+  for (auto& [pane, wanted] : std::exchange(wanted_, {})) picture->want(pane, std::move(wanted.levels), wanted.viewport);
+  for (auto& [key, wanted] : std::exchange(wanted_sums_, {})) picture->want(key, std::move(wanted.level), wanted.range, wanted.sharers);
+  other_thread_.start([this, picture, of = times_adopted_, stop = stop_refining_.get_token()] {
+    picture->make(stop);
+    QMetaObject::invokeMethod(
+        this,
+        [this, picture, of] {
+          refining_ = false;
+          if (of == times_adopted_) content_->put(std::move(*picture));
+          emit pictureMade();  // who paints now asks for what is still to be made
+          refine_soon();
+        },
+        Qt::QueuedConnection);
+  });
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
@@ -152,6 +218,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   call_off();
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
+  if (content_->is_on_demand()) make_ready(trace);  // with the shares of all rows
   range_ = bounds();
   history_ = ViewHistory(range_);
   set_scroll(0);
@@ -165,6 +232,10 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   const Sight before = sight();
   if (ready_ && ready_->trace() == trace) {
     retired_ = adopt(std::move(ready_));
+  } else if (!holds_events(*trace)) {
+    call_off();
+    adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
+    make_ready(trace);
   } else {
     call_off();
     adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace), clock_));
@@ -366,24 +437,10 @@ void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
   emit markersChanged();
 }
 
-namespace {
-
-// How busy many equal things are on average says more than that one of them is.
-bool is_mean_of_children(const Row& row) { return row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads; }
-
-}  // namespace
-
-std::size_t sharers_of(const ViewState& state, const PlacedRow& placed) {
-  const Row& row = state.tree().row(placed.row);
-  return is_mean_of_children(row) ? std::max<std::size_t>(1, row.children.size()) : 1;
-}
-
-Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range) {
-  const LevelContent& content = state.content(row.all);
-  if (!is_mean_of_children(row) || row.children.empty()) return content.busy(range);
-  Nanoseconds sum = 0;
-  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
-  return sum / static_cast<Nanoseconds>(row.children.size());
+std::size_t sharers_of(const Row& row) {
+  // How busy many equal things are on average says more than that one of them is.
+  const bool is_mean = row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads;
+  return is_mean ? std::max<std::size_t>(1, row.children.size()) : 1;
 }
 
 }  // namespace lanescope::timeline

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -42,7 +44,7 @@ class ViewState : public QObject {
   ViewState(Selection& selection, QObject* parent);
   ~ViewState() override;
   // Another thread makes something that will be shown.
-  [[nodiscard]] bool is_making_ready() const { return making_ready_ || completion_.isActive(); }
+  [[nodiscard]] bool is_making_ready() const { return making_ready_ || completion_.isActive() || refining_ || is_coarse() || !wanted_sums_.empty(); }
 
   void set_trace(std::shared_ptr<const Trace> trace);
   void update_trace(std::shared_ptr<const Trace> trace);
@@ -53,16 +55,22 @@ class ViewState : public QObject {
   [[nodiscard]] const Trace& trace() const { return *content_->trace(); }  // an empty one when there is none
   [[nodiscard]] const RowTree& tree() const { return content_->tree(); }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
-  [[nodiscard]] const LevelContent& content(const Level& level) { return content_->contents().content(level); }
-  // Of several, made on all cores where they are not there.
-  [[nodiscard]] std::vector<const LevelContent*> contents_at_once(std::span<const Level* const> levels) {
-    return content_->contents().contents(levels);
-  }
+  // Null where to know it would wait for the disk.
+  [[nodiscard]] const LevelContent* content(const Level& level) { return content_->at_hand(level); }
   // Of what is kept to draw the trace, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return content_->contents().memory_bytes(); }
-  // Of levels that are about to be painted, in order. References to contents that were not asked for in a long while end.
-  [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
-  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) { return content_->rasterizer(viewport); }
+  // Makes ready, on all cores, what content() is about to be asked for.
+  void make_contents(std::span<const Level* const> levels) {
+    if (!content_->is_on_demand()) (void)content_->contents().contents(levels);
+  }
+  // What is to be painted of these levels, in order. Where that is their outline, another thread makes the exact picture, and pictureMade()
+  // follows. References to contents that were not asked for in a long while end.
+  [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
+  // Whether some of it is painted in outline.
+  [[nodiscard]] bool is_coarse() const { return coarse_rows_ || coarse_overview_; }
+  // How long a row is busy in a part of time, and how many of its events begin there. None where that is not known yet: then pictureMade()
+  // follows.
+  [[nodiscard]] std::optional<Picture::RowSum> row_sum(const Row& row, TimeRange range);
 
   [[nodiscard]] const Theme& theme() const { return theme_; }
   void set_theme(const Theme& theme);
@@ -138,6 +146,8 @@ class ViewState : public QObject {
  signals:
   void traceReady(std::shared_ptr<const lanescope::Trace> trace);
   void traceChanged(lanescope::timeline::ViewState::Change change);
+  void pictureMade();
+  void detailChanged();  // is_coarse()
   void layoutChanged();
   void currentRowChanged();
   void themeChanged();
@@ -162,6 +172,8 @@ class ViewState : public QObject {
   void take_ready(std::unique_ptr<ViewContent> content);
   void correlate();  // with the selected event
   void call_off();   // what is being made ready, and what waits for it
+  void refine_soon();
+  void refine();     // makes the picture that is wanted
   void lay_out();
   [[nodiscard]] Sight sight() const;
 
@@ -172,8 +184,25 @@ class ViewState : public QObject {
   std::shared_ptr<const Trace> waiting_;  // to be made ready next
   bool making_ready_ = false;
   std::uint64_t times_called_off_ = 0;
+  std::uint64_t times_adopted_ = 0;  // a content
   SteadyClock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
   QTimer completion_;                  // of what was left out to show a large trace at once
+  struct WantedPane {
+    std::vector<Level> levels;
+    Viewport viewport;
+  };
+  struct WantedSum {
+    Level level;
+    TimeRange range;
+    std::size_t sharers = 1;
+  };
+  std::map<Pane, WantedPane> wanted_;  // of the exact picture
+  std::map<std::string, WantedSum> wanted_sums_;
+  bool coarse_rows_ = false;
+  bool coarse_overview_ = false;
+  bool refining_ = false;
+  bool refining_soon_ = false;
+  std::stop_source stop_refining_;
   Theme theme_;
   RowArrangement arrangement_;
   std::string filter_;
@@ -196,12 +225,9 @@ class ViewState : public QObject {
 };
 
 // Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
-[[nodiscard]] std::size_t sharers_of(const ViewState& state, const PlacedRow& placed);
+[[nodiscard]] std::size_t sharers_of(const Row& row);
 
 // The GPU whose idle time the row shows behind its work: that of "CUDA HW"; none for other rows.
 [[nodiscard]] std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed);
-
-// How long a row is busy in this part of time: processors on average; other rows while at least one of their lanes is.
-[[nodiscard]] Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range);
 
 }  // namespace lanescope::timeline

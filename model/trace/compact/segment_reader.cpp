@@ -108,7 +108,8 @@ struct SegmentReader::State {
 // A lane of the file, which stays open for it.
 class SegmentReader::LaneOnDemand final : public DemandedSegments {
  public:
-  LaneOnDemand(const std::shared_ptr<State>& file, FileLane lane) : DemandedSegments(bounds_of(SegmentReader(file).segments(lane))), file_(file), lane_(lane) {}
+  LaneOnDemand(const std::shared_ptr<State>& file, FileLane lane)
+      : DemandedSegments(bounds_of(SegmentReader(file).segments(lane)), outline_of(SegmentReader(file).segments(lane))), file_(file), lane_(lane) {}
 
   // Whether a lane can be one of these: all segments but the last are full.
   static bool is_possible(std::span<const Segment> segments) {
@@ -122,9 +123,43 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     std::vector<SegmentBounds> bounds;
     for (const Segment& segment : segments) {
       const SegmentHead& head = segment.head;
-      bounds.push_back({segment.count, head.first_start, head.last_start, head.end, head.busy, {head.least_correlation, head.greatest_correlation}});
+      bounds.push_back(
+          {segment.count, head.first_start, head.last_start, head.end, head.busy, {head.least_correlation, head.greatest_correlation}, all_names(segment)});
     }
     return bounds;
+  }
+  // A head has those with the most time: all, if it has all events.
+  static std::vector<NameTime> all_names(const Segment& segment) {
+    std::vector<NameTime> names;
+    std::uint64_t count = 0;
+    Nanoseconds total = 0;
+    for (const SegmentHead::NameSum& sum : segment.head.names) {
+      names.push_back({sum.name, sum.total});
+      count += sum.count;
+      total += sum.total;
+    }
+    if (count != segment.count || total != segment.head.busy) names.clear();
+    return names;
+  }
+  // What an index says may be wrong: no event overlaps another all the same.
+  static Lane outline_of(std::span<const Segment> segments) {
+    std::vector<Event> events;
+    const auto add = [&](const SegmentHead& head, Nanoseconds start, Nanoseconds until, Nanoseconds busy, NameId name) {
+      if (start < head.first_start || start > head.last_start || (!events.empty() && start < events.back().end())) return;
+      until = std::min(until, head.end);
+      events.push_back({start, std::clamp<Nanoseconds>(busy, 0, std::max<Nanoseconds>(0, until - start)), name, 0, 0});
+    };
+    for (const Segment& segment : segments) {
+      const SegmentHead& head = segment.head;
+      if (head.parts.empty()) add(head, head.first_start, head.end, head.busy, 0);
+      for (std::size_t part = 0; part < head.parts.size(); ++part) {
+        const Nanoseconds until = part + 1 < head.parts.size() ? head.parts[part + 1].start : head.end;
+        add(head, head.parts[part].start, until, head.parts[part].busy, head.parts[part].dominant);
+      }
+    }
+    GrowingLane lane;
+    lane.append(events);
+    return lane.publish();
   }
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override {
     const SegmentReader reader(file_);

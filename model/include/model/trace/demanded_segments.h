@@ -14,6 +14,14 @@
 
 namespace lanescope {
 
+class Trace;
+
+// What events of one name take of a segment: the sum of their durations, in ns.
+struct NameTime {
+  NameId name = 0;
+  Nanoseconds total = 0;
+};
+
 // What is known of a segment without decoding it. Times in ns since the trace's epoch.
 struct SegmentBounds {
   EventIndex count = 0;
@@ -22,18 +30,22 @@ struct SegmentBounds {
   Nanoseconds end = 0;   // of the last event
   Nanoseconds busy = 0;  // sum of durations
   CorrelationBounds correlations;
+  std::vector<NameTime> names;  // all that occur, each once; none where they are not known
 };
 
 // Threads: any number may call any function at once.
 class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
  public:
   // Requires: bounds are in order, and do not overlap; every segment but the last has LaneSegment::kCapacity events, the last at least one.
-  explicit DemandedSegments(std::vector<SegmentBounds> bounds);
+  // `outline`: what can be drawn of the lane without decoding anything. It has an event for each part of a segment, of up to 1,024 events, which
+  // begins with the part, lasts as long as its events together, and has the name that holds most of that, or none; and no details.
+  DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline);
   virtual ~DemandedSegments();
   DemandedSegments(const DemandedSegments&) = delete;
   DemandedSegments& operator=(const DemandedSegments&) = delete;
 
   [[nodiscard]] std::span<const SegmentBounds> bounds() const noexcept { return bounds_; }
+  [[nodiscard]] const Lane& outline() const noexcept { return outline_; }
   // A number that no other segment of this process ever has.
   [[nodiscard]] std::uint64_t identity(std::size_t s) const noexcept { return first_identity_ + s; }
 
@@ -53,8 +65,18 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s) const;
 
   std::vector<SegmentBounds> bounds_;
+  Lane outline_;
   std::uint64_t first_identity_;
 };
+
+// What a lane demands, for as long as the lane is there; null where it holds its segments. O(log lanes). Any thread.
+[[nodiscard]] const DemandedSegments* demanded_segments(const Lane& lane) noexcept;
+// The outline of a lane; a lane that holds its segments is its own.
+[[nodiscard]] const Lane& outline_of(const Lane& lane) noexcept;
+// Sum of all durations of a lane, in ns, without decoding anything. O(segments).
+[[nodiscard]] Nanoseconds busy_total(const Lane& lane) noexcept;
+// Whether all events of a trace are in memory, so that nothing that is asked of them waits for the disk. O(lanes).
+[[nodiscard]] bool holds_events(const Trace& trace) noexcept;
 
 // Keeps decoded segments of all traces of this process within a budget of bytes: the longest unused ones go first.
 //

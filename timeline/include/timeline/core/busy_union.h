@@ -47,4 +47,8 @@ class BusyUnion {
   std::vector<IntervalUnion> layers_;
 };
 
+// What BusyUnion::unite() says, from the events alone: for lanes of which no union is kept, as it would take memory for each event.
+// O(events from the first time to the last · log lanes).
+void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy);
+
 }  // namespace lanescope::timeline

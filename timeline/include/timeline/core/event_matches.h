@@ -25,6 +25,8 @@ class EventMatches {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] bool matches(NameId name) const noexcept { return name < matching_.size() && matching_[name] != 0; }
+  // Whether a lane's events are in memory, so that in_lane() need not wait for the disk.
+  [[nodiscard]] bool is_at_hand(LaneId lane) const noexcept { return trace_->lane(lane).holds_segments(); }
   // First call for a lane: O(its events). The reference stays valid until grow().
   const LaneSubset& in_lane(LaneId lane);
   // Of all lanes. O(events) where they were not asked for before.

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/gpu_projection.h"
 #include "timeline/core/lane_subset.h"
 #include "timeline/core/row_tree.h"
@@ -18,18 +19,25 @@ namespace lanescope::timeline {
 // taken as they were in an earlier snapshot, and left out where they were not worked out then.
 enum class Projecting : std::uint8_t { kWhenAsked, kAsBefore };
 
+// What is looked at of lanes: all events, or what is known without decoding any (outline_of()).
+enum class Lanes : std::uint8_t { kWhole, kOutlines };
+
 // Of one trace; worked out when first asked for. One thread at a time.
 class LaneIndexes {
  public:
   LaneIndexes() = default;
-  explicit LaneIndexes(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked)
-      : trace_(std::move(trace)), projecting_(projecting) {}
+  explicit LaneIndexes(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Lanes lanes = Lanes::kWhole)
+      : trace_(std::move(trace)), lanes_(lanes), projecting_(projecting) {}
   // The same recording has grown. What is asked for again is brought up to date, at the cost of the events that came since.
   void grow(std::shared_ptr<const Trace> trace, Projecting projecting);
   // What others know of an earlier snapshot is a start.
   void take_over(const LaneIndexes& other);
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+  [[nodiscard]] std::shared_ptr<const Lane> lane(LaneId id) const {
+    const Lane& whole = trace_->lane(id);
+    return {trace_, lanes_ == Lanes::kWhole ? &whole : &outline_of(whole)};
+  }
   // Works out at once, on all cores, what these sources need and is not there: subset() and projection() then have it at hand.
   void prepare(std::span<const LaneSource> sources);
   // Frees what nothing refers to any more.
@@ -52,6 +60,7 @@ class LaneIndexes {
   using Splits = std::map<std::pair<LaneId, SplitBy>, std::shared_ptr<const LaneSplit>>;
 
   std::shared_ptr<const Trace> trace_;
+  Lanes lanes_ = Lanes::kWhole;
   Splits splits_;
   Splits before_;  // of earlier snapshots, as far as not yet brought up to date
   using Projections = std::map<std::pair<LaneId, GpuId>, std::shared_ptr<const std::vector<ProjectedLane>>>;

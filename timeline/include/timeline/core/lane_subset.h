@@ -34,6 +34,7 @@ class LaneSubset {
   [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return source_->duration(source_index(i)); }
   [[nodiscard]] Nanoseconds end(EventIndex i) const noexcept { return source_->end(source_index(i)); }
   [[nodiscard]] NameId name(EventIndex i) const noexcept { return source_->name(source_index(i)); }
+  [[nodiscard]] DetailId detail(EventIndex i) const noexcept { return source_->detail(source_index(i)); }
 
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept { return source_ ? rank(source_->lower_bound(t)) : 0; }
   // rank() of each. Requires: `source_indexes` ascend.

@@ -40,9 +40,11 @@ class LevelContent {
   LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
-  // Of all lanes.
+  // Of all lanes. Lanes whose segments are decoded when they are needed have none: it would take memory for each event.
   [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
-  // Time within the window in which at least one event runs. O(lanes · log n).
+  // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last).
+  void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
+  // Time within the window in which at least one event runs. O(lanes · log n), and as unite().
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
   // The same of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`. Lanes cost
   // something in those windows alone in which they have events.
@@ -59,6 +61,9 @@ class LevelContent {
   // `before`, where given, is the same level of an earlier snapshot: its union holds up to that time.
   void merge(const LevelContent* before, Nanoseconds unchanged_until);
 
+  [[nodiscard]] std::vector<BusyLane> busy_lanes() const;
+  [[nodiscard]] bool keeps_union() const noexcept;
+
   std::vector<ContentLane> lanes_;
   BusyUnion merged_;
 };
@@ -68,8 +73,8 @@ class LevelContent {
 class ContentCache {
  public:
   ContentCache() = default;
-  explicit ContentCache(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked)
-      : indexes_(std::move(trace), projecting) {}
+  explicit ContentCache(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Lanes lanes = Lanes::kWhole)
+      : indexes_(std::move(trace), projecting, lanes) {}
   // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
   // others when they are next asked for. References to contents end here.
   void grow(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
@@ -80,6 +85,8 @@ class ContentCache {
   // forget_unused() that tells otherwise.
   [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
   const LevelContent& content(const Level& level);
+  // The same, but null where it was not made yet. O(log levels).
+  [[nodiscard]] const LevelContent* find(const Level& level) const;
   // Frees what was not asked for in the last kKept calls. True where there was any: then references to contents and to their subsets of
   // lanes end.
   bool forget_unused();

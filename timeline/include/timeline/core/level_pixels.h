@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Column {
   TrackKind kind = TrackKind::kKernels;  // of the dominant name
   EventRef longest;                      // of the events in the column; not valid() when there are none
   Nanoseconds longest_duration = -1;
+  NameId longest_name = 0;
+  DetailId longest_detail = 0;
   bool operator==(const Column&) const = default;
 };
 
@@ -48,6 +51,7 @@ struct Box {
   EventRef event;
   TrackKind kind = TrackKind::kKernels;
   NameId name = 0;
+  DetailId detail = 0;
   bool operator==(const Box&) const = default;
 };
 
@@ -88,12 +92,14 @@ class LevelPixels {
   struct Single {
     EventIndex index = 0;
     NameId name = 0;
+    DetailId detail = 0;
     TimeRange time;
   };
   struct Tile {
     std::int64_t number = kNoTile;  // of its first column on the grid, divided by the width of tiles
     std::vector<Column> columns;    // none where there is nothing
     std::vector<Single> singles;    // of one lane: those found at the edges of its columns, but the first
+    std::optional<Single> carried;  // the one that began before the tile
   };
   [[nodiscard]] const Tile& tile_at(std::int32_t x) const noexcept {
     const auto place = static_cast<std::size_t>((x + offset_) / kTileWidth) + first_tile_;
@@ -112,9 +118,11 @@ class LevelPixels {
 // that come into sight are. Levels of more than 512 lanes are columns alone, without boxes, so that their lanes take no memory.
 class LevelRasterizer {
  public:
-  // Computes these levels at once, on all cores; rasterize() then has them at hand.
+  // Computes these levels at once, on all cores; rasterize() then has them at hand. When asked to stop, some may not be.
   // O(lanes · width · log(events per pixel)) for what was not computed on this grid before.
-  void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport);
+  void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop = {});
+  // Whether these levels are at hand for this viewport. O(lanes · tiles).
+  [[nodiscard]] bool has(std::span<const LevelContent* const> contents, const Viewport& viewport) const;
   // The reference stays valid until another viewport or forget().
   const LevelPixels& rasterize(const LevelContent& content, const Viewport& viewport);
   // Which columns of a level that was rasterized last show a match. O(lanes · width · log).
@@ -142,6 +150,14 @@ class LevelRasterizer {
   using LaneKey = std::pair<const Lane*, const LaneSubset*>;
   struct Job;
 
+  // Where a viewport lies on the grid that it divides time into.
+  struct Place {
+    Grid grid;
+    std::int64_t first_column = 0;
+    std::int64_t first_tile = 0;
+    std::int64_t end_tile = 0;
+  };
+  [[nodiscard]] static Place place_of(const Viewport& viewport) noexcept;
   void look_at(const Viewport& viewport);
   [[nodiscard]] std::size_t place_of(std::int64_t tile) const noexcept;
   LevelPixels take_spare();
@@ -151,6 +167,8 @@ class LevelRasterizer {
   void gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const;
   void combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const;
   void collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const;
+  template <typename Events>
+  [[nodiscard]] std::optional<LevelPixels::Single> single(const Events& events, EventIndex index) const;
 
   Viewport viewport_;
   Grid grid_;

@@ -26,6 +26,9 @@ class SegmentSums {
   // For each name or class that occurs in the lane, the sum of its events' durations; by key. O(segments · names), and O(events), on all
   // cores, of segments that were not asked for before.
   [[nodiscard]] std::vector<Sum> of_lane(const Trace& trace, LaneId lane, By by);
+  // Whether segments that are not decoded are left out where nothing is known of them: for threads that must not wait for the disk.
+  enum class Decoding : std::uint8_t { kMay, kMayNot };
+  void set_decoding(Decoding decoding) noexcept { decoding_ = decoding; }
   // Forgets segments that were not asked for since the last call.
   void forget_unused();
 
@@ -36,6 +39,7 @@ class SegmentSums {
     bool used = false;
   };
   std::unordered_map<std::uint64_t, Entry> entries_;  // by the identities of segments
+  Decoding decoding_ = Decoding::kMay;
 };
 
 }  // namespace lanescope::timeline

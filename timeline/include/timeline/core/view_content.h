@@ -5,8 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "model/trace/trace.h"
 #include "timeline/core/level_content.h"
@@ -23,6 +27,9 @@ using Clock = std::optional<Nanoseconds>;
 
 // What a view can show of a trace: all of it, to the clock where that is later, with some room before and after.
 [[nodiscard]] TimeRange bounds_of(const Trace& trace, Clock clock = std::nullopt) noexcept;
+
+// How long a row is busy in a part of time: while at least one of its lanes is; of several sharers, on average.
+[[nodiscard]] Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers);
 
 // What a view shows, as far as its next picture follows from it.
 struct Sight {
@@ -41,6 +48,51 @@ struct Sight {
 // `end`, or nowhere.
 [[nodiscard]] TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept;
 
+// Where pictures are shown, each of another part of time.
+enum class Pane : std::uint8_t { kRows, kOverview };
+
+// The exact picture of a trace whose events are not in memory (holds_events()): segments must be decoded for it, so it is made on another
+// thread than the one that paints. One thread at a time.
+class Picture {
+ public:
+  // These levels in this viewport are wanted there.
+  void want(Pane pane, std::vector<Level> levels, const Viewport& viewport);
+  // The busy time of a row in a part of time, and how many of its events begin there.
+  struct RowSum {
+    TimeRange range;
+    Nanoseconds busy = 0;
+    std::uint64_t count = 0;
+    std::size_t sharers = 1;  // as row_busy() has it
+  };
+  void want(std::string row_key, Level level, TimeRange range, std::size_t sharers);
+  // Makes what is wanted and is not there: rows before the overview, and sums last. Waits for the disk. Ends early when asked to stop; what was
+  // made until then stays.
+  void make(const std::stop_token& stop);
+
+ private:
+  friend class ViewContent;
+  struct Wanted {
+    std::vector<Level> levels;
+    Viewport viewport;
+  };
+  struct WantedSum {
+    Level level;
+    RowSum sum;
+  };
+  std::map<Pane, Wanted> wanted_;
+  std::map<std::string, WantedSum> wanted_sums_;
+  ContentCache contents_;
+  std::map<Pane, LevelRasterizer> pixels_;
+  std::map<std::string, RowSum> sums_;
+};
+
+// What is painted of some levels.
+struct Painted {
+  std::vector<const LevelContent*> contents;  // of each
+  LevelRasterizer* rasterizer = nullptr;      // which has them
+  enum class Detail : std::uint8_t { kExact, kOutline } detail = Detail::kExact;
+};
+
 // One thread at a time. Not to be copied or moved: layouts refer to the rows.
 class ViewContent {
  public:
@@ -56,6 +108,7 @@ class ViewContent {
     ContentCache contents_;
   };
 
+  // Of a trace whose events are not in memory, rows are of what is known without decoding; a later one that is made of this has them all.
   explicit ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
   // Of a later snapshot, or of the same. O(events that came) where it continues the one before, else as if there were none.
   ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Clock clock = std::nullopt);
@@ -74,6 +127,19 @@ class ViewContent {
   [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
     return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_;
   }
+  // Whether events must be decoded for what is shown exactly, which then is painted in outline until a picture was put.
+  [[nodiscard]] bool is_on_demand() const noexcept { return on_demand_; }
+  // What a thread paints that does not wait: the levels exactly, where they are in memory or in a picture that was put, else in outline.
+  // O(what is new), but never O(events) where they are not in memory.
+  [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
+  // The picture that was put last, to be made on for what is wanted next. Until it is put again, there is nothing of it to be painted.
+  [[nodiscard]] Picture take_picture();
+  void put(Picture picture);
+  // Of the picture; null where it is not known of this range.
+  [[nodiscard]] const Picture::RowSum* sum_of(const std::string& row_key, TimeRange range) const;
+  // A level that may be asked at once: null where that would take long.
+  [[nodiscard]] const LevelContent* at_hand(const Level& level);
+
   // Where the range of a view goes that is to show this. Events come later than the clock says: who follows the end follows them.
   [[nodiscard]] TimeRange range_after(const Sight& sight) const noexcept;
   // Computes what a view paints that shows this, and its overview.
@@ -82,6 +148,8 @@ class ViewContent {
   void forget_pixels();
 
  private:
+  void set_outlines();
+
   std::shared_ptr<const Trace> trace_;
   TimeRange bounds_;
   bool continues_ = false;
@@ -90,6 +158,10 @@ class ViewContent {
   ContentCache contents_;
   LevelRasterizer of_all_;
   LevelRasterizer of_window_;
+  bool on_demand_ = false;
+  ContentCache outlines_;
+  std::map<Pane, LevelRasterizer> outline_pixels_;
+  Picture picture_;
 };
 
 }  // namespace lanescope::timeline

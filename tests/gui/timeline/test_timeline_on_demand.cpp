@@ -1,0 +1,102 @@
+// A timeline of a recording whose segments are decoded when they are needed: pictures, what is under the cursor, and what is told meanwhile.
+#include <QScopeGuard>
+
+#include "../../model/trace/compact/long_recording.h"
+#include "../../model/trace/compact/recordings.h"
+#include "model/trace/demanded_segments.h"
+#include "timeline_window.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using namespace lanescope::test;
+
+namespace {
+
+void wait_until_ready(const TimelineView& view) {
+  while (view.isMakingReady()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+}
+
+// What is seen once all was made that is not painted at once.
+QImage settled_picture(TimelineView& view) {
+  (void)view.grab();  // asks for what is not there
+  wait_until_ready(view);
+  return view.grab().toImage();
+}
+
+std::unique_ptr<TimelineView> view_of(const std::shared_ptr<const Trace>& trace) {
+  start_application();
+  auto view = std::make_unique<TimelineView>();
+  view->resize(1'000, 600);
+  view->setTrace(trace);
+  view->show();
+  return view;
+}
+
+// Draws both ways at several zooms.
+void check_same_pictures(const std::filesystem::path& compact) {
+  const auto in_file = load_trace(compact, {}, EventPlace::kInFile);
+  REQUIRE(in_file);
+  REQUIRE_FALSE(holds_events(**in_file));
+  const auto in_memory = loaded(compact);
+  const auto memory = view_of(in_memory), file = view_of(*in_file);
+  const TimeRange extent = in_memory->extent();
+  for (const Nanoseconds part : {1, 3, 50, 2'000}) {
+    const Nanoseconds begin = extent.begin + extent.length() / 3;
+    const TimeRange range = part == 1 ? file->visibleRange() : TimeRange{begin, begin + std::max<Nanoseconds>(1'000, extent.length() / part)};
+    memory->setVisibleRange(range);
+    file->setVisibleRange(range);
+    INFO("1/" << part);
+    CHECK(settled_picture(*file) == settled_picture(*memory));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a timeline whose events are in the file looks the same as one whose events are in memory") {
+  const TemporaryFolder folder;
+  SegmentCache::of_process().set_budget(4 << 20);
+  const auto usual = qScopeGuard([] { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); });
+  write_long_recording(folder.path() / "log.trace", 600'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  check_same_pictures(folder.path() / "compact.trace");
+}
+
+TEST_CASE("what is under the cursor is found in the file, and neighbours of what is selected are") {
+  const TemporaryFolder folder;
+  SegmentCache::of_process().set_budget(4 << 20);
+  const auto usual = qScopeGuard([] { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); });
+  write_long_recording(folder.path() / "log.trace", 300'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto in_file = load_trace(folder.path() / "compact.trace", {}, EventPlace::kInFile);
+  REQUIRE(in_file);
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  const auto view = view_of(*in_file);
+  (void)view->grab();
+  CHECK(view->isMakingReady());  // the first picture waits for nothing
+  wait_until_ready(*view);
+  CHECK(SegmentCache::of_process().use().decoded > before);
+
+  const EventRef event{0, 200'000};
+  view->zoomToEvent(event);
+  (void)settled_picture(*view);
+  QWidget* canvas = nullptr;
+  for (QWidget* child : view->findChildren<QWidget*>())
+    if (child->accessibleName() == "Timeline rows") canvas = child;
+  REQUIRE(canvas != nullptr);
+  view->clearSelection();
+  const Viewport viewport{view->visibleRange(), canvas->width()};
+  const Event wanted = (*in_file)->event(event);
+  const double x = viewport.x_at(wanted.start + wanted.duration / 2);
+  // Rows of the one process: whichever shows calls has the event under this time.
+  for (int y = 4; y < canvas->height() && !view->selectedEvent().valid(); y += 6) {
+    QMouseEvent press(QEvent::MouseButtonPress, QPointF(x, y), canvas->mapToGlobal(QPointF(x, y)), Qt::LeftButton, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(canvas, &press);
+    QMouseEvent release(QEvent::MouseButtonRelease, QPointF(x, y), canvas->mapToGlobal(QPointF(x, y)), Qt::LeftButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(canvas, &release);
+  }
+  CHECK(view->selectedEvent() == event);
+  view->selectNeighbour(Neighbour::kNext);
+  CHECK(view->selectedEvent() == EventRef{0, 200'001});
+  view->selectNeighbour(Neighbour::kPrevious);
+  CHECK(view->selectedEvent() == event);
+}

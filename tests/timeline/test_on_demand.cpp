@@ -1,0 +1,355 @@
+// What is drawn and asked of a recording whose segments are decoded when they are needed, with memory for next to nothing, is what it is where
+// all events are in memory; and a thread that paints waits for no segment.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "../model/trace/compact/long_recording.h"
+#include "../model/trace/compact/recordings.h"
+#include "model/events/event_query.h"
+#include "model/events/event_statistics.h"
+#include "model/trace/demanded_segments.h"
+#include "timeline/core/level_pixels.h"
+#include "timeline/core/navigation.h"
+#include "timeline/core/parallel.h"
+#include "timeline/core/view_content.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// For as long as it lives.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t bytes) { SegmentCache::of_process().set_budget(bytes); }
+  ~Budget() { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); }
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+};
+
+std::uint64_t decoded() { return SegmentCache::of_process().use().decoded; }
+
+// One recording, in memory and in its file.
+struct Both {
+  Both(const fs::path& recording, const fs::path& folder) {
+    compacted(recording, folder / "compact.trace");
+    memory = loaded(folder / "compact.trace");
+    auto opened = load_trace(folder / "compact.trace", {}, EventPlace::kInFile);
+    REQUIRE(opened);
+    file = *opened;
+  }
+  std::shared_ptr<const Trace> memory, file;
+};
+
+// What every row shows, opened or not; the same where it is asked for twice.
+std::vector<Level> levels_of(const RowTree& tree) {
+  std::vector<Level> levels;
+  for (const Row& row : tree.rows()) {
+    if (!row.all.empty()) levels.push_back(row.all);
+    levels.insert(levels.end(), row.levels.begin(), row.levels.end());
+  }
+  std::erase_if(levels, [](const Level& level) {
+    return std::any_of(level.begin(), level.end(), [](const LaneSource& source) { return source.on_gpu.has_value(); });
+  });
+  return levels;
+}
+
+std::vector<TimeRange> some_ranges(TimeRange extent, std::mt19937& random, int count) {
+  std::vector<TimeRange> ranges{padded(extent, 0.01)};
+  for (int i = 0; i < count; ++i) {
+    const Nanoseconds length = std::max<Nanoseconds>(200, extent.length() >> (random() % 20));
+    const Nanoseconds begin = extent.begin + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length() + 1)) - length / 2;
+    ranges.push_back({begin, begin + length});
+  }
+  return ranges;
+}
+
+bool same_pixels(const LevelPixels& a, const LevelPixels& b) {
+  if (a.width() != b.width() || a.boxes() != b.boxes()) return false;
+  for (std::int32_t x = 0; x < a.width(); ++x)
+    if (!(a.column(x) == b.column(x))) return false;
+  return true;
+}
+
+std::vector<const Level*> pointers(const std::vector<Level>& levels) {
+  std::vector<const Level*> all;
+  for (const Level& level : levels) all.push_back(&level);
+  return all;
+}
+
+// As the view does it: what is painted first needs no segment; then another thread makes the picture.
+Painted painted_exactly(ViewContent& content, Pane pane, const std::vector<Level>& levels, const Viewport& viewport) {
+  const std::uint64_t before = decoded();
+  const Painted first = content.painted(pane, pointers(levels), viewport);
+  REQUIRE(first.contents.size() == levels.size());
+  for (const LevelContent* level : first.contents) (void)first.rasterizer->rasterize(*level, viewport);
+  REQUIRE(decoded() == before);
+  if (first.detail == Painted::Detail::kExact) return first;
+  Picture picture = content.take_picture();
+  picture.want(pane, levels, viewport);
+  std::jthread([&] { picture.make({}); }).join();
+  content.put(std::move(picture));
+  const std::uint64_t made = decoded();
+  const Painted exact = content.painted(pane, pointers(levels), viewport);
+  REQUIRE(exact.detail == Painted::Detail::kExact);
+  for (const LevelContent* level : exact.contents) (void)exact.rasterizer->rasterize(*level, viewport);
+  REQUIRE(decoded() == made);  // painting waits for nothing
+  return exact;
+}
+
+}  // namespace
+
+TEST_CASE("every row of every recording is drawn the same from its file, with memory for next to nothing") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const Both both(recording, folder.path());
+  if (both.memory->event_count() == 0) return;
+  const Budget budget(256 << 10);
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);  // rows of what is known without decoding
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  REQUIRE(in_file.is_on_demand());
+  REQUIRE_FALSE(in_memory.is_on_demand());
+
+  // The same rows, but for ranges on GPUs, with the same shares.
+  for (const Row& row : in_file.tree().rows()) {
+    const auto same = in_memory.tree().find(row.key);
+    REQUIRE(same);
+    CHECK(in_memory.tree().row(*same).share == row.share);
+    CHECK(in_memory.tree().row(*same).label == row.label);
+  }
+  for (const Row& row : in_memory.tree().rows())
+    CHECK(in_file.tree().find(row.key).has_value() == (row.kind != RowKind::kGpuRanges));
+
+  const std::vector<Level> levels = levels_of(in_file.tree());
+  std::mt19937 random(7);
+  for (const TimeRange range : some_ranges(both.memory->extent(), random, 2)) {
+    const Viewport viewport = Viewport{range, 900}.on_grid();
+    const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const LevelContent& memory = in_memory.contents().content(levels[i]);
+      LevelRasterizer rasterizer;
+      CHECK(same_pixels(rasterizer.rasterize(memory, viewport), exact.rasterizer->rasterize(*exact.contents[i], viewport)));
+      CHECK(memory.busy(range) == exact.contents[i]->busy(range));
+      CHECK(memory.count(range) == exact.contents[i]->count(range));
+      for (int hits = 0; hits < 2; ++hits) {
+        const auto x = static_cast<std::int32_t>(random() % 900);
+        const PixelHit a = hit_test(memory, viewport, x), b = hit_test(*exact.contents[i], viewport, x);
+        CHECK(a.event == b.event);
+        CHECK(a.column == b.column);
+        CHECK(nearest_event(memory, viewport.time_at(x)) == nearest_event(*exact.contents[i], viewport.time_at(x)));
+        CHECK(nearest_edge(memory, viewport.time_at(x), 5'000) == nearest_edge(*exact.contents[i], viewport.time_at(x), 5'000));
+      }
+    }
+  }
+}
+
+TEST_CASE("events, their neighbours, searches, orders and sums are the same from the file") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const Both both(recording, folder.path());
+  if (both.memory->event_count() == 0) return;
+  const Budget budget(256 << 10);
+  const std::uint64_t before = decoded();
+  const EventValues in_memory(both.memory, EventScope::whole_trace(*both.memory)), in_file(both.file, EventScope::whole_trace(*both.file));
+  const std::vector<EventRef> all = gather_events(*both.memory, in_memory.scope().lanes(), {});
+  REQUIRE(gather_events(*both.file, in_file.scope().lanes(), {}) == all);
+  for (const EventColumn column : {EventColumn::kStart, EventColumn::kDuration, EventColumn::kName, EventColumn::kGapBefore, EventColumn::kQueueTime})
+    CHECK(sort_events(in_memory, all, column, SortDirection::kDescending) == sort_events(in_file, all, column, SortDirection::kDescending));
+  for (const char* text : {"cuda", "e", "Sync"})
+    CHECK(gather_events(*both.memory, in_memory.scope().lanes(), {.text = text}) == gather_events(*both.file, in_file.scope().lanes(), {.text = text}));
+  std::mt19937 random(3);
+  for (const TimeRange range : some_ranges(both.memory->extent(), random, 2)) {
+    EventFilter filter;
+    filter.window = range;
+    const std::vector<EventRef> inside = gather_events(*both.file, in_file.scope().lanes(), filter);
+    REQUIRE(inside == gather_events(*both.memory, in_memory.scope().lanes(), filter));
+    const auto a = statistics_by_name(*both.memory, inside), b = statistics_by_name(*both.file, inside);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      CHECK((a[i].name == b[i].name && a[i].count == b[i].count && a[i].total == b[i].total && a[i].median == b[i].median && a[i].longest == b[i].longest));
+  }
+  for (int i = 0; i < 25; ++i) {
+    const EventRef event = all[random() % all.size()];
+    REQUIRE(both.memory->event(event) == both.file->event(event));
+    CHECK(both.memory->launch_of(event) == both.file->launch_of(event));
+    CHECK(correlated_events(*both.memory, event) == correlated_events(*both.file, event));
+    for (int which = 0; which <= static_cast<int>(Neighbour::kNextOfSameName); ++which)
+      CHECK(neighbour(*both.memory, event, static_cast<Neighbour>(which)) == neighbour(*both.file, event, static_cast<Neighbour>(which)));
+  }
+  CHECK(decoded() > before);
+}
+
+TEST_CASE("a long recording is painted at once, in outline, and exactly when its segments came") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 700'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(4 << 20);  // of some twelve that all would take
+  const std::uint64_t before = decoded();
+  ViewContent in_file(both.file);
+  CHECK(decoded() == before);  // shares of rows are known from heads
+  ViewContent in_memory(both.memory);
+  const std::vector<Level> levels = levels_of(in_file.tree());
+  CHECK(levels == levels_of(in_memory.tree()));
+  const Viewport whole = Viewport{in_file.bounds(), 700}.on_grid();
+
+  // The outline has all of the time that the events take, each part of 1,024 events where it lies.
+  const Painted outline = in_file.painted(Pane::kOverview, pointers(levels), whole);
+  REQUIRE(outline.detail == Painted::Detail::kOutline);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const LevelPixels& coarse = outline.rasterizer->rasterize(*outline.contents[i], whole);
+    Nanoseconds busy = 0;
+    for (std::int32_t x = 0; x < coarse.width(); ++x) busy += coarse.column(x).busy;
+    CHECK(busy == in_memory.contents().content(levels[i]).busy(whole.range));
+  }
+
+  // A picture that is called off keeps what it has, and goes on from there.
+  Picture picture = in_file.take_picture();
+  picture.want(Pane::kRows, levels, whole);
+  std::stop_source stop;
+  stop.request_stop();
+  picture.make(stop.get_token());
+  in_file.put(std::move(picture));
+  CHECK(in_file.painted(Pane::kRows, pointers(levels), whole).detail == Painted::Detail::kOutline);
+  const Painted exact = painted_exactly(in_file, Pane::kRows, levels, whole);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    LevelRasterizer rasterizer;
+    CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[i]), whole), exact.rasterizer->rasterize(*exact.contents[i], whole)));
+  }
+  // What comes into sight when the view moves is made, and the rest is still there.
+  const std::uint64_t painted = decoded();
+  const Viewport moved = Viewport{panned(whole.range, whole.range.length() / 7), 700}.on_grid();
+  (void)painted_exactly(in_file, Pane::kRows, levels, moved);
+  CHECK(decoded() < painted + 11);  // of all segments
+
+  // Sums of rows come with the picture.
+  const TimeRange part{whole.range.begin + whole.range.length() / 5, whole.range.end - whole.range.length() / 3};
+  const Row& row = in_file.tree().row(in_file.tree().place_of(0)->row);
+  CHECK(in_file.sum_of(row.key, part) == nullptr);
+  picture = in_file.take_picture();
+  picture.want(row.key, row.all, part, 1);
+  picture.make({});
+  in_file.put(std::move(picture));
+  const Picture::RowSum* sum = in_file.sum_of(row.key, part);
+  REQUIRE(sum != nullptr);
+  CHECK(sum->busy == in_memory.contents().content(row.all).busy(part));
+  CHECK(sum->count == in_memory.contents().content(row.all).count(part));
+  CHECK(in_file.sum_of(row.key, {part.begin, part.end + 1}) == nullptr);
+}
+
+TEST_CASE("what lanes cover together is the same with a union and without one") {
+  const unsigned seed = GENERATE(range(1u, 6u));
+  std::mt19937 random(seed);
+  SmallTrace small;
+  for (std::uint32_t stream = 1; stream <= 4; ++stream)
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 300, 20'000));
+  const auto trace = small.builder.snapshot();
+  std::vector<BusyLane> lanes;
+  for (const Lane& lane : trace->lanes()) lanes.push_back({&lane, nullptr});
+  const BusyUnion kept(lanes);
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Nanoseconds> times(1 + 1 + random() % 60);
+    for (Nanoseconds& time : times) time = static_cast<Nanoseconds>(random() % 22'000) - 1'000;
+    std::sort(times.begin(), times.end());
+    std::vector<Nanoseconds> busy(times.size() - 1), walked(times.size() - 1);
+    for (const Lane& lane : trace->lanes())
+      for (std::size_t x = 0; x < busy.size(); ++x) busy[x] += lane.busy({times[x], times[x + 1]});
+    kept.unite(times, busy);
+    unite_events(lanes, times, walked);
+    REQUIRE(busy == walked);
+  }
+}
+
+namespace {
+
+// Runs a hidden test case in a process of its own, whose memory is not counted with ours, on a folder.
+void run_elsewhere(const char* test_case, const fs::path& folder) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("LANESCOPE_TEST_FOLDER", folder.c_str(), 1);
+    execl("/proc/self/exe", "test_timeline_core", test_case, static_cast<char*>(nullptr));
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+}
+
+// The most memory that this process had, in bytes.
+std::uint64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:") {
+      std::uint64_t kilobytes = 0;
+      status >> kilobytes;
+      return kilobytes << 10;
+    }
+  return 0;
+}
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint32_t kManyEvents = 12'000'000;  // which would take more than 240 MiB in memory
+
+}  // namespace
+
+TEST_CASE("a long recording is written", "[.][written-elsewhere]") {
+  const fs::path folder = std::getenv("LANESCOPE_TEST_FOLDER");
+  write_long_recording(folder / "log.trace", kManyEvents);
+  compacted(folder / "log.trace", folder / "compact.trace", {.memory_bytes = 64 * kMiB});
+  fs::remove(folder / "log.trace");
+}
+
+TEST_CASE("a long recording is looked at", "[.][looked-at-elsewhere]") {
+  const fs::path folder = std::getenv("LANESCOPE_TEST_FOLDER");
+  SegmentCache::of_process().set_budget(64 * kMiB);
+  on_this_thread_alone([&] {  // each further one would keep some segments
+    const auto trace = load_trace(folder / "compact.trace", {}, EventPlace::kInFile);
+    REQUIRE(trace);
+    ViewContent content(*trace);
+    const std::vector<Level> levels = levels_of(content.tree());
+    std::mt19937 random(5);
+    std::vector<TimeRange> ranges = some_ranges((*trace)->extent(), random, 10);
+    for (const TimeRange range : ranges) {
+      const Viewport viewport = Viewport{range, 1'600}.on_grid();
+      Picture picture = content.take_picture();
+      picture.want(Pane::kRows, levels, viewport);
+      picture.want(content.tree().row(0).key, levels.front(), range, 1);
+      picture.make({});
+      content.put(std::move(picture));
+      const Painted painted = content.painted(Pane::kRows, pointers(levels), viewport);
+      REQUIRE(painted.detail == Painted::Detail::kExact);
+      for (std::size_t i = 0; i < levels.size(); ++i) {
+        (void)painted.rasterizer->rasterize(*painted.contents[i], viewport);
+        for (int hits = 0; hits < 20; ++hits) {
+          const PixelHit hit = hit_test(*painted.contents[i], viewport, static_cast<std::int32_t>(random() % 1'600));
+          if (hit.event.valid()) (void)correlated_events(**trace, hit.event);
+        }
+      }
+    }
+  });
+  std::ofstream(folder / "peak") << peak_memory();
+}
+
+TEST_CASE("what is held of a long recording to look at it is bounded") {
+  const TemporaryFolder folder;
+  run_elsewhere("[written-elsewhere]", folder.path());
+  run_elsewhere("[looked-at-elsewhere]", folder.path());
+  std::uint64_t peak = 0;
+  std::ifstream(folder.path() / "peak") >> peak;
+  INFO(peak / kMiB << " MiB at most");
+  CHECK(peak > 0);
+  CHECK(peak < 64 * kMiB + 40 * kMiB + 64 * kMiB);  // the budget, the program itself, and what else it needs
+}
