@@ -33,6 +33,8 @@ kill "$neighbour" 2>/dev/null
 part "recordings that are cut" env LANESCOPE_TEST_CUTS=50 build/dev/bin/test_compact
 part "memory of long recordings" env LANESCOPE_TEST_EVENTS=200000000 build/dev/bin/test_cli_memory
 part "stress" tests/e2e/stress.sh build/dev/bin/lanescope build/dev/bin/lanescope_program_stress 600
+part "every way to live and end" build/dev/bin/test_lifecycle --all
+part "real programs" python3 tests/interop/real_programs.py build/dev/bin/lanescope
 part "memory of the recorder" python3 tests/soak/soak.py --lanescope build/dev/bin/lanescope --stream build/dev/bin/lanescope_program_nvtx_stream \
   --seconds 3600 --processes 10000
 part "release build" packaging/build.sh release

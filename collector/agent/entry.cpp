@@ -57,9 +57,11 @@ LANESCOPE_EXPORT int InitializeInjection() {
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::agent::nvtx;
   const Setup setup(get_export_table);
-  const std::size_t freed = free_orphans(get_export_table);
+  Orphans orphans(get_export_table);
+  std::size_t freed = orphans.free_from_loading();
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   const Injection injection = install(get_export_table);
+  freed += orphans.free_from_set_up();
   if (freed != 0) tell_of_orphans(freed);
   return injection == Injection::kInstalled ? 1 : 0;
 }

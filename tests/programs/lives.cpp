@@ -1,6 +1,8 @@
 // A target that lives and ends in the way that it is told, after 100 ranges "step" and the lines "out" and "err" on standard output and
 // error. lives WAY [ARGUMENT]; the ways stand at the end. Ranges of each way are counted in tests/e2e/lifecycle/ways.cpp.
 //
+// Where the environment names a file in LIVES_UNTIL it makes ranges "waiting" first, until there is such a file.
+//
 // What fails that a way needs ends it with 99 and says why: then nothing can be concluded from it.
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csetjmp>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -25,6 +28,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -100,6 +104,133 @@ int dies() {
   sigprocmask(SIG_UNBLOCK, &all, nullptr);
   raise(signal);
   return 99;
+}
+
+int leaves_quickly() {
+  std::at_quick_exit([] {
+    steps(50);
+    static_cast<void>(write(STDOUT_FILENO, "quickly\n", 8));
+  });
+  std::quick_exit(kCode);
+}
+int aborts() { std::abort(); }
+int faults() {
+  volatile std::uintptr_t address = 16;
+  *reinterpret_cast<volatile int*>(address) = 1;
+  return 98;
+}
+int faults_on_thread() {
+  std::thread([] {
+    steps(50);
+    faults();
+  }).join();
+  return 98;
+}
+
+sigjmp_buf before_overflow;
+[[gnu::noinline]] int overflow(int depth) {
+  volatile char page[4096];
+  page[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : overflow(depth + 1) + page[0];
+}
+int survives_overflows() {
+  std::vector<char> room(1 << 16);
+  stack_t stack{};
+  stack.ss_sp = room.data();
+  stack.ss_size = room.size();
+  must(sigaltstack(&stack, nullptr) == 0, "sigaltstack");
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) {
+    steps(1);
+    siglongjmp(before_overflow, 1);
+  };
+  sigaction(SIGSEGV, &action, nullptr);
+  for (static int overflows = 0; overflows < 5; ++overflows)
+    if (sigsetjmp(before_overflow, 1) == 0) overflow(0);
+  return kCode;
+}
+
+// What comes after the end of main() makes ranges, too, and a child.
+struct MakesStepsAtItsEnd {
+  ~MakesStepsAtItsEnd() { steps(10); }
+};
+int ends_slowly() {
+  std::atexit([] {
+    steps(10);
+    if (fork() == 0) {
+      steps(10);
+      _exit(0);
+    }
+    wait(nullptr);
+  });
+  static const MakesStepsAtItsEnd at_exit;
+  std::thread([] {
+    thread_local const MakesStepsAtItsEnd at_thread_end;
+    static_cast<void>(&at_thread_end);
+    steps(10);
+  }).join();
+  std::exit(kCode);
+}
+int another_thread_ends_it() {
+  std::thread([] {
+    steps(50);
+    std::exit(kCode);
+  }).detach();
+  for (;;) pause();
+}
+int another_thread_becomes_another() {
+  std::thread([] { become("exit", "9"); }).detach();
+  for (;;) pause();
+}
+int first_thread_leaves() {
+  std::thread([] {
+    usleep(50'000);
+    steps(50);
+    _exit(kCode);
+  }).detach();
+  syscall(SYS_exit, 0);
+  return 98;
+}
+// Threads are in the midst of ranges and calls when it ends.
+int ends_among_threads() {
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int k = 0; k < 6; ++k)
+        std::thread([] {
+          for (;;) {
+            nvtxRangePushA("other");
+            usleep(1);
+            nvtxRangePop();
+          }
+        }).detach();
+      usleep(static_cast<useconds_t>(i * 100));
+      std::exit(kCode);
+    }
+    must(code_of(child) == kCode, "the end of a child");
+  }
+  return kCode;
+}
+int cancels_threads() {
+  int cancelled = 0;
+  for (int i = 0; i < 20; ++i) {
+    pthread_t thread;
+    must(pthread_create(
+             &thread, nullptr,
+             [](void*) -> void* {
+               steps(1);
+               for (;;) sleep(100);
+             },
+             nullptr) == 0,
+         "a thread");
+    pthread_cancel(thread);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    cancelled += result == PTHREAD_CANCELED ? 1 : 0;
+  }
+  std::printf("%d cancelled\n", cancelled);
+  return kCode;
 }
 
 int has_children() {
@@ -213,6 +344,36 @@ int leaves_an_orphan() {
   }
   return kCode;
 }
+int takes_orphans_in() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (int i = 0; i < 5; ++i)
+    if (fork() == 0) {
+      if (fork() == 0) {
+        usleep(10'000);
+        steps(10);
+        _exit(i);
+      }
+      _exit(50);
+    }
+  int sum = 0;
+  for (int status = 0; wait(&status) > 0;) sum += WEXITSTATUS(status);
+  std::printf("ends add up to %d\n", sum);
+  return kCode;
+}
+int forks_in_handlers() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(10);
+      _exit(5);
+    }
+    must(code_of(child) == 5, "the child of a handler");
+  };
+  sigaction(SIGUSR1, &action, nullptr);
+  for (int i = 0; i < 10; ++i) raise(SIGUSR1);
+  return kCode;
+}
 int leaves_a_sleeper() {
   if (fork() == 0) {
     for (int descriptor = 0; descriptor < 3; ++descriptor) close(descriptor);
@@ -267,21 +428,112 @@ int can_not_be_dumped() {
   return kCode;
 }
 
-// From here on the kernel ends it for all that is not here.
-int may_only_write() {
+// As few bytes as a thread may have.
+int has_small_stacks() {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  must(pthread_attr_setstacksize(&small, static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN))) == 0, "a small stack");
+  int ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    pthread_t thread;
+    must(pthread_create(
+             &thread, &small,
+             [](void*) -> void* {
+               steps(10);
+               usleep(2'000);
+               steps(10);
+               return &arguments;
+             },
+             nullptr) == 0,
+         "a thread");
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    ended += result == &arguments ? 1 : 0;
+  }
+  std::printf("%d threads\n", ended);
+  return kCode;
+}
+
+// All memory that it maps from now on is to be there at once.
+int locks_its_memory() {
+  must(mlockall(MCL_FUTURE) == 0, "mlockall");
+  usleep(2'000);
+  steps(100);
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (constexpr long kMostKib = 32L << 10; line.starts_with("RssShmem:") && std::atol(line.c_str() + 9) > kMostKib)
+      std::printf("there is %s\n", line.c_str());
+  return kCode;
+}
+
 #define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+// From here on the kernel ends it for all that is not here.
+void must_filter(const sock_filter* code, std::size_t length) {
+  const sock_fprog filter{static_cast<unsigned short>(length), const_cast<sock_filter*>(code)};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
+}
+int may_only_write() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                         LANESCOPE_ALLOW(write),
                         LANESCOPE_ALLOW(exit_group),
                         LANESCOPE_ALLOW(rt_sigreturn),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
-#undef LANESCOPE_ALLOW
-  const sock_fprog filter{sizeof code / sizeof code[0], code};
-  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
+  must_filter(code, std::size(code));
   steps(number(1'000'000));
   must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
   _exit(kCode);
 }
+
+// It may have threads, and write.
+int may_only_have_threads() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(clone),
+                        LANESCOPE_ALLOW(clone3),
+                        LANESCOPE_ALLOW(mmap),
+                        LANESCOPE_ALLOW(munmap),
+                        LANESCOPE_ALLOW(mprotect),
+                        LANESCOPE_ALLOW(madvise),
+                        LANESCOPE_ALLOW(brk),
+                        LANESCOPE_ALLOW(futex),
+                        LANESCOPE_ALLOW(set_robust_list),
+                        LANESCOPE_ALLOW(rseq),
+                        LANESCOPE_ALLOW(rt_sigprocmask),
+                        LANESCOPE_ALLOW(rt_sigaction),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  for (int i = 0; i < 5; ++i) std::thread([] { steps(10); }).join();
+  must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
+  _exit(kCode);
+}
+// It may fork, and write.
+int may_only_fork() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(clone),
+                        LANESCOPE_ALLOW(wait4),
+                        LANESCOPE_ALLOW(set_robust_list),
+                        LANESCOPE_ALLOW(rt_sigprocmask),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(10);
+      _exit(write(STDOUT_FILENO, "child\n", 6) == 6 ? 3 : 4);
+    }
+    must(code_of(child) == 3, "the end of a child");
+  }
+  steps(10);
+  _exit(kCode);
+}
+#undef LANESCOPE_ALLOW
 
 int copies_input() {
   std::vector<char> buffer(1 << 16);
@@ -346,6 +598,17 @@ const std::map<std::string, int (*)()> ways{
     {"exit", exits},
     {"_exit", leaves},
     {"exit_group", leaves_group},
+    {"quick_exit", leaves_quickly},
+    {"abort", aborts},
+    {"fault", faults},
+    {"fault-on-thread", faults_on_thread},
+    {"overflows", survives_overflows},
+    {"slow-end", ends_slowly},
+    {"exit-on-thread", another_thread_ends_it},
+    {"exec-on-thread", another_thread_becomes_another},
+    {"first-thread-exits", first_thread_leaves},
+    {"exit-among-threads", ends_among_threads},
+    {"cancel", cancels_threads},
     {"pthread_exit", main_thread_leaves},
     {"signal", dies},
     {"children", has_children},
@@ -364,6 +627,10 @@ const std::map<std::string, int (*)()> ways{
     {"setsid", leaves_its_session},
     {"orphan", leaves_an_orphan},
     {"sleeper", leaves_a_sleeper},
+    {"subreaper", takes_orphans_in},
+    {"forks-in-handlers", forks_in_handlers},
+    {"small-stacks", has_small_stacks},
+    {"mlockall", locks_its_memory},
     {"close", closes_all},
     {"close_range", closes_range},
     {"dup2", covers_descriptors},
@@ -373,6 +640,8 @@ const std::map<std::string, int (*)()> ways{
     {"setuid-exec", becomes_another_user},
     {"not-dumpable", can_not_be_dumped},
     {"seccomp", may_only_write},
+    {"seccomp-threads", may_only_have_threads},
+    {"seccomp-forks", may_only_fork},
     {"copy", copies_input},
     {"lines", prints_lines},
     {"write", writes_a_file},
@@ -381,13 +650,28 @@ const std::map<std::string, int (*)()> ways{
     {"wait", waits},
 };
 
+// These come before the agent is there.
+bool begins_with_its_way(int (*way)()) {
+  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory;
+}
+
+void wait_for(const char* file) {
+  while (access(file, F_OK) != 0) {
+    nvtxRangePushA("waiting");
+    usleep(2'000);
+    nvtxRangePop();
+  }
+  unsetenv("LIVES_UNTIL");
+}
+
 }  // namespace
 
 int main(int, char** argv) {
   arguments = argv;
   const auto way = ways.find(argv[1] != nullptr ? argv[1] : "exit");
   if (way == ways.end()) return 99;
-  if (way->second == shows_what_it_inherited) return shows_what_it_inherited();  // before the agent has a descriptor of its own
+  if (const char* file = std::getenv("LIVES_UNTIL")) wait_for(file);
+  if (begins_with_its_way(way->second)) return way->second();
   steps(100);
   std::puts("out");
   std::fflush(stdout);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
@@ -59,6 +60,7 @@ void forget_in_child() noexcept {
   attachment.pending.socket = {};
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
+  forget_own_threads();
 }
 
 // The number of the socket that `address` names, -1 where it makes no sense, and the session's address behind it.
@@ -106,6 +108,11 @@ void wait_for_invitation() noexcept {
   pollfd source{listener, POLLIN, 0};
   const bool has_come = system::poll(&source, 1, kListenMilliseconds) > 0;
   if (has_come && attachment.listener.number() == listener) accept_session(listener);
+}
+
+// A process whose first thread ends by pthread_exit() ends with its last one.
+void end_with_last_thread() noexcept {
+  if (has_lost_its_threads()) std::exit(0);
 }
 
 // False when nobody waits; the thread then ends, where the process is not armed.
@@ -176,6 +183,7 @@ void follow_session() noexcept {
   const OsCalls os_calls = traced_os_calls();
   if (os_calls.are_recorded) prepare_call_chains();
   do {
+    end_with_last_thread();
     redirect_os_calls(os_calls);
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
@@ -187,8 +195,9 @@ void follow_session() noexcept {
 }
 
 void* serve(void*) noexcept {
-  name_own_thread();
+  const OwnThread own_thread;
   for (Invitation invitation; take_pending(invitation);) {
+    end_with_last_thread();
     if (!invitation.socket.was_opened())
       wait_for_invitation();
     else if (join_recording_at(invitation.socket, invitation.address))

@@ -128,11 +128,17 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
          welcome.memory_bytes <= channel::memory_bytes_for(channel::kMostPoolBytes) && memory_file.get() >= 0;
 }
 
+// Where the program locks all memory that it maps (MCL_FUTURE), the kernel fills what can be used while it is mapped, all at once. What
+// can be used only later it fills page by page, as it is.
 void* map_memory(int file, std::uint64_t bytes) noexcept {
   struct stat status {};
   if (!system::file_status(file, status) || static_cast<std::uint64_t>(status.st_size) < bytes) return nullptr;
-  void* mapping = system::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file);
+  void* mapping = system::map(nullptr, bytes, PROT_NONE, MAP_SHARED, file);
   if (mapping == nullptr) return nullptr;
+  if (mprotect(mapping, bytes, PROT_READ | PROT_WRITE) != 0) {
+    system::unmap(mapping, bytes);
+    return nullptr;
+  }
   madvise(mapping, bytes, MADV_DONTDUMP);  // a core dump of the target is about the target
   return mapping;
 }

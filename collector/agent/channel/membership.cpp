@@ -1,5 +1,6 @@
 #include "agent/channel/membership.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,9 +10,11 @@
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/crash_mark.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
+#include "agent/process/this_thread.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent {
@@ -71,7 +74,7 @@ void leave_word(int problem) noexcept {
   const std::uint32_t index = lost.count.fetch_add(1, std::memory_order_acq_rel);
   if (index >= channel::LostChildren::kNamed) return;
   lost.named[index].problem.store(problem, std::memory_order_relaxed);
-  lost.named[index].process.store(system::process_id(), std::memory_order_release);
+  lost.named[index].process.store(process_page.process.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
 // Requires: join_lock is held.
@@ -117,9 +120,9 @@ State try_to_join() noexcept {
   const State state = membership.state.load(std::memory_order_relaxed);
   if (state != State::kUntried) return state;
   follow_membership();
-  const Joining joining = connect_to_session(session_address(), membership.ancestry);
+  const Joining joining = may_join() ? connect_to_session(session_address(), membership.ancestry) : Joining{.connection = {}, .problem = EPERM};
   leave_word(joining.problem);
-  give_up_inheritance();
+  if (may_join()) give_up_inheritance();
   if (!joining.connection) {
     membership.state.store(State::kAbsent, std::memory_order_release);
     return State::kAbsent;
@@ -151,6 +154,8 @@ channel::SharedMemory join_recording() noexcept {
   }
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
 }
+
+bool has_joined() noexcept { return state_now(std::memory_order_acquire) == State::kJoined; }
 
 void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 
@@ -188,7 +193,7 @@ bool session_stays_alive(int milliseconds) noexcept {
 void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return;
   record.time = monotonic_now();
-  record.thread = system::thread_id();
+  record.thread = this_thread_id();
   const ScopedLock lock(metadata_lock);
   membership.metadata.write(record, text);
 }

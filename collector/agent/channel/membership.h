@@ -25,6 +25,9 @@ void read_environment() noexcept;
 // no session.
 channel::SharedMemory join_recording() noexcept;
 
+// Whether this process is a member. One load.
+bool has_joined() noexcept;
+
 // Leaves the session there was, if any, and joins the one at the other end of `socket`, which is taken over. Forked children will join at
 // `address`; where it is empty, at the one that the environment names. False when that session does not want us.
 bool join_recording_at(OwnDescriptor socket, const char* address) noexcept;

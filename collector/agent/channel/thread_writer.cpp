@@ -1,6 +1,8 @@
 #include "agent/channel/thread_writer.h"
 
 #include "agent/core/quiet.h"
+#include "agent/process/call_filters.h"
+#include "agent/process/this_thread.h"
 #include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent {
@@ -46,7 +48,8 @@ ThreadState* ThreadWriter::attach() noexcept {
   } const attaching;
   const Quiet quiet;
   const std::uint32_t generation = process_generation();
-  if (!is_own_process()) return nullptr;  // the child of a vfork, on a thread of its parent
+  // The child of a vfork, on a thread of its parent, does not join for that; where its parent has, it writes as that thread.
+  if (!has_joined() && may_join() && !is_own_process()) return nullptr;
   const channel::SharedMemory memory = join_recording();
   if (!memory) {
     absent_in = generation;
@@ -54,7 +57,7 @@ ThreadState* ThreadWriter::attach() noexcept {
   }
   prepare();
   if (current != nullptr) {
-    current->own = {.thread_id = system::thread_id()};  // of another session
+    current->own = {.thread_id = this_thread_id()};  // of another session
   } else {
     current = begin_thread();
     if (current == nullptr) return nullptr;

@@ -9,7 +9,21 @@ namespace lanescope::agent {
 // but those of its own faults, which go where the program's go. Returns 0, or as pthread_create why there is none.
 int start_own_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes) noexcept;
 
-// To be called first on such a thread: it has a name that tells whose it is, and what it does is no business of the recording.
-void name_own_thread() noexcept;
+// To be made first on such a thread, and to live as long as that: the thread has a name that tells whose it is, and what it does is no business
+// of the recording.
+class [[nodiscard]] OwnThread {
+ public:
+  OwnThread() noexcept;
+  ~OwnThread();
+  OwnThread(const OwnThread&) = delete;
+  OwnThread& operator=(const OwnThread&) = delete;
+};
+
+// In a forked child, where there are none.
+void forget_own_threads() noexcept;
+
+// Whether the program's threads have all ended, one by one, and only ours are left: then the C library would end the process, as after exit(0),
+// were it not for ours. A few system calls; asked on one of ours.
+bool has_lost_its_threads() noexcept;
 
 }  // namespace lanescope::agent

@@ -48,7 +48,7 @@ void answer(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
 }  // namespace
 
 void Tracer::run() noexcept {
-  name_own_thread();
+  const OwnThread own_thread;
   use_own_signal_stack();
   own_thread_.store(system::thread_id(), std::memory_order_relaxed);
   const auto look_on = [this] {

@@ -11,6 +11,7 @@
 
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/exec_calls.h"
+#include "agent/osrt/filter_calls.h"
 #include "agent/osrt/trace.h"
 #include "agent/python_lock/python_lock.h"
 
@@ -46,6 +47,10 @@ Word timed_futex(Word number, Word a, Word b, Word c, Word d, Word e, Word f) {
   return result;
 }
 
+Word filtering(Word number, Word a, Word b, Word c, Word d, Word e) {
+  return lanescope::agent::osrt::install_filter(reinterpret_cast<Word (*)(Word, ...)>(real_syscall.address()), number, a, b, c, d, e);
+}
+
 bool waits(Word number, Word operation) {
   if (number == SYS_futex_waitv) return true;
   if (number != SYS_futex) return false;
@@ -67,6 +72,7 @@ extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int,
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word first, Word operation) {
   if (number == SYS_execve) lanescope::agent::osrt::hand_over_before_exec(reinterpret_cast<const char*>(first));
   if (number == SYS_execveat) lanescope::agent::osrt::hand_over_before_exec(nullptr);
+  if (lanescope::agent::osrt::installs_filter(number, first)) return reinterpret_cast<void*>(&filtering);
   void* next = real_syscall.address();
   return are_recorded() && waits(number, operation) ? reinterpret_cast<void*>(&timed_futex) : next;
 }

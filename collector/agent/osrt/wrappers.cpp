@@ -22,6 +22,7 @@
 #include "agent/core/call_slots.h"
 #include "agent/core/loader.h"
 #include "agent/osrt/caller_matters.h"
+#include "agent/osrt/filter_calls.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
 #include "agent/python_lock/python_lock.h"
@@ -248,6 +249,7 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
       kept_callers.dlopen,
       kept_callers.syscall,
+      lanescope::agent::osrt::redirected_prctl(),
   };
   const lanescope::agent::Redirected result = slots.redirect(redirections);
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);

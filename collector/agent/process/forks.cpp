@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "agent/process/held_signals.h"
+#include "agent/process/this_thread.h"
 
 namespace lanescope::agent {
 
@@ -49,9 +50,9 @@ void forget_parent() noexcept {
   call_each(forgetting);
 }
 
-void set_process() noexcept {
+void set_process(std::int32_t process) noexcept {
   ++generation_before;
-  process_page.process.store(system::process_id(), std::memory_order_relaxed);
+  process_page.process.store(process, std::memory_order_relaxed);
   process_page.generation.store(generation_before, std::memory_order_release);
 }
 
@@ -73,7 +74,8 @@ void after_fork_in_child() noexcept {
   const std::uint64_t signals = signals_of_forking_thread;
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
-    set_process();
+    // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.
+    set_process(static_cast<std::int32_t>(this_thread_id_after_fork(generation_before + 1)));
   }
   HeldSignals::give_back(signals);
 }
@@ -88,7 +90,7 @@ std::uint32_t identify_process() noexcept {
       madvise(&process_page, sizeof(process_page), MADV_WIPEONFORK);
     else
       forget_parent();
-    set_process();
+    set_process(system::process_id());
   }
   process_page.is_being_identified.store(false, std::memory_order_release);
   return last_generation();
@@ -96,7 +98,7 @@ std::uint32_t identify_process() noexcept {
 
 void begin_generation() noexcept {
   process_generation();
-  set_process();
+  set_process(process_page.process.load(std::memory_order_relaxed));
 }
 
 bool is_own_process() noexcept { return process_page.process.load(std::memory_order_relaxed) == system::process_id(); }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "agent/process/held_signals.h"
+#include "agent/process/this_thread.h"
 
 namespace lanescope::agent {
 
@@ -20,7 +21,7 @@ class Lock {
 
   // Requires: the program's signals are held.
   void lock() noexcept {
-    const std::uint32_t self = system::thread_id();
+    const std::uint32_t self = this_thread_id();
     std::uint32_t free = 0;
     if (!word_.compare_exchange_strong(free, self, std::memory_order_acquire)) wait(self);
   }

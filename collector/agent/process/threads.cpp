@@ -7,7 +7,9 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/system_calls.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
+#include "agent/process/this_thread.h"
 #include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent {
@@ -102,6 +104,7 @@ bool give_up(ThreadState& state, std::uint64_t owner) noexcept {
 
 // Threads can end without a word: by the system call, or where the end is not watched.
 void look_for_ended_threads() noexcept {
+  if (!may_join()) return;  // nor ask the kernel for threads
   const std::int64_t begin = monotonic_now();
   std::int64_t due = next_look.load(std::memory_order_relaxed);
   if (begin < due || !next_look.compare_exchange_strong(due, begin + kSecond, std::memory_order_relaxed)) return;
@@ -133,7 +136,7 @@ ThreadState* begin_thread() noexcept {
   if (state == nullptr) state = new_state();
   if (state == nullptr) return nullptr;
   state->own = {};
-  state->own.thread_id = system::thread_id();
+  state->own.thread_id = this_thread_id();
   state->owner.store((state->owner.load(std::memory_order_relaxed) & ~kThreadBits) | state->own.thread_id, std::memory_order_release);
   return state;
 }

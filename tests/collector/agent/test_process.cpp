@@ -1,20 +1,24 @@
 // Locks, threads and forks of the agent's own, in this process.
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
 #include "agent/process/own_descriptor.h"
+#include "agent/process/this_thread.h"
 #include "agent/process/threads.h"
 #include "support/catch.h"
 
@@ -163,4 +167,53 @@ TEST_CASE("a descriptor whose number the program has given to something else is 
   const int still_open = kept.number();
   kept.close();
   CHECK(fcntl(still_open, F_GETFD) == -1);
+}
+
+TEST_CASE("a thread's number is the kernel's, in a child as well, however it was made") {
+  const auto is_right = [] { return this_thread_id() == static_cast<std::uint32_t>(syscall(SYS_gettid)); };
+  watch_forks();
+  CHECK(is_right());
+  bool is_right_there = false;
+  std::thread([&] { is_right_there = is_right() && is_right(); }).join();
+  CHECK(is_right_there);
+  const pid_t child = fork();
+  if (child == 0) _exit(is_right() && is_own_process() ? 7 : 1);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 7);
+  // The C library takes that one for its parent.
+  CHECK(in_unannounced_child([&] { return is_right() && is_right() ? 7 : 1; }) == 7);
+}
+
+TEST_CASE("a process does not join any more once a filter would have the kernel end it for that") {
+  constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);
+  constexpr std::uint32_t kFirstArgument = offsetof(seccomp_data, args);
+  const auto may_join_behind = [](std::vector<sock_filter> code) {
+    {
+      FilterInstallation installation;
+      CHECK_FALSE(may_join());  // what it is about to forbid is not begun
+      const sock_fprog filter{static_cast<unsigned short>(code.size()), code.data()};
+      installation.has_succeeded(&filter);
+    }
+    return !forbids_joining.exchange(false);
+  };
+  const auto load = [](std::uint32_t place) { return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place); };
+  const auto unless = [](std::uint32_t value, std::uint8_t skipped) { return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, skipped, 0); };
+  const auto answer = [](std::uint32_t what) { return sock_filter BPF_STMT(BPF_RET | BPF_K, what); };
+  const auto allow = answer(SECCOMP_RET_ALLOW);
+  const auto kill = answer(SECCOMP_RET_KILL_PROCESS);
+  CHECK(may_join_behind({allow}));
+  CHECK_FALSE(may_join_behind({kill}));
+  CHECK_FALSE(may_join_behind({answer(SECCOMP_RET_TRAP)}));
+  CHECK(may_join_behind({answer(SECCOMP_RET_ERRNO | 1)}));  // then it can't join, and lives
+  CHECK_FALSE(may_join_behind({load(kNumber), unless(SYS_connect, 1), allow, kill}));
+  CHECK(may_join_behind({load(kNumber), unless(SYS_execve, 1), allow, kill}));
+  // Sockets of this machine alone, and then of others alone.
+  CHECK(may_join_behind({load(kNumber), unless(SYS_socket, 1), allow, load(kFirstArgument), unless(AF_UNIX, 1), kill, allow}));
+  CHECK_FALSE(may_join_behind({load(kNumber), unless(SYS_socket, 1), allow, load(kFirstArgument), unless(AF_INET, 1), kill, allow}));
+  {
+    const FilterInstallation failed;
+    CHECK_FALSE(may_join());
+  }
+  CHECK(may_join());
 }

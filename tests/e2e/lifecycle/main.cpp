@@ -1,15 +1,18 @@
-// The lifecycle matrix: each way in which programs live and end x each kind of trace. A recorded program has the exit code and the output
-// that it has alone, its ranges are in the file, and what is not there is said.
+// The lifecycle matrix: each way in which programs live and end x each kind of trace x launched and attached to. A recorded program has the
+// exit code and the output that it has alone, its ranges are in the file, and what is not there is said.
 //
-//   test_lifecycle [--all] [--jobs N] [TEXT]     --all: every kind of trace, in place of two; TEXT: only ways whose title holds it
+//   test_lifecycle [--all] [--jobs N] [TEXT]     --all: every kind of trace, in place of three; TEXT: only ways whose title holds it
 //
 // Prints what does not hold; the exit code is 1 where there is any.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <sstream>
@@ -33,6 +36,11 @@ struct Options {
 struct Check {
   Way way;
   TraceKind kind;
+  Joining joining;
+
+  [[nodiscard]] std::uint64_t ranges() const {
+    return joining == Joining::kAttached ? way.ranges_if_attached.value_or(way.ranges) : way.ranges;
+  }
 };
 
 std::string lives() { return program("lanescope_program_lives").string(); }
@@ -47,24 +55,72 @@ std::vector<std::string> command_of(const Way& way, const std::filesystem::path&
   return words;
 }
 
-std::vector<std::string> recorded(std::vector<std::string> command, const std::string& traced) {
+std::vector<std::string> recorder(const char* command, const std::string& traced) {
   const bool outside = traced == "none";
-  std::vector<std::string> words{program("lanescope").string(), "profile", "-t", traced, "-o", "x"};
+  std::vector<std::string> words{program("lanescope").string(), command, "-t", traced, "-o", "x"};
   if (!outside) words.insert(words.end(), {"--sample=none", "--cpuctxsw=none"});
-  words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 
-std::uint64_t count_steps(const Trace& trace) {
+// Launched. What it prints is the program's, what it says its own and the program's.
+Ended launch(const Check& check, const std::vector<std::string>& command, const std::filesystem::path& folder) {
+  std::vector<std::string> words = recorder("profile", check.kind.option);
+  words.insert(words.end(), command.begin(), command.end());
+  return run({check.way.before, words, check.way.input, folder});
+}
+
+std::uint64_t count_ranges(const Trace& trace, std::string_view name) {
   std::uint64_t count = 0;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) count += trace.name(lane.name(i)) == "step" ? 1 : 0;
+      for (EventIndex i = 0; i < lane.size(); ++i) count += trace.name(lane.name(i)) == name ? 1 : 0;
     }
   }
   return count;
+}
+
+// The number of a process that has written it to a file, once it has become the program, or has ended before.
+std::string number_of_program(const std::filesystem::path& file, const std::atomic<bool>& is_over) {
+  std::string number;
+  for (std::error_code none; !is_over; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    if (std::ifstream text(file); std::getline(text, number) && std::filesystem::equivalent("/proc/" + number + "/exe", lives(), none)) break;
+  return number;
+}
+
+// Whether what the program does is recorded by now, as far as the file that grows says.
+bool is_recorded(const TraceKind& kind, const std::filesystem::path& file) {
+  const auto trace = load_trace(file);
+  if (!trace) return false;
+  return kind.ranges ? count_ranges(**trace, "waiting") > 0 : (*trace)->event_count() > 0;
+}
+
+// Attached to, while it makes other ranges and waits. The same as above.
+Ended attach(const Check& check, const std::vector<std::string>& command, const std::filesystem::path& folder) {
+  const std::string begin = "echo $$ > number; export LIVES_UNTIL=" + (folder / "go").string() + "\n" + check.way.before;
+  Ended program;
+  std::atomic<bool> is_over{false};
+  std::thread running([&] {
+    program = run({begin, command, check.way.input, folder});
+    is_over = true;
+  });
+  std::vector<std::string> words = recorder("attach", check.kind.option);
+  words.push_back(number_of_program(folder / "number", is_over));
+  Ended recording;
+  std::atomic<bool> has_ended{false};
+  std::thread attached([&] {
+    recording = run({"", words, "", folder});
+    has_ended = true;
+  });
+  while (!has_ended && !is_over && !is_recorded(check.kind, folder / "x.trace")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::ofstream(folder / "go").flush();
+  running.join();
+  attached.join();
+  program.in_time = program.in_time && recording.in_time;
+  program.messages += recording.messages;
+  if (recording.code != 0) program.messages += "the recorder ended with " + std::to_string(recording.code) + "\n";
+  return program;
 }
 
 // "line 7: \"a\", alone \"b\"": where they first differ.
@@ -96,12 +152,12 @@ std::string check_file(const Check& check, const Ended& with, const std::filesys
   std::string problems;
   if (!(*trace)->provenance().finished) problems += "the file is not finished; ";
   if (!check.kind.ranges) return problems;
-  const std::uint64_t steps = count_steps(**trace);
+  const std::uint64_t steps = count_ranges(**trace, "step");
   // On a machine that is busy enough, an agent gives up waiting for its recorder, which is said of its process.
   const bool lost_processes = with.messages.find("could not be followed") != std::string::npos;
-  if (steps > check.way.ranges || (steps < check.way.ranges && !said && !lost_processes))
-    problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.way.ranges) + "; ";
-  if (steps < check.way.ranges && with.messages.find("nothing dropped") != std::string::npos)
+  if (steps > check.ranges() || (steps < check.ranges() && !said && !lost_processes))
+    problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.ranges()) + "; ";
+  if (steps < check.ranges() && with.messages.find("nothing dropped") != std::string::npos)
     problems += "it says that nothing was dropped; ";
   return problems;
 }
@@ -110,11 +166,12 @@ std::string check(const Check& check) {
   const TemporaryFolder folder;
   const std::vector<std::string> command = command_of(check.way, folder.path());
   const Ended alone = run({check.way.before, command, check.way.input, folder.path()});
-  const Ended with = run({check.way.before, recorded(command, check.kind.option), check.way.input, folder.path()});
+  const Ended with = check.joining == Joining::kLaunched ? launch(check, command, folder.path()) : attach(check, command, folder.path());
   std::string problems;
   constexpr int kCanNotBeTried = 99;
   if (alone.code == kCanNotBeTried) return "it can't be tried: " + alone.messages;
   if (!with.in_time) problems += "it did not end; ";
+  if (with.messages.find("the recorder ended with") != std::string::npos) problems += "its recorder failed; ";
   if (with.code != alone.code) problems += "exit code " + std::to_string(with.code) + ", alone " + std::to_string(alone.code) + "; ";
   if (with.output != alone.output) problems += "output differs in " + difference(with.output, alone.output) + "; ";
   if (!holds_each_line(with.messages, alone.messages)) problems += "standard error lacks \"" + alone.messages + "\"; ";
@@ -127,7 +184,11 @@ std::vector<Check> checks_of(const Options& options) {
   for (const Way& way : all_ways()) {
     if (way.title().find(options.text) == std::string::npos) continue;
     if (way.rights == Rights::kRoot && geteuid() != 0) continue;
-    for (const TraceKind& kind : options.all ? all_trace_kinds() : usual_trace_kinds()) checks.push_back({way, kind});
+    for (const Joining joining : {Joining::kLaunched, Joining::kAttached}) {
+      if (way.only && *way.only != joining) continue;
+      for (const TraceKind& kind : options.all ? all_trace_kinds(joining) : usual_trace_kinds(joining))
+        if (kind.option.find(way.traced) != std::string::npos) checks.push_back({way, kind, joining});
+    }
   }
   return checks;
 }
@@ -143,7 +204,7 @@ int run_checks(const Options& options) {
       if (problems.empty()) continue;
       ++failed;
       const std::lock_guard lock(printing);
-      std::cout << checks[i].way.title() << "  -t " << checks[i].kind.option << "\n  " << problems << '\n' << std::flush;
+      std::cout << checks[i].way.title() << (checks[i].joining == Joining::kAttached ? "  attached -t " : "  -t ") << checks[i].kind.option << "\n  " << problems << '\n' << std::flush;
     }
   };
   std::vector<std::thread> workers;

@@ -20,6 +20,13 @@ void add_endings(std::vector<Way>& ways) {
   for (const char* code : {"0", "1", "2", "7", "125", "127", "255"}) ways.push_back({.arguments = {"exit", code}});
   for (const char* how : {"_exit", "exit_group"}) ways.push_back({.arguments = {how}});
   ways.push_back({.arguments = {"pthread_exit"}, .ranges = 200});
+  for (const char* how : {"abort", "fault", "exit-among-threads"}) ways.push_back({.arguments = {how}});
+  for (const char* how : {"quick_exit", "fault-on-thread", "exit-on-thread", "first-thread-exits"})
+    ways.push_back({.arguments = {how}, .ranges = 150});
+  ways.push_back({.arguments = {"overflows"}, .ranges = 105});
+  ways.push_back({.arguments = {"slow-end"}, .ranges = 150});
+  ways.push_back({.arguments = {"exec-on-thread"}, .ranges = 200, .ranges_if_attached = 100});
+  ways.push_back({.arguments = {"cancel"}, .ranges = 120});
   for (const int signal : kDeadly) ways.push_back({.arguments = {"signal", std::to_string(signal)}});
 }
 
@@ -28,26 +35,33 @@ void add_families(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"tree", "6"}, .ranges = 100 + 64 * 10});
   ways.push_back({.arguments = {"threads", "100"}, .ranges = 100 + 100 * 100});
   ways.push_back({.arguments = {"forks-among-threads"}, .ranges = 100 + 4 * 20 + 20});
-  ways.push_back({.arguments = {"exec", "20"}, .ranges = 21 * 100});
+  ways.push_back({.arguments = {"exec", "20"}, .ranges = 21 * 100, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"exec-fails"}, .ranges = 200});
-  ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300});
-  for (const char* how : {"vfork-exit", "spawn", "clone-vm", "setsid", "orphan", "daemon"})
+  ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300, .ranges_if_attached = 200});
+  ways.push_back({.arguments = {"spawn"}, .ranges = 200, .ranges_if_attached = 100});
+  for (const char* how : {"vfork-exit", "clone-vm", "setsid", "orphan", "daemon"})
     ways.push_back({.arguments = {how}, .ranges = 200});
+  ways.push_back({.arguments = {"subreaper"}, .ranges = 150});
+  ways.push_back({.arguments = {"forks-in-handlers"}, .ranges = 200});
   for (const char* how : {"clone", "_Fork"}) ways.push_back({.arguments = {how}, .ranges = 250});
 }
 
 void add_surroundings(std::vector<Way>& ways) {
   for (const char* how : {"close", "close_range", "dup2", "not-dumpable"}) ways.push_back({.arguments = {how}, .ranges = 200});
   ways.push_back({.arguments = {"seccomp", "1000000"}, .ranges = 1'000'100});
+  ways.push_back({.arguments = {"seccomp-threads"}, .ranges = 150});
+  ways.push_back({.arguments = {"seccomp-forks"}, .ranges = 160, .said = "its seccomp filter has the kernel end it", .traced = "osrt"});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
     ways.push_back({.arguments = {"exit"}, .before = closed});
-    ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed});
+    ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed, .only = Joining::kLaunched});
   }
-  ways.push_back({.arguments = {"inherited"}, .ranges = 0});
-  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = "trap '' CHLD HUP USR1 PIPE INT; umask 027"});
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = "trap '' CHLD HUP USR1 PIPE INT; umask 027", .only = Joining::kLaunched});
   ways.push_back(
-      {.arguments = {"inherited"}, .ranges = 0, .before = "ulimit -S -n 1000; ulimit -S -v 8000000; ulimit -S -t 500; ulimit -c 0"});
+      {.arguments = {"inherited"}, .ranges = 0, .before = "ulimit -S -n 1000; ulimit -S -v 8000000; ulimit -S -t 500; ulimit -c 0", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"children", "5"}, .ranges = 150, .before = "trap '' CHLD"});
+  ways.push_back({.arguments = {"small-stacks"}, .ranges = 200});
+  ways.push_back({.arguments = {"mlockall"}, .said = "it can't map", .rights = Rights::kRoot});
   ways.push_back({.arguments = {"copy"}, .input = many_lines()});
   ways.push_back({.arguments = {"lines", "200000"}});
 }
@@ -57,16 +71,16 @@ void add_boundaries(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"no-descriptors"}, .ranges = 250, .said = "has no file descriptor left by which it could report"});
   ways.push_back({.arguments = {"chroot", "FOLDER"}, .ranges = 250, .rights = Rights::kRoot});
   ways.push_back({.arguments = {"setuid"}, .ranges = 250, .rights = Rights::kRoot});
-  ways.push_back({.arguments = {"setuid-exec", "LIVES"}, .ranges = 200, .rights = Rights::kRoot});
+  ways.push_back({.arguments = {"setuid-exec", "LIVES"}, .ranges = 200, .rights = Rights::kRoot, .ranges_if_attached = 100});
 }
 
 void add_limits(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -n 32"});
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -s 256"});
-  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -n 10"});
-  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16"});
-  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -f 0"});
-  ways.push_back({.arguments = {"signal", "9"}, .said = "The program runs without being recorded", .before = "ulimit -f 0"});
+  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -n 10", .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16", .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -f 0", .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"signal", "9"}, .said = "The program runs without being recorded", .before = "ulimit -f 0", .only = Joining::kLaunched});
 }
 
 }  // namespace
@@ -88,9 +102,14 @@ std::vector<Way> all_ways() {
   return ways;
 }
 
-std::vector<TraceKind> usual_trace_kinds() { return {{"nvtx", true}, {"cuda,nvtx,osrt", true}}; }
+std::vector<TraceKind> usual_trace_kinds(Joining joining) {
+  if (joining == Joining::kAttached) return {{"nvtx,osrt", true}};
+  return {{"nvtx", true}, {"cuda,nvtx,osrt", true}};
+}
 
-std::vector<TraceKind> all_trace_kinds() {
+std::vector<TraceKind> all_trace_kinds(Joining joining) {
+  if (joining == Joining::kAttached)
+    return {{"nvtx", true}, {"nvtx,osrt", true}, {"nvtx,osrt,python-gil", true}, {"osrt", false}, {"none", false}};
   return {{"nvtx", true},  {"cuda,nvtx,osrt", true}, {"nvtx,mpi", true}, {"nvtx,python-gil", true},
           {"cuda", false}, {"osrt", false},          {"none", false}};
 }

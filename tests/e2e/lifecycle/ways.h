@@ -9,6 +9,7 @@
 namespace lanescope::test {
 
 enum class Rights { kAny, kRoot };
+enum class Joining { kLaunched, kAttached };
 
 struct Way {
   std::vector<std::string> arguments;  // of lives; "FOLDER" stands for the folder in which it runs, "LIVES" for its own path
@@ -17,6 +18,10 @@ struct Way {
   std::string before;                  // shell commands in front of the program and of the recorder
   std::string input;
   Rights rights = Rights::kAny;
+  // Where the recorder attaches: programs that this one starts are not recorded then. None: as many.
+  std::optional<std::uint64_t> ranges_if_attached = std::nullopt;
+  std::optional<Joining> only = std::nullopt;  // what can be tried; none: both
+  std::string traced;                          // tried where this is traced, at least
 
   [[nodiscard]] std::string title() const;
 };
@@ -28,7 +33,7 @@ struct TraceKind {
   std::string option;
   bool ranges;
 };
-std::vector<TraceKind> usual_trace_kinds();
-std::vector<TraceKind> all_trace_kinds();
+std::vector<TraceKind> usual_trace_kinds(Joining joining);
+std::vector<TraceKind> all_trace_kinds(Joining joining);
 
 }  // namespace lanescope::test

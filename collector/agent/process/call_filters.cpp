@@ -1,0 +1,164 @@
+#include "agent/process/call_filters.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+namespace lanescope::agent {
+
+constinit std::atomic<bool> forbids_joining{false};
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
+#else
+constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#endif
+
+// What a process does to join (channel/handshake.cpp), and before; where its arguments are known, these as well.
+struct NeededCall {
+  int number;
+  std::uint64_t arguments[4] = {};
+};
+constexpr NeededCall kNeeded[] = {
+    {SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
+    {SYS_setsockopt},
+    {SYS_connect},
+    {SYS_sendto},
+    {SYS_recvmsg},
+    {SYS_fcntl, {0, F_DUPFD_CLOEXEC}},
+    {SYS_fstat},
+    {SYS_close},
+    {SYS_mmap, {0, 0, PROT_NONE, MAP_SHARED}},
+    {SYS_mprotect, {0, 0, PROT_READ | PROT_WRITE}},
+    {SYS_madvise, {0, 0, MADV_DONTDUMP}},
+    {SYS_getpid},
+    {SYS_gettid},
+    {SYS_rt_sigprocmask},
+};
+
+std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
+  constexpr std::uint32_t kBits = 32;
+  switch (operation) {
+    case BPF_ADD:
+      return left + right;
+    case BPF_SUB:
+      return left - right;
+    case BPF_MUL:
+      return left * right;
+    case BPF_DIV:
+      return right == 0 ? 0 : left / right;
+    case BPF_OR:
+      return left | right;
+    case BPF_AND:
+      return left & right;
+    case BPF_XOR:
+      return left ^ right;
+    case BPF_LSH:
+      return right < kBits ? left << right : 0;
+    case BPF_RSH:
+      return right < kBits ? left >> right : 0;
+    default:  // BPF_NEG
+      return 0u - left;
+  }
+}
+
+bool holds(std::uint16_t condition, std::uint32_t left, std::uint32_t right) noexcept {
+  switch (condition) {
+    case BPF_JEQ:
+      return left == right;
+    case BPF_JGT:
+      return left > right;
+    case BPF_JGE:
+      return left >= right;
+    default:  // BPF_JSET
+      return (left & right) != 0;
+  }
+}
+
+// What the kernel answers, for which it runs the filter in the same way: a program that it has taken, which jumps forward alone.
+std::uint32_t answer_to(const seccomp_data& call, const sock_fprog& filter) noexcept {
+  std::uint32_t accumulator = 0;
+  std::uint32_t index = 0;
+  std::uint32_t memory[BPF_MEMWORDS] = {};
+  const auto loaded = [&](const sock_filter& instruction) -> std::uint32_t {
+    if (BPF_MODE(instruction.code) == BPF_IMM) return instruction.k;
+    if (BPF_MODE(instruction.code) == BPF_LEN) return sizeof(call);
+    if (BPF_MODE(instruction.code) == BPF_MEM) return memory[instruction.k % BPF_MEMWORDS];
+    std::uint32_t word = 0;
+    if (instruction.k <= sizeof(call) - sizeof(word)) std::memcpy(&word, reinterpret_cast<const std::byte*>(&call) + instruction.k, sizeof(word));
+    return word;
+  };
+  for (std::uint32_t at = 0; at < filter.len; ++at) {
+    const sock_filter& instruction = filter.filter[at];
+    const std::uint32_t operand = BPF_SRC(instruction.code) == BPF_X ? index : instruction.k;
+    switch (BPF_CLASS(instruction.code)) {
+      case BPF_LD:
+        accumulator = loaded(instruction);
+        break;
+      case BPF_LDX:
+        index = loaded(instruction);
+        break;
+      case BPF_ST:
+        memory[instruction.k % BPF_MEMWORDS] = accumulator;
+        break;
+      case BPF_STX:
+        memory[instruction.k % BPF_MEMWORDS] = index;
+        break;
+      case BPF_ALU:
+        accumulator = computed(BPF_OP(instruction.code), accumulator, operand);
+        break;
+      case BPF_MISC:
+        (BPF_MISCOP(instruction.code) == BPF_TAX ? index : accumulator) = BPF_MISCOP(instruction.code) == BPF_TAX ? accumulator : index;
+        break;
+      case BPF_JMP:
+        if (BPF_OP(instruction.code) == BPF_JA)
+          at += instruction.k;
+        else
+          at += holds(BPF_OP(instruction.code), accumulator, operand) ? instruction.jt : instruction.jf;
+        break;
+      default:
+        return BPF_RVAL(instruction.code) == BPF_A ? accumulator : instruction.k;
+    }
+  }
+  return SECCOMP_RET_KILL_PROCESS;
+}
+
+bool ends_process(std::uint32_t answer) noexcept {
+  switch (answer & SECCOMP_RET_ACTION_FULL) {
+    case SECCOMP_RET_ALLOW:
+    case SECCOMP_RET_LOG:
+    case SECCOMP_RET_ERRNO:
+    case SECCOMP_RET_USER_NOTIF:
+    case SECCOMP_RET_TRACE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool ends_who_joins(const sock_fprog& filter) noexcept {
+  return std::any_of(std::begin(kNeeded), std::end(kNeeded), [&](const NeededCall& needed) {
+    seccomp_data call{};
+    call.nr = needed.number;
+    call.arch = kMachine;
+    std::copy(std::begin(needed.arguments), std::end(needed.arguments), call.args);
+    return ends_process(answer_to(call, filter));
+  });
+}
+
+}  // namespace
+
+void FilterInstallation::has_succeeded(const sock_fprog* filter) noexcept { before_ = before_ || filter == nullptr || ends_who_joins(*filter); }
+
+}  // namespace lanescope::agent

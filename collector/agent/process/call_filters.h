@@ -1,0 +1,30 @@
+// System calls that the program forbids itself while it is recorded (seccomp(2)), as far as the agent stands before the function by which it does.
+//
+// What joining a recording takes, filters often end a process for. A process that has such a one does not join any more, nor do its children,
+// which inherit it.
+#pragma once
+
+#include <atomic>
+
+#include <linux/filter.h>
+
+namespace lanescope::agent {
+
+extern constinit std::atomic<bool> forbids_joining;
+inline bool may_join() noexcept { return !forbids_joining.load(std::memory_order_relaxed); }
+
+// Lives around the call that installs a filter: what it is about to forbid counts as forbidden from before it.
+class [[nodiscard]] FilterInstallation {
+ public:
+  FilterInstallation() noexcept : before_(forbids_joining.exchange(true)) {}
+  // To be called behind it. `filter`: what the kernel has taken; null: the strict mode.
+  void has_succeeded(const sock_fprog* filter) noexcept;
+  ~FilterInstallation() { forbids_joining.store(before_); }
+  FilterInstallation(const FilterInstallation&) = delete;
+  FilterInstallation& operator=(const FilterInstallation&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace lanescope::agent

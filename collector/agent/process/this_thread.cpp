@@ -1,0 +1,45 @@
+#include "agent/process/this_thread.h"
+
+#include <atomic>
+#include <ctime>
+
+#include <pthread.h>
+
+#include "agent/core/system_calls.h"
+#include "agent/process/forks.h"
+
+// In a library of its own, which not every program has, where the C library is older than 2.34.
+#pragma weak pthread_getcpuclockid
+
+namespace lanescope::agent {
+namespace {
+
+constinit std::atomic<std::uint32_t> checked_in{0};  // process_generation
+constinit std::atomic<bool> is_right{false};         // there
+
+// The C library makes the clock of a thread's processor time of the thread's number, as the kernel does: its complement above three bits.
+std::uint32_t known_to_c_library() noexcept {
+  clockid_t clock = 0;
+  if (pthread_getcpuclockid == nullptr || pthread_getcpuclockid(pthread_self(), &clock) != 0) return 0;
+  return static_cast<std::uint32_t>(~(clock >> 3));
+}
+
+}  // namespace
+
+std::uint32_t this_thread_id() noexcept {
+  const std::uint32_t generation = process_generation();
+  if (checked_in.load(std::memory_order_acquire) == generation)
+    return is_right.load(std::memory_order_relaxed) ? known_to_c_library() : system::thread_id();
+  const std::uint32_t asked = system::thread_id();
+  is_right.store(known_to_c_library() == asked, std::memory_order_relaxed);
+  checked_in.store(generation, std::memory_order_release);
+  return asked;
+}
+
+std::uint32_t this_thread_id_after_fork(std::uint32_t generation) noexcept {
+  if (!is_right.load(std::memory_order_relaxed)) return system::thread_id();
+  checked_in.store(generation, std::memory_order_relaxed);
+  return known_to_c_library();
+}
+
+}  // namespace lanescope::agent
