@@ -14,6 +14,7 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
+#include "agent/core/dynamic_section.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/loader.h"
 #include "agent/core/quiet.h"
@@ -22,6 +23,7 @@
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/setup.h"
 #include "agent/process/forks.h"
+#include "agent/process/this_thread.h"
 
 namespace lanescope::agent::attach {
 namespace {
@@ -59,8 +61,10 @@ struct Library {
   [[nodiscard]] bool has_code(Address address) const noexcept {
     return std::any_of(code, code + code_count, [&](const Range& range) { return range.contains(address); });
   }
-  [[nodiscard]] bool has_data(Address address) const noexcept {
-    return std::any_of(data, data + data_count, [&](const Range& range) { return range.contains(address); });
+  // Null where there is none.
+  [[nodiscard]] const Range* data_around(Address address) const noexcept {
+    const Range* const found = std::find_if(data, data + data_count, [&](const Range& range) { return range.contains(address); });
+    return found != data + data_count ? found : nullptr;
   }
 };
 
@@ -87,11 +91,6 @@ Library describe(const dl_phdr_info& information) noexcept {
   return library;
 }
 
-// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
-Guarded describe(const dl_phdr_info& information, Library& library) noexcept {
-  return run_guarded([&] { library = describe(information); });
-}
-
 // One of the pointers behind the functions points back to the first function: the function table.
 bool points_to_itself(const Globals& globals, Address end) noexcept {
   const auto* word = reinterpret_cast<const Address*>(&globals.first_function);
@@ -113,8 +112,7 @@ Library* own_library() noexcept {
   if (own.code_count != 0) return &own;
   visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void*) {
-        Library library;
-        describe(*information, library);
+        const Library library = describe(*information);
         if (!library.has_code(address_of(&take_over_nvtx))) return 0;
         own = library;
         return 1;
@@ -132,7 +130,7 @@ void for_each_function(const Globals& globals, const Library& library, Visit vis
     unsigned int size = 0;
     if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
     for (unsigned int index = 0; index < size; ++index)
-      if (table[index] != nullptr && library.has_data(address_of(table[index]))) visit(*table[index]);
+      if (table[index] != nullptr && library.data_around(address_of(table[index])) != nullptr) visit(*table[index]);
   }
 }
 
@@ -195,43 +193,74 @@ void take_over(Globals& globals, const Library& library, LateNvtx& result) noexc
     ++result.owned_by_other;
 }
 
-// How many of its pages can be read, from the first on, up to the first that can't: a program may have taken the right away. The kernel is
-// asked, since looking would end the program; where it does not answer, all can. It is asked for a change of held signals that there is not,
-// for which it reads the page before it refuses: a program that forbids itself system calls allows that one, which the agent takes anyway.
-std::size_t readable_pages(Address begin, std::size_t count) noexcept {
+// Whether a page can be read: a program may have taken the right away. The kernel is asked, since looking would end the program; where it
+// does not answer, it can. It is asked for a change of held signals that there is not, for which it reads the page before it refuses: a
+// program that forbids itself system calls allows that one, which the agent takes anyway.
+bool is_readable(Address page) noexcept {
   constexpr long kNoSuchChange = 99;
-  for (std::size_t i = 0; i < count; ++i)
-    if (system::system_call(SYS_rt_sigprocmask, kNoSuchChange, static_cast<long>(begin + i * kPageBytes), 0, sizeof(std::uint64_t)) == -EFAULT)
-      return i;
-  return count;
+  return system::system_call(SYS_rt_sigprocmask, kNoSuchChange, static_cast<long>(page), 0, sizeof(std::uint64_t)) != -EFAULT;
 }
 
-template <typename Found>
-void search(const Range& range, const Library& library, Found found) noexcept {
-  constexpr Address kAlignment = alignof(Globals);
-  Address address = (range.begin + kAlignment - 1) / kAlignment * kAlignment;
-  for (; address + sizeof(Globals) <= range.end; address += kAlignment) {
-    auto& globals = *reinterpret_cast<Globals*>(address);
-    if (looks_like_globals(globals, library, range.end)) found(globals);
+// What was asked of one page lately.
+class ReadablePages {
+ public:
+  bool contain(Address address) noexcept {
+    const Address page = address / kPageBytes * kPageBytes;
+    if (page == page_) return is_readable_;
+    page_ = page;
+    return is_readable_ = is_readable(page);
+  }
+  // The first address behind `begin` that is not readable, at most `end`. Requires: `begin` is readable.
+  Address end_behind(Address begin, Address end) noexcept {
+    Address page = begin / kPageBytes * kPageBytes + kPageBytes;
+    while (page < end && contain(page)) page += kPageBytes;
+    return std::min(page, end);
+  }
+
+ private:
+  Address page_ = 0;
+  bool is_readable_ = false;
+};
+
+// A loaded file, and the NVTX in it.
+struct NvtxOfFile {
+  static constexpr std::size_t kMost = 16;  // a file has one for each version of NVTX's headers
+  Library library;
+  Globals* each[kMost];
+  std::size_t count = 0;
+
+  // What stands around a word that is filled in as the first function of such a structure is.
+  void look_at(Address word, ReadablePages& pages) noexcept {
+    constexpr Address kFunction = offsetof(Globals, callbacks) + offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable);
+    const Address begin = word - kFunction;
+    const Range* const range = library.data_around(begin);
+    if (range == nullptr || begin % alignof(Globals) != 0 || begin + sizeof(Globals) > range->end) return;
+    if (!pages.contain(begin) || !pages.contain(word)) return;
+    auto& globals = *reinterpret_cast<Globals*>(begin);
+    if (globals.callbacks.struct_size != sizeof(NvtxExportTableCallbacks)) return;
+    const Address end = pages.end_behind(word, std::min(range->end, begin + kGlobalsBytes));
+    if (begin + sizeof(Globals) > end || !looks_like_globals(globals, library, end)) return;
+    if (count < kMost && std::find(each, each + count, &globals) == each + count) each[count++] = &globals;
+  }
+};
+
+// Looks where the loader has filled in addresses, which it has done in each such structure: a library's data may be gigabytes that nobody
+// has touched. A program that is linked to its place, as few are, has them from its file: all its data is looked at.
+void find_nvtx(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
+  nvtx.library = describe(information);
+  ReadablePages pages;
+  const auto look_at = [&](Address word) { nvtx.look_at(word, pages); };
+  if (information.dlpi_addr != 0) return for_each_filled_word(dynamic_section_of(information), look_at);
+  for (std::size_t i = 0; i < nvtx.library.data_count; ++i) {
+    const Range& range = nvtx.library.data[i];
+    for (Address word = (range.begin + sizeof(Address) - 1) / sizeof(Address) * sizeof(Address); word < range.end; word += sizeof(Address))
+      look_at(word);
   }
 }
 
-// Calls found(globals) for each. Run by run of what can be read.
-template <typename Found>
-void search(const Library& library, Found found) noexcept {
-  for (std::size_t index = 0; index < library.data_count; ++index) {
-    const Range& range = library.data[index];
-    Range run{range.begin, range.begin};
-    while (run.end < range.end) {
-      const Address page = run.end / kPageBytes * kPageBytes;
-      const std::size_t pages = (range.end - page + kPageBytes - 1) / kPageBytes;
-      const std::size_t readable = readable_pages(page, pages);
-      run.end = std::min(page + readable * kPageBytes, range.end);
-      if (readable != 0 && run.end < range.end) continue;
-      search(run, library, found);
-      run.begin = run.end = page + (readable + 1) * kPageBytes;
-    }
-  }
+// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
+Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
+  return run_guarded([&] { find_nvtx(information, nvtx); });
 }
 
 // Libraries that were searched before. Forgotten when one is unloaded, since another may come to lie at its place.
@@ -260,7 +289,7 @@ class [[nodiscard]] SearchTurn {
   SearchTurn() noexcept {
     const std::int64_t give_up = monotonic_now() + kPatience;
     std::uint32_t nobody = 0;
-    while (!searcher.compare_exchange_strong(nobody, system::thread_id(), std::memory_order_acquire)) {
+    while (!searcher.compare_exchange_strong(nobody, this_thread_id(), std::memory_order_acquire)) {
       nobody = 0;
       if (monotonic_now() >= give_up) return;
       system::sleep(kLook);
@@ -326,16 +355,17 @@ void set_up_before_fork() noexcept {
       is_to_join = false;
       // Nobody waits for the session with the loader's lock.
       visit_new_libraries([&](const dl_phdr_info& information) {
-        Library library;
-        if (describe(information, library) == Guarded::kFaulted) return Visited::kThrough;
-        search(library, [&](Globals& globals) {
-          if (globals.state == kComplete) return;
+        NvtxOfFile nvtx;
+        if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return Visited::kThrough;
+        for (std::size_t i = 0; i < nvtx.count; ++i) {
+          Globals& globals = *nvtx.each[i];
+          if (globals.state == kComplete) continue;
           is_to_join = !has_joined;
-          if (is_to_join) return;
+          if (is_to_join) return Visited::kAgain;
           bool installed = false;
-          if (set_up(globals, library, installed) == kStarted && count < kAwaitedLibraries) awaited[count++] = &globals.state;
-        });
-        return is_to_join ? Visited::kAgain : Visited::kThrough;
+          if (set_up(globals, nvtx.library, installed) == kStarted && count < kAwaitedLibraries) awaited[count++] = &globals.state;
+        }
+        return Visited::kThrough;
       });
       if (is_to_join) join_recording();
       has_joined = true;
@@ -360,9 +390,9 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
   if (!turn) return result;
   if (extent == Search::kAll) searched = {};
   visit_new_libraries([&](const dl_phdr_info& information) {
-    Library library;
-    if (describe(information, library) == Guarded::kFaulted) ++result.unreadable;
-    search(library, [&](Globals& globals) { take_over(globals, library, result); });
+    NvtxOfFile nvtx;
+    if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) ++result.unreadable;
+    for (std::size_t i = 0; i < nvtx.count; ++i) take_over(*nvtx.each[i], nvtx.library, result);
     return Visited::kThrough;
   });
   return result;

@@ -2,7 +2,7 @@
 //
 // Each such library keeps its function table in a structure of its own, nvtxGlobals_v3, whose name is not exported. It is found by its
 // shape: a state, two export tables with known sizes and version whose functions lie in the same library, then the table, and pointers to
-// it.
+// it. The loader has filled in these addresses, and is asked where it did so: what else a library's data holds is not looked at.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct LateNvtx {
 
 enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
 
-// Takes over libraries; those that are ours already are counted as such. Takes 1 ms for a program of ordinary size, up to a second for one
-// with gigabytes of libraries. Any thread: one at a time looks, and another that would finds nothing new after it.
+// Takes over libraries; those that are ours already are counted as such. O(addresses that the loader has filled in): 1 ms for a program of
+// ordinary size. Any thread: one at a time looks, and another that would finds nothing new after it.
 LateNvtx take_over_nvtx(Search search) noexcept;
 
 // From here on a process that forks sets NVTX up before it does, in all libraries that were loaded since it last forked, and waits, half a

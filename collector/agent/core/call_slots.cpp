@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/core/dynamic_section.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/loader.h"
 #include "agent/core/system_calls.h"
@@ -26,11 +27,6 @@ constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_
 constexpr unsigned long kFunctionSlots[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
 #endif
 
-struct Table {
-  const ElfW(Rela) * entries = nullptr;
-  std::size_t count = 0;
-};
-
 // What the loader knows of a file.
 struct File {
   Address base = 0;
@@ -38,10 +34,7 @@ struct File {
   Address read_only = 0;  // what the loader has made so, whole pages: from here
   Address read_only_end = 0;
   bool is_closed = false;  // it is so by now
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  Table calls;
-  Table others;
+  DynamicSection section;
 };
 
 bool is_ours(const char* path) noexcept {
@@ -56,39 +49,26 @@ File describe(const dl_phdr_info& information) noexcept {
   const auto page = static_cast<Address>(getpagesize());
   File file;
   file.base = information.dlpi_addr;
-  const ElfW(Dyn)* entry = nullptr;
   for (int i = 0; i < information.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = information.dlpi_phdr[i];
     const Address begin = file.base + part.p_vaddr;
-    if (part.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(begin);
     if (part.p_type == PT_LOAD && begin + part.p_memsz > file.end) file.end = begin + part.p_memsz;
     if (part.p_type != PT_GNU_RELRO) continue;
     file.read_only = begin / page * page;
     file.read_only_end = (begin + part.p_memsz) / page * page;
   }
-  std::size_t relative = 0;
-  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
-    // The loader has put addresses in place of offsets, but where it may not write.
-    const Address value = entry->d_un.d_val;
-    const Address address = value < file.base ? file.base + value : value;
-    if (entry->d_tag == DT_SYMTAB) file.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-    if (entry->d_tag == DT_STRTAB) file.names = reinterpret_cast<const char*>(address);
-    if (entry->d_tag == DT_JMPREL) file.calls.entries = reinterpret_cast<const ElfW(Rela)*>(address);
-    if (entry->d_tag == DT_PLTRELSZ) file.calls.count = value / sizeof(ElfW(Rela));
-    if (entry->d_tag == DT_RELA) file.others.entries = reinterpret_cast<const ElfW(Rela)*>(address);
-    if (entry->d_tag == DT_RELASZ) file.others.count = value / sizeof(ElfW(Rela));
-    if (entry->d_tag == DT_RELACOUNT) relative = value;
-  }
-  // They come first, and are most.
-  if (file.others.entries != nullptr && relative <= file.others.count)
-    file.others = {file.others.entries + relative, file.others.count - relative};
+  file.section = dynamic_section_of(information);
+  // Those of addresses within the file come first, and are most.
+  LoaderTable<ElfW(Rela)>& others = file.section.others;
+  if (others.entries != nullptr && file.section.relative <= others.count)
+    others = {others.entries + file.section.relative, others.count - file.section.relative};
   return file;
 }
 
 // What calls through a slot that holds this are to go to; null for what is left alone.
 void* replacement(std::span<const Redirection> redirections, const File& file, Address held, std::size_t symbol) noexcept {
   const bool is_resolved = held < file.base || held >= file.end;  // else the file's own code, which would look the function up
-  const char* const name = is_resolved ? nullptr : file.names + file.symbols[symbol].st_name;
+  const char* const name = is_resolved ? nullptr : file.section.names + file.section.symbols[symbol].st_name;
   for (const Redirection& each : redirections) {
     if (each.from == nullptr) continue;
     if (is_resolved ? held == reinterpret_cast<Address>(each.from) : std::strcmp(each.name, name) == 0) return each.to;
@@ -104,7 +84,7 @@ bool is_writable(Address place) noexcept {
          0;
 }
 
-std::size_t redirect(std::span<const Redirection> redirections, const File& file, const Table& table) noexcept {
+std::size_t redirect(std::span<const Redirection> redirections, const File& file, const LoaderTable<ElfW(Rela)>& table) noexcept {
   std::size_t changed = 0;
   auto* const read_only = reinterpret_cast<void*>(file.read_only);
   const std::size_t length = file.read_only_end - file.read_only;
@@ -150,15 +130,15 @@ int visit(dl_phdr_info* information, std::size_t, void* data) noexcept {
   if (code == 0 ? is_ours(information->dlpi_name) : !holds(*information, code)) return 0;
   const Guarded done = run_guarded([&] {
     File file = describe(*information);
-    if (file.symbols == nullptr || file.names == nullptr) return;
+    if (file.section.symbols == nullptr || file.section.names == nullptr) return;
     // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
     file.is_closed = file.read_only_end > file.read_only && !is_writable(file.read_only);
     if (waits_for_loader && !file.is_closed && file.read_only_end > file.read_only) {
       ++unfinished_files;
       return;
     }
-    result.calls += redirect(redirections, file, file.calls);
-    result.calls += redirect(redirections, file, file.others);
+    result.calls += redirect(redirections, file, file.section.calls);
+    result.calls += redirect(redirections, file, file.section.others);
   });
   if (done == Guarded::kFaulted) ++result.unreadable_files;
   return 0;

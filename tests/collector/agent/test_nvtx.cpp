@@ -165,10 +165,13 @@ TEST_CASE("a thread whose ring is full drops records and counts each") {
   CHECK(produced + dropped == made);
 }
 
-TEST_CASE("a child forked while another thread's first NVTX call waits for the session makes its ranges, and ends") {
+TEST_CASE("a child forked while another thread's first NVTX call waits for the session goes on, and ends") {
+  const std::string how = GENERATE("", " unannounced");
+  CAPTURE(how);
   const TemporaryFolder folder;
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command = program("lanescope_program_fork_in_setup").string() + " " + agent + " " + (folder.path() / "socket").string();
+  const std::string command =
+      program("lanescope_program_fork_in_setup").string() + " " + agent + " " + (folder.path() / "socket").string() + how;
   CHECK(std::system(command.c_str()) == 0);
 }
 
@@ -183,4 +186,17 @@ TEST_CASE("a child that was forked while another thread's first NVTX call looked
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
   const std::string command = "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
   CHECK(std::system(command.c_str()) == 0);
+}
+
+TEST_CASE("a fork looks for NVTX without touching the data of libraries") {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string command = "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " +
+                              program("lanescope_program_fork_beside_wide_library").string() + " " LANESCOPE_WIDE_LIBRARY;
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  long touched_kib = -1;
+  CHECK(std::fscanf(pipe, "%ld", &touched_kib) == 1);
+  CHECK(pclose(pipe) == 0);
+  CHECK(touched_kib >= 0);
+  CHECK(touched_kib < 1'024);  // of 16 MiB
 }

@@ -15,10 +15,11 @@ using namespace std::chrono_literals;
 using session::Recording;
 
 TEST_CASE("every range since the attach is recorded, whether or not the program had used NVTX before") {
+  const std::string built = GENERATE("attach_nvtx_target", "attach_nvtx_target_in_place");
   const std::string mode = GENERATE("initialised", "fresh");
-  CAPTURE(mode);
+  CAPTURE(built, mode);
   const TemporaryFolder folder;
-  NvtxProgram target(mode);
+  NvtxProgram target({program(built).string(), mode});
   std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
   target.wait_until_recorded(*recording);
   target.obey("range one");
@@ -93,13 +94,15 @@ TEST_CASE("structured data of which nobody knows the fields is shown as bytes, a
 }
 
 TEST_CASE("a library that is loaded after the attach is recorded") {
+  const std::string plugin = GENERATE(LANESCOPE_NVTX_PLUGIN, LANESCOPE_PACKED_NVTX_PLUGIN);
+  CAPTURE(plugin);
   const TemporaryFolder folder;
   NvtxProgram target("fresh");
   std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
   target.wait_until_recorded(*recording);
-  target.obey(std::string("load ") + LANESCOPE_NVTX_PLUGIN);
+  target.obey("load " + plugin);
   // Its first calls come before the agent has looked; sooner or later they are recorded.
-  while (recording->statistics().events <= target.probes()) target.obey(std::string("load ") + LANESCOPE_NVTX_PLUGIN);
+  while (recording->statistics().events <= target.probes()) target.obey("load " + plugin);
   const std::shared_ptr<const Trace> trace = end(std::move(recording));
   CHECK(ranges(*trace, "in plugin") >= 1);
   target.check_end(2);

@@ -1,0 +1,37 @@
+#include "agent/core/dynamic_section.h"
+
+#include <elf.h>
+
+namespace lanescope::agent {
+namespace {
+
+// DT_RELR and DT_RELRSZ, which the headers of older C libraries lack.
+constexpr auto kPackedBytes = 35;
+constexpr auto kPacked = 36;
+
+}  // namespace
+
+DynamicSection dynamic_section_of(const dl_phdr_info& file) noexcept {
+  DynamicSection section;
+  section.base = file.dlpi_addr;
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < file.dlpi_phnum; ++i)
+    if (file.dlpi_phdr[i].p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(section.base + file.dlpi_phdr[i].p_vaddr);
+  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    // The loader has put addresses in place of offsets, but where it may not write.
+    const ElfW(Addr) value = entry->d_un.d_val;
+    const ElfW(Addr) address = value < section.base ? section.base + value : value;
+    if (entry->d_tag == DT_SYMTAB) section.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+    if (entry->d_tag == DT_STRTAB) section.names = reinterpret_cast<const char*>(address);
+    if (entry->d_tag == DT_JMPREL) section.calls.entries = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_PLTRELSZ) section.calls.count = value / sizeof(ElfW(Rela));
+    if (entry->d_tag == DT_RELA) section.others.entries = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_RELASZ) section.others.count = value / sizeof(ElfW(Rela));
+    if (entry->d_tag == DT_RELACOUNT) section.relative = value;
+    if (entry->d_tag == kPacked) section.relative_packed.entries = reinterpret_cast<const ElfW(Addr)*>(address);
+    if (entry->d_tag == kPackedBytes) section.relative_packed.count = value / sizeof(ElfW(Addr));
+  }
+  return section;
+}
+
+}  // namespace lanescope::agent

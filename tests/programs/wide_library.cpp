@@ -1,0 +1,2 @@
+// A library with 16 MiB of data of which nobody reads anything.
+__asm__(".pushsection .data\n.byte 1\n.zero 16777216\n.popsection");
