@@ -273,6 +273,8 @@ TEST_CASE("what lanes cover together is the same with a union and without one") 
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take memory of their own
+
 namespace {
 
 // Runs a hidden test case in a process of its own, whose memory is not counted with ours, on a folder.
@@ -353,3 +355,5 @@ TEST_CASE("what is held of a long recording to look at it is bounded") {
   CHECK(peak > 0);
   CHECK(peak < 64 * kMiB + 40 * kMiB + 64 * kMiB);  // the budget, the program itself, and what else it needs
 }
+
+#endif
