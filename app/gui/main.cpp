@@ -4,7 +4,9 @@
 #endif
 
 #include <QApplication>
+#include <QLibraryInfo>
 
+#include "base/catalogue_translator.h"
 #include "model/trace/load.h"
 #include "options.h"
 #include "window/main_window.h"
@@ -38,6 +40,13 @@ void share_freed_memory() {
   constexpr int kArenas = 2;
   mallopt(M_ARENA_MAX, kArenas);
 #endif
+}
+
+// What the command line says, else what was chosen in the window, else what the desktop has.
+const lanescope::Language& wished_language(const Options& options, const QString& chosen) {
+  if (options.language) return *options.language;
+  const lanescope::Language* const language = chosen.isEmpty() ? nullptr : lanescope::find_language(chosen.toStdString());
+  return language ? *language : lanescope::language_of_environment();
 }
 
 int take_screenshot(const ScreenshotRequest& request) {
@@ -76,7 +85,16 @@ int main(int argc, char** argv) {
   QApplication::setApplicationVersion(QStringLiteral(LANESCOPE_VERSION));
   QApplication::setDesktopFileName(QStringLiteral("io.github.lanescope.Lanescope"));
   QApplication::setWindowIcon(QIcon(QStringLiteral(":/lanescope/lanescope.svg")));
-  apply_theme(Settings().theme());
+  const Settings settings;
+  lanescope::show_in(wished_language(options, settings.language()));
+  CatalogueTranslator translator;
+  QTranslator of_qt;  // what dialogs of Qt say that are not ours
+  const std::string_view code = lanescope::shown_language().code;
+  const QLocale locale(QString::fromUtf8(code.data(), static_cast<qsizetype>(code.size())));
+  if (of_qt.load(locale, QStringLiteral("qtbase"), QStringLiteral("_"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
+    QCoreApplication::installTranslator(&of_qt);
+  QCoreApplication::installTranslator(&translator);
+  apply_theme(settings.theme());
 
   if (options.screenshot) return take_screenshot(*options.screenshot);
   Windows windows(Layout::kRemembered);

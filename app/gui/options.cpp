@@ -19,6 +19,7 @@ Usage: lanescope-ui [FILE [FILE]]
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
   --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, kernel, source
                        or diagnostics
+  --language CODE      The language of the window: en or zh_CN; else what View > Language says, or the desktop
   -h, --help           Show this text
   -V, --version        Show the version
 )";
@@ -49,13 +50,16 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       options.files += arguments[i];
       continue;
     }
-    if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel")
+    if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel" && name != u"--language")
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
     const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
     if (name == u"--screenshot") {
       picture.picture = value;
       wants_picture = true;
+    } else if (name == u"--language") {
+      options.language = find_language(value.toStdString());
+      if (!options.language) return wrong(QStringLiteral("There is no language \"%1\". Name en or zh_CN.").arg(value));
     } else if (name == u"--panel") {
       if (!MainWindow::panelNames().contains(value))
         return wrong(

@@ -7,6 +7,7 @@
 
 #include <QStringList>
 
+#include "model/text/language.h"
 #include "window/screenshot.h"
 
 namespace lanescope::ui {
@@ -14,6 +15,7 @@ namespace lanescope::ui {
 struct Options {
   QStringList files;  // the first is opened, the second beside it; no more
   std::optional<ScreenshotRequest> screenshot;
+  const Language* language = nullptr;  // null: as the settings or the desktop say
 };
 
 // What the program should say and then end with.

@@ -125,6 +125,9 @@ void Settings::setTheme(Theme theme) {
   file_.setValue("window/theme", theme == Theme::kLight ? "light" : theme == Theme::kDark ? "dark" : "system");
 }
 
+QString Settings::language() const { return file_.value("window/language").toString(); }
+void Settings::setLanguage(const QString& code) { file_.setValue("window/language", code); }
+
 QStringList Settings::launchedPrograms() const { return file_.value("launch/programs").toStringList(); }
 
 LaunchSettings Settings::launchSettings(const QString& program) const {

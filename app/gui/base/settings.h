@@ -46,6 +46,9 @@ class Settings {
   [[nodiscard]] Theme theme() const;
   void setTheme(Theme theme);
 
+  [[nodiscard]] QString language() const;  // a code (model/text/language.h); empty: as the desktop has it
+  void setLanguage(const QString& code);
+
   [[nodiscard]] QStringList launchedPrograms() const;                         // newest first
   [[nodiscard]] LaunchSettings launchSettings(const QString& program) const;  // as last used; the defaults for a program that is new
   void rememberLaunch(const LaunchSettings& launch);

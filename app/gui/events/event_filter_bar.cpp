@@ -8,6 +8,7 @@
 
 #include "base/time_text.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -114,7 +115,7 @@ void EventFilterBar::showTrace() {
       else if (track.key.thread != kNone)
         threads.insert(track.key.thread);
     }
-    for (const EventKind kind : kinds) kind_->addItem(QString::fromUtf8(event_kind_name(kind)), static_cast<int>(kind));
+    for (const EventKind kind : kinds) kind_->addItem(shown_text(event_kind_name(kind)), static_cast<int>(kind));
     const bool several_processes = trace->processes().size() > 1;
     for (const StreamName& stream : streams) {
       QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));

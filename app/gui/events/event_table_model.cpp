@@ -11,6 +11,7 @@
 #include "tables/table_look.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -96,13 +97,14 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   const EventRef shown = event(index.row());
   if (!shown.valid()) return role == Qt::DisplayRole ? QStringLiteral("…") : QVariant();
   if (role == Qt::DisplayRole && column == EventColumn::kName) return shortName(shown);
+  if (column == EventColumn::kKind) return shown_text(event_kind_name(event_kind(list_->values.trace(), shown)));
   return text(shown, *column);
 }
 
 QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   const std::optional<EventColumn> column = eventColumn(section);
-  if (role == Qt::DisplayRole) return column ? QString::fromUtf8(event_column_title(*column)) : QStringLiteral("#");
+  if (role == Qt::DisplayRole) return column ? shown_text(event_column_title(*column)) : QStringLiteral("#");
   if (role == Qt::TextAlignmentRole) {
     const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
     return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);

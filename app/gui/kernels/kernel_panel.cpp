@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "kernels/kernel_html.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -30,7 +31,7 @@ QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), s
 // What the warps wait for, and what helps.
 QString tip_of(std::string_view reason) {
   const kernels::StallMeaning meaning = kernels::stall_meaning(reason);
-  return meaning.waits_for.empty() ? QString() : QObject::tr("%1: %2. %3").arg(text_of(reason), text_of(meaning.waits_for), text_of(meaning.remedy));
+  return meaning.waits_for.empty() ? QString() : QObject::tr("%1: %2. %3").arg(text_of(reason), shown_text(meaning.waits_for), shown_text(meaning.remedy));
 }
 
 // Of samples; without them, of the cycles between two instructions of a warp.

@@ -7,6 +7,7 @@
 #include "model/events/event_query.h"
 #include "panels/utilisation.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -53,7 +54,7 @@ QString summary_html(const RangeSummary& summary) {
                                 value(QObject::tr("95 %"), duration(entry.percentile_95)),
                                 value(QObject::tr("max"), duration(entry.maximum))};
     html += QStringLiteral("<p style='margin-top:6px; margin-bottom:0'><b>%1</b> <span class='label'>%2</span><br>%3<br>%4</p>")
-                .arg(name_html(*summary.trace, entry), QString::fromUtf8(event_kind_name(entry.kind)), sums.join(QStringLiteral(" · ")),
+                .arg(name_html(*summary.trace, entry), shown_text(event_kind_name(entry.kind)), sums.join(QStringLiteral(" · ")),
                      spread.join(QStringLiteral(" · ")));
   }
   if (summary.names.size() > kShownNames)

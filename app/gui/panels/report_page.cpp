@@ -5,6 +5,7 @@
 
 #include "analysis/place.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -96,7 +97,7 @@ void ReportPage::refresh() {
       table_->setTable(std::make_shared<const stats::Table>(*std::move(table)));
       if (rows == 0)
         showMessage(tr("The trace does not contain %1%2.")
-                        .arg(QString::fromUtf8(report->data.data(), static_cast<qsizetype>(report->data.size())),
+                        .arg(shown_text(report->data),
                              made_for_ ? tr(" in this part of time") : QString()));
       else if (rows == kMostRows)
         showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostRows))));

@@ -6,6 +6,7 @@
 #include "base/shown_name.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -76,7 +77,7 @@ QString StatisticsModel::text(const NameStatistics& entry, int column) const {
     case kName:
       return nameOf(entry);
     case kKind:
-      return QString::fromUtf8(event_kind_name(entry.kind));
+      return shown_text(event_kind_name(entry.kind));
     case kCount:
       return QString::fromStdString(timeline::format_count(entry.count));
     case kShare:

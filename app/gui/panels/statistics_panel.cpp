@@ -12,6 +12,7 @@
 #include "model/stats/report.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -118,10 +119,10 @@ void StatisticsPanel::fillChoice() {
   choice_->addItem(tr("Durations by name"), QString());
   choice_->insertSeparator(1);
   for (const stats::Report& report : stats::reports()) {
-    choice_->addItem(QString::fromUtf8(report.title.data(), static_cast<qsizetype>(report.title.size())),
+    choice_->addItem(shown_text(report.title),
                      QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
     choice_->setItemData(choice_->count() - 1,
-                         QString::fromUtf8(report.description.data(), static_cast<qsizetype>(report.description.size())), Qt::ToolTipRole);
+                         shown_text(report.description), Qt::ToolTipRole);
   }
 }
 

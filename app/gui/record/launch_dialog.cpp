@@ -12,6 +12,8 @@
 #include <QStandardPaths>
 #include <QToolButton>
 
+#include "timeline/widget/shown_text.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -125,7 +127,7 @@ LaunchSettings LaunchDialog::launch() const {
 
 void LaunchDialog::accept() {
   const LaunchSettings asked = launch();
-  if (const auto request = launch_request(asked); !request) return showProblem(QString::fromStdString(request.error().text));
+  if (const auto request = launch_request(asked); !request) return showProblem(shown_text(request.error().text));
   if (const QString problem = program_problem(asked); !problem.isEmpty()) return showProblem(problem);
   problem_->setVisible(false);
   if (!output_->check(asked.working_directory)) return;

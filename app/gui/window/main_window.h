@@ -129,6 +129,8 @@ class MainWindow : public QMainWindow {
   void showKeys();
   void showAbout();
   void chooseTheme(Theme theme);
+  void fillLanguages();
+  void chooseLanguage(const QString& code);  // empty: the desktop's
 
   Layout layout_;
   Settings settings_;

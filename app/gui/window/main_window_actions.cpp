@@ -1,4 +1,5 @@
 // What the menus of the main window do.
+#include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
@@ -6,7 +7,9 @@
 #include <QMessageBox>
 
 #include "model/import/open_trace.h"
+#include "model/text/language.h"
 #include "timeline/core/describe.h"
+#include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/keys_dialog.h"
 #include "window/main_window.h"
@@ -117,18 +120,18 @@ void MainWindow::connectAnalysis() {
   for (const analysis::Rule& rule : analysis::rules()) {
     if (origin && *origin != rule.origin) actions_.rules->addSeparator();
     origin = rule.origin;
-    QAction* entry = actions_.rules->addAction(text_of(rule.title), this, [this, name = text_of(rule.name)] {
+    QAction* entry = actions_.rules->addAction(shown_text(rule.title), this, [this, name = text_of(rule.name)] {
       findings_->chooseRule(name);
       docks_->enter(findings_);
     });
-    entry->setToolTip(text_of(rule.description));
+    entry->setToolTip(shown_text(rule.description));
   }
   for (const stats::Report& report : stats::reports()) {
-    QAction* entry = actions_.reports->addAction(text_of(report.title), this, [this, name = text_of(report.name)] {
+    QAction* entry = actions_.reports->addAction(shown_text(report.title), this, [this, name = text_of(report.name)] {
       statistics_->chooseReport(name);
       docks_->enter(statistics_);
     });
-    entry->setToolTip(text_of(report.description));
+    entry->setToolTip(shown_text(report.description));
   }
   connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseBeside);
   connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->enter(bubbles_); });
@@ -187,6 +190,24 @@ void MainWindow::connectViewActions() {
     action->setChecked(settings_.theme() == theme);
     connect(action, &QAction::triggered, this, [this, chosen = theme] { chooseTheme(chosen); });
   }
+  fillLanguages();
+}
+
+// Each language under the name that its readers give it, since who looks for it may read no other.
+void MainWindow::fillLanguages() {
+  auto* group = new QActionGroup(this);
+  const auto add = [&](const QString& name, const QString& code) {
+    QAction* action = group->addAction(actions_.language->addAction(name, this, [this, code] { chooseLanguage(code); }));
+    action->setCheckable(true);
+    action->setChecked(settings_.language() == code);
+  };
+  add(tr("As the &desktop"), QString());
+  for (const Language* language : languages()) add(text_of(language->name), text_of(language->code));
+}
+
+void MainWindow::chooseLanguage(const QString& code) {
+  settings_.setLanguage(code);
+  messages_->show(tr("The language changes when Lanescope starts again."), MessageWeight::kNote);
 }
 
 void MainWindow::chooseTheme(Theme theme) {

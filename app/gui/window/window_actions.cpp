@@ -69,6 +69,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.other_side = add(menu, "To the pane&l, and back to the timeline", QKeySequence(Qt::Key_F6));
   actions.panels = menu->addMenu(tr("&Panels"));
   actions.reset_layout = add(menu, "Reset la&yout");
+  actions.language = menu->addMenu(tr("Lang&uage"));
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
   actions.theme_system = group->addAction(add(themes, "As the &desktop"));

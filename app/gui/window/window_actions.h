@@ -42,6 +42,7 @@ struct WindowActions {
   QAction* other_side;
   QMenu* panels;
   QAction* reset_layout;
+  QMenu* language;
   QAction* theme_system;
   QAction* theme_light;
   QAction* theme_dark;

@@ -4,6 +4,7 @@
 The page of commands is what --help says; options that pages name are there; links lead somewhere; commands over recorded traces print what
 pages show."""
 import difflib
+import os
 import pathlib
 import re
 import subprocess
@@ -11,8 +12,9 @@ import shlex
 import sys
 import tempfile
 
+os.environ["LC_ALL"] = "C.UTF-8"  # pages show what is printed in English, but where they say otherwise
 root, lanescope, viewer = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
-pages = [root / name for name in ("README.md", "HACKING.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
+pages = [root / name for name in ("README.md", "README.zh.md", "HACKING.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
 # Options of other programs and of packaging/ that pages name, and of nsys's that are taken, or left out, without a line in the help.
 OTHERS = {"--nnodes", "--nproc_per_node", "--ntasks-per-node", "--signal", "--viewer", "--build", "--cap-add", "--component", "--ftrace", "--import", "--gpuctxsw", "--install", "--nic-metrics", "--pause", "--prefix", "--python_out",
           "--trace-fork-before-exec", "--workers"}
@@ -101,18 +103,19 @@ with tempfile.TemporaryDirectory() as folder:
     for trace in (root / "tests/data").glob("*.trace"):
         (pathlib.Path(folder) / trace.name).symlink_to(trace.resolve())
     (pathlib.Path(folder) / "run.trace").symlink_to((root / "tests/data/torch_training_workers0.trace").resolve())
-    held = 0
-    for command, lines in examples((root / "docs/user-guide.md").read_text()):
-        words = shlex.split(command)
-        files = [word for word in words if word.endswith((".trace", ".sqlite")) and words[words.index(word) - 1] != "-o"]
-        if words[:1] != ["lanescope"] or not files or not all((pathlib.Path(folder) / file).exists() for file in files):
-            continue
-        ran = subprocess.run([lanescope, *words[1:]], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        held += 1
-        if (line := missing(lines, ran.stdout.splitlines())) is not None:
-            wrong.append(f"docs/user-guide.md: `{command}` does not print: {line}")
-    if held < 8:
-        wrong.append(f"docs/user-guide.md has only {held} commands over recorded traces")
+    for page, least in (("docs/user-guide.md", 8), ("docs/zh/user-guide.md", 8)):
+        held = 0
+        for command, lines in examples((root / page).read_text()):
+            words = shlex.split(command)
+            files = [word for word in words if word.endswith((".trace", ".sqlite")) and words[words.index(word) - 1] != "-o"]
+            if words[:1] != ["lanescope"] or not files or not all((pathlib.Path(folder) / file).exists() for file in files):
+                continue
+            ran = subprocess.run([lanescope, *words[1:]], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            held += 1
+            if (line := missing(lines, ran.stdout.splitlines())) is not None:
+                wrong.append(f"{page}: `{command}` does not print: {line}")
+        if held < least:
+            wrong.append(f"{page} has only {held} commands over recorded traces")
 
 if wrong:
     print("\n".join(wrong))

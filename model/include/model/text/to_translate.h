@@ -1,0 +1,10 @@
+// Marks words that stand in data, such as the cells of a table, as a text to translate where it is shown.
+#pragma once
+
+#include <string_view>
+
+namespace lanescope {
+
+[[nodiscard]] constexpr std::string_view to_translate(std::string_view english) noexcept { return english; }
+
+}  // namespace lanescope
