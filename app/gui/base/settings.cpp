@@ -9,6 +9,7 @@ namespace {
 
 constexpr qsizetype kRecentFiles = 10;
 constexpr qsizetype kLaunchedPrograms = 20;
+constexpr qsizetype kRemoteTargets = 20;
 constexpr qsizetype kKindsOfTraces = 50;
 
 // As they stand in the file.
@@ -131,9 +132,13 @@ void Settings::setLanguage(const QString& code) { file_.setValue("window/languag
 QStringList Settings::launchedPrograms() const { return file_.value("launch/programs").toStringList(); }
 
 LaunchSettings Settings::launchSettings(const QString& program) const {
-  const QString group = program_group("launch", program);
+  LaunchSettings settings = launch(program_group("launch", program));
+  settings.program = program;
+  return settings;
+}
+
+LaunchSettings Settings::launch(const QString& group) const {
   LaunchSettings launch;
-  launch.program = program;
   launch.arguments = file_.value(group + "arguments").toString();
   launch.working_directory = file_.value(group + "workingDirectory").toString();
   launch.environment = file_.value(group + "environment").toStringList();
@@ -145,13 +150,33 @@ LaunchSettings Settings::launchSettings(const QString& program) const {
 
 void Settings::rememberLaunch(const LaunchSettings& launch) {
   file_.setValue("launch/programs", with_first(launchedPrograms(), launch.program, kLaunchedPrograms));
-  const QString group = program_group("launch", launch.program);
+  setLaunch(program_group("launch", launch.program), launch);
+}
+
+void Settings::setLaunch(const QString& group, const LaunchSettings& launch) {
   file_.setValue(group + "arguments", launch.arguments);
   file_.setValue(group + "workingDirectory", launch.working_directory);
   file_.setValue(group + "environment", launch.environment);
   file_.setValue(group + "output", launch.output);
   file_.setValue(group + "inheritEnvironment", launch.inherit_environment);
   setChoices(group, launch.capture);
+}
+
+QStringList Settings::remoteTargets() const { return file_.value("remote/targets").toStringList(); }
+
+RemoteSettings Settings::remoteSettings(const QString& target) const {
+  const QString group = program_group("remote", target);
+  RemoteSettings remote{target, file_.value(group + "lanescope").toString(), launch(group)};
+  remote.launch.program = file_.value(group + "program").toString();
+  return remote;
+}
+
+void Settings::rememberRemote(const RemoteSettings& remote) {
+  file_.setValue("remote/targets", with_first(remoteTargets(), remote.target, kRemoteTargets));
+  const QString group = program_group("remote", remote.target);
+  file_.setValue(group + "lanescope", remote.lanescope);
+  file_.setValue(group + "program", remote.launch.program);
+  setLaunch(group, remote.launch);
 }
 
 CaptureChoices Settings::attachChoices(const QString& program) const { return choices(program_group("attach", program)); }

@@ -10,6 +10,7 @@
 
 #include "base/remembered_rows.h"
 #include "record/launch_settings.h"
+#include "record/remote_settings.h"
 
 namespace lanescope::ui {
 
@@ -54,10 +55,15 @@ class Settings {
   void rememberLaunch(const LaunchSettings& launch);
   [[nodiscard]] CaptureChoices attachChoices(const QString& program) const;  // as last used with a process of this name
   void rememberAttach(const AttachSettings& attach);
+  [[nodiscard]] QStringList remoteTargets() const;                            // newest first
+  [[nodiscard]] RemoteSettings remoteSettings(const QString& target) const;  // as last used there; the defaults for a target that is new
+  void rememberRemote(const RemoteSettings& remote);
 
  private:
   static constexpr int kSchemaVersion = 1;
   [[nodiscard]] QByteArray layout(const char* key) const;
+  [[nodiscard]] LaunchSettings launch(const QString& group) const;
+  void setLaunch(const QString& group, const LaunchSettings& launch);
   [[nodiscard]] CaptureChoices choices(const QString& group) const;
   void setChoices(const QString& group, const CaptureChoices& choices);
   // Which part is recorded, and how much of it is kept.

@@ -2,12 +2,11 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <mutex>
 
+#include "loading/remote_source.h"
 #include "model/trace/frame_ingest.h"
-#include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope::ui {
@@ -102,15 +101,15 @@ class LiveRecording::Attached {
 
   Started follow(std::shared_ptr<FrameQueue> queue) {
     if (!result_) return result_.error();
-    return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*result_), std::move(queue), ProgramAtEnd::kRunsOn));
+    return std::unique_ptr<LiveRecording>(new LiveRecording(local_source(std::move(*result_)), std::move(queue), ProgramAtEnd::kRunsOn));
   }
 
  private:
   Result<std::unique_ptr<session::Recording>> result_;
 };
 
-LiveRecording::LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end)
-    : queue_(std::move(queue)), recording_(std::move(recording)), program_at_end_(program_at_end) {
+LiveRecording::LiveRecording(std::unique_ptr<RecordingSource> source, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end)
+    : queue_(std::move(queue)), source_(std::move(source)), program_at_end_(program_at_end) {
   timer_.setInterval(kSnapshotInterval);
   connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
   ingest_thread_ = std::thread([this] { ingest(); });
@@ -127,7 +126,7 @@ LiveRecording::Started LiveRecording::launch(const LaunchSettings& settings) {
   const auto queue = std::make_shared<FrameQueue>();
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::launch(std::move(*request), sink_of(queue));
   if (!recording) return recording.error();
-  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*recording), queue, settings.capture.program_at_end));
+  return std::unique_ptr<LiveRecording>(new LiveRecording(local_source(std::move(*recording)), queue, settings.capture.program_at_end));
 }
 
 void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done) {
@@ -139,6 +138,13 @@ void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::
   });
 }
 
+LiveRecording::Started LiveRecording::launchElsewhere(const RemoteSettings& settings) {
+  const auto queue = std::make_shared<FrameQueue>();
+  Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sink_of(queue));
+  if (!source) return source.error();
+  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*source), queue, ProgramAtEnd::kEnds));
+}
+
 LiveRecording::~LiveRecording() {
   queue_->abandon();
   ingest_thread_.join();
@@ -146,14 +152,12 @@ LiveRecording::~LiveRecording() {
 
 void LiveRecording::stop() {
   if (stops_++ > 0)
-    recording_->stop(session::StopMode::kAtOnce);
-  else if (program_at_end_ == ProgramAtEnd::kEnds)
-    recording_->shut_down(SIGTERM);
+    source_->stopAtOnce();
   else
-    recording_->stop(session::StopMode::kOrderly);
+    source_->stop(program_at_end_ == ProgramAtEnd::kEnds ? RecordingSource::Program::kEnds : RecordingSource::Program::kRunsOn);
 }
 
-QString LiveRecording::path() const { return QString::fromStdString(recording_->path().string()); }
+QString LiveRecording::path() const { return QString::fromStdString(source_->path().string()); }
 
 void LiveRecording::ingest() {
   TraceBuilder builder;
@@ -180,16 +184,14 @@ void LiveRecording::ingest() {
       this,
       [this, whole] {
         if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
-        emit ended(recording_->outcome(), whole);
+        emit ended(source_->outcome(), whole);
       },
       Qt::QueuedConnection);
 }
 
-// So that a large file is drawn at once when it is opened again. A recording of several files is not in one trace.
 void LiveRecording::complete(const Trace* whole) {
-  const auto files = recording_->outcome().files;
-  if (files.size() != 1 || whole == nullptr) return;
-  if (const Result<void> added = append_outline(files.front().path, *whole); !added)
+  if (whole == nullptr) return;
+  if (const Result<void> added = source_->complete(*whole); !added)
     QMetaObject::invokeMethod(
         this, [this, sentence = QString::fromStdString(added.error().text)] { emit message(sentence); }, Qt::QueuedConnection);
 }
@@ -205,9 +207,9 @@ void LiveRecording::publish(std::shared_ptr<const Trace> snapshot) {
 }
 
 void LiveRecording::look() {
-  for (const std::string& sentence : recording_->take_messages()) emit message(QString::fromStdString(sentence));
-  emit progressed(recording_->statistics());
-  if (recording_->state() != session::RecordingState::kEnded) return;
+  for (const std::string& sentence : source_->takeMessages()) emit message(QString::fromStdString(sentence));
+  emit progressed(source_->statistics());
+  if (!source_->hasEnded()) return;
   timer_.stop();
   queue_->close();  // ended() follows once all is taken in
 }

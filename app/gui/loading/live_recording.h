@@ -16,8 +16,10 @@
 
 #include "base/latest_job.h"
 #include "collector/session/recording.h"
+#include "loading/recording_source.h"
 #include "model/trace/trace.h"
 #include "record/launch_settings.h"
+#include "record/remote_settings.h"
 
 namespace lanescope::ui {
 
@@ -32,6 +34,9 @@ class LiveRecording : public QObject {
   // Brings the agent into a process that runs, which may take seconds: on the job's thread. `done` is called on this one, with one sentence
   // where it failed; not at all when the job was cancelled, which leaves the process as it is, and no file.
   static void attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done);
+  // Starts a program on another machine. Fails with one sentence where what is asked for makes no sense; what the link comes to is told by
+  // message() and ended().
+  static Started launchElsewhere(const RemoteSettings& settings);
   ~LiveRecording() override;
 
   // Asks for the end; asked again, it ends at once. A program that was launched ends with it where that was chosen.
@@ -39,10 +44,11 @@ class LiveRecording : public QObject {
   [[nodiscard]] bool isStopping() const { return stops_ > 0; }
   void setProgramAtEnd(ProgramAtEnd choice) { program_at_end_ = choice; }
   [[nodiscard]] ProgramAtEnd programAtEnd() const { return program_at_end_; }
-  [[nodiscard]] bool wasAttachedTo() const { return recording_->was_attached_to(); }
-  [[nodiscard]] pid_t pid() const { return recording_->target_pid(); }
+  [[nodiscard]] bool wasAttachedTo() const { return source_->wasAttachedTo(); }
+  [[nodiscard]] pid_t pid() const { return source_->pid(); }
   [[nodiscard]] QString path() const;  // of the file; empty while there is none
-  [[nodiscard]] session::RecordingStatistics statistics() const { return recording_->statistics(); }
+  [[nodiscard]] session::RecordingStatistics statistics() const { return source_->statistics(); }
+  [[nodiscard]] std::optional<RecordingSource::Elsewhere> elsewhere() const { return source_->elsewhere(); }
 
  signals:
   void grown(std::shared_ptr<const lanescope::Trace> snapshot);
@@ -56,8 +62,8 @@ class LiveRecording : public QObject {
 
   class Attached;
 
-  // Follows a recording whose sink fills the queue.
-  LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
+  // Follows a source whose sink fills the queue.
+  LiveRecording(std::unique_ptr<RecordingSource> source, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
   static session::FrameSink sink_of(const std::shared_ptr<FrameQueue>& queue);
   void ingest();                                        // on the ingest thread, to the end of the recording
   void complete(const Trace* whole);                    // on the ingest thread: the file, once it is whole
@@ -65,7 +71,7 @@ class LiveRecording : public QObject {
   void look();                                          // at the recording, now and then
 
   std::shared_ptr<FrameQueue> queue_;
-  std::unique_ptr<session::Recording> recording_;
+  std::unique_ptr<RecordingSource> source_;
   std::thread ingest_thread_;
   QTimer timer_;
   int stops_ = 0;

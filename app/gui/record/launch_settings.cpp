@@ -4,8 +4,8 @@
 #include <csignal>
 
 #include <QDir>
-#include <QProcess>
 
+#include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
 
 namespace lanescope::ui {
@@ -40,7 +40,9 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   if (settings.program.trimmed().isEmpty()) return Error{"Name the program to record.", ErrorKind::kUsage};
   session::LaunchRequest request;
   request.command.push_back(settings.program.trimmed().toStdString());
-  for (const QString& argument : QProcess::splitCommand(settings.arguments)) request.command.push_back(argument.toStdString());
+  const Result<std::vector<std::string>> arguments = remote::split_words(settings.arguments.toStdString());
+  if (!arguments) return Error{"The text of the arguments " + arguments.error().text, ErrorKind::kUsage};
+  request.command.insert(request.command.end(), arguments->begin(), arguments->end());
   request.working_directory = settings.working_directory.toStdString();
   request.environment = session::library_variables(words(settings.capture.libraries));
   for (const QString& line : settings.environment) {

@@ -53,8 +53,9 @@ QString attached_end_text(const RecordingFacts& facts, const Trace* whole) {
 // Of a program that still ran when the recording ended.
 QString program_text(const session::RecordingOutcome& outcome, const RecordingFacts& facts) {
   const bool was_to_end = facts.target == Target::kLaunched && facts.program_at_end == ProgramAtEnd::kEnds;
-  if (!outcome.target && was_to_end && outcome.reason == EndReason::kStopped)
+  if (!outcome.target && facts.pid != 0 && was_to_end && outcome.reason == EndReason::kStopped)
     return tr("The recording was stopped. The program did not end when it was asked to (SIGTERM): it runs on as process %1.").arg(facts.pid);
+  if (!outcome.target && facts.pid == 0) return {};  // why nothing is known of it stands in the failure
   if (!outcome.target) return tr("The recording has ended. The program runs on as process %1.").arg(facts.pid);
   if (was_to_end && (outcome.reason == EndReason::kStopped || outcome.reason == EndReason::kDuration || outcome.reason == EndReason::kRangeEnd))
     return outcome.reason == EndReason::kStopped ? tr("The recording was stopped, and the program was ended.")

@@ -64,6 +64,13 @@ QString SessionController::launch(const LaunchSettings& settings) {
   return {};
 }
 
+QString SessionController::launchElsewhere(const RemoteSettings& settings) {
+  LiveRecording::Started started = LiveRecording::launchElsewhere(settings);
+  if (!started) return QString::fromStdString(started.error().text);
+  follow(std::move(*started));
+  return {};
+}
+
 void SessionController::attach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
   LiveRecording::attach(settings, attach_job_, [this, done = std::move(done)](LiveRecording::Started started) {
     const QString problem = started ? QString() : QString::fromStdString(started.error().text);

@@ -39,6 +39,9 @@ class SessionController : public QObject {
   // Starts a program and draws what it does. A recording that runs is let go once this one has begun. Returns one sentence where it can't
   // be started, and all stays as it is.
   [[nodiscard]] QString launch(const LaunchSettings& settings);
+  // The same on another machine. Returns one sentence where what is asked for makes no sense; that there is no way to that machine, say
+  // messages.
+  [[nodiscard]] QString launchElsewhere(const RemoteSettings& settings);
   // The same with a process that runs already. Calls `done` with "" once it is recorded, or with one sentence why not; not at all after
   // cancelAttach(), which leaves the process as it is.
   void attach(const AttachSettings& settings, std::function<void(const QString& problem)> done);
@@ -59,7 +62,7 @@ class SessionController : public QObject {
   void fileChanged();
   void toBeMadeReady(std::shared_ptr<const lanescope::Trace> trace);
   void asked(const lanescope::ui::Wish& wish);
-  void begun(const lanescope::ui::Wish& wish);           // kLaunch, kAttach, kClose: nothing stands against it
+  void begun(const lanescope::ui::Wish& wish);           // what is recorded, kClose: nothing stands against it
   void begunElsewhere(const lanescope::ui::Wish& wish);  // it is to have a window of its own
   void somethingBegan();                                 // by the user: what was said before is past
   void loading(const QString& path);

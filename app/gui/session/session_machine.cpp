@@ -35,7 +35,7 @@ void SessionMachine::on(const session_event::Answered& event) {
   if (event.answer == Answer::kNot) return;
   if (event.answer == Answer::kElsewhere) return effects_.emplace_back(effect::BeginElsewhere{event.wish}), void();
   // A program is started before the recording that runs is let go, so that nothing is lost where it can't be started.
-  const bool is_recording = event.wish.kind == WishKind::kLaunch || event.wish.kind == WishKind::kAttach;
+  const bool is_recording = event.wish.kind == WishKind::kLaunch || event.wish.kind == WishKind::kAttach || event.wish.kind == WishKind::kRecordElsewhere;
   if (state_ != SessionState::kRecording || is_recording) return begin(event.wish);  // it may have ended while the question stood
   next_ = event.wish;
   effects_.emplace_back(effect::StopRecording{});
@@ -53,6 +53,7 @@ void SessionMachine::begin(const Wish& wish) {
       return;
     case WishKind::kLaunch:
     case WishKind::kAttach:
+    case WishKind::kRecordElsewhere:
     case WishKind::kClose:
       effects_.emplace_back(effect::Begin{wish});
   }

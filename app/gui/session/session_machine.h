@@ -40,6 +40,7 @@ enum class WishKind {
   kOpenBeside,
   kLaunch,
   kAttach,
+  kRecordElsewhere,  // on another machine
   kClose,  // the window
 };
 struct Wish {
@@ -106,7 +107,7 @@ namespace session_effect {
 struct Ask {  // what becomes of the recording; the answer is an event
   Wish wish;
 };
-struct Begin {  // what is wished for, where nothing stands against it: the dialogs of kLaunch and kAttach, the end of the window
+struct Begin {  // what is wished for, where nothing stands against it: the dialogs of what is recorded, the end of the window
   Wish wish;
 };
 struct BeginElsewhere {

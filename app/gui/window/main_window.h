@@ -56,6 +56,7 @@ class MainWindow : public QMainWindow {
   void launch(const LaunchSettings& settings);
   // The same with a program that runs already; it is recorded, or a message says why not, some time after this returns.
   void attach(const AttachSettings& settings);
+  void launchElsewhere(const RemoteSettings& settings);
   void stopRecording() { session_.stop(); }
   [[nodiscard]] bool isRecording() const { return session_.isRecording(); }
 
@@ -114,6 +115,7 @@ class MainWindow : public QMainWindow {
   void showRecentFiles();
   void forgetIfGone(const QString& path);
   void showFailure(const QString& sentence);
+  void showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void ask(const Wish& wish);
   void start(const Wish& wish);
@@ -122,6 +124,7 @@ class MainWindow : public QMainWindow {
   void chooseFile();
   void chooseLaunch();
   void chooseAttach();
+  void chooseElsewhere();
   void chooseBeside();
   void exportEvents();
   void showLongestGaps();

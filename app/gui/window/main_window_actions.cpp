@@ -43,6 +43,7 @@ void MainWindow::connectActions() {
   connect(actions_.new_window, &QAction::triggered, this, [this] { emit windowWished(std::nullopt); });
   connect(actions_.launch, &QAction::triggered, this, wish_launch);
   connect(actions_.attach, &QAction::triggered, this, wish_attach);
+  connect(actions_.record_elsewhere, &QAction::triggered, this, [this] { begin({WishKind::kRecordElsewhere, {}}); });
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);

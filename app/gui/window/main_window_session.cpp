@@ -7,6 +7,7 @@
 #include "analysis/place.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
+#include "record/remote_dialog.h"
 #include "timeline/core/format.h"
 #include "window/main_window.h"
 #include "window/recent_file_text.h"
@@ -80,6 +81,8 @@ void MainWindow::start(const Wish& wish) {
       return chooseLaunch();
     case WishKind::kAttach:
       return chooseAttach();
+    case WishKind::kRecordElsewhere:
+      return chooseElsewhere();
     case WishKind::kClose:
       close();
       return;
@@ -97,6 +100,16 @@ void MainWindow::attach(const AttachSettings& settings) {
   session_.attach(settings, [this](const QString& problem) {
     if (!problem.isEmpty()) showFailure(problem);
   });
+}
+
+void MainWindow::launchElsewhere(const RemoteSettings& settings) {
+  if (const QString problem = session_.launchElsewhere(settings); !problem.isEmpty()) showFailure(problem);
+}
+
+void MainWindow::chooseElsewhere() {
+  RemoteDialog dialog(settings_, this);
+  dialog.setStart([this](const RemoteSettings& settings) { return session_.launchElsewhere(settings); });
+  dialog.exec();
 }
 
 void MainWindow::chooseLaunch() {
@@ -141,12 +154,26 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
   const QString events = QString::fromStdString(timeline::format_count(statistics.events));
   const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
+  if (const auto elsewhere = session_.recording()->elsewhere()) return showProgressElsewhere(statistics, *elsewhere);
   const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the trace's
   if (epoch != 0 && !session_.recording()->isStopping()) timeline_->setClock(now.count() - epoch);
   status_->showRecording((session_.recording()->isStopping() ? tr("Stopping · %1 s · %2 events · %3 dropped")
                                                              : tr("● Recording · %1 s · %2 events · %3 dropped"))
                              .arg(seconds, events, dropped));
+}
+
+// What another machine's clock says now is not known, so that the axis ends with what has come.
+void MainWindow::showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere) {
+  constexpr std::chrono::seconds kWorthWords{2};
+  const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
+  const QString events = QString::fromStdString(timeline::format_count(statistics.events));
+  QString text = session_.recording()->isStopping()   ? tr("Stopping on %1 · %2 s · %3 events").arg(elsewhere.machine, seconds, events)
+                 : session_.recording()->path().isEmpty() ? tr("Starting on %1 · %2 s").arg(elsewhere.machine, seconds)
+                                                          : tr("● Recording on %1 · %2 s · %3 events").arg(elsewhere.machine, seconds, events);
+  if (elsewhere.behind >= kWorthWords)
+    text += tr(" · %n s behind", nullptr, static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(elsewhere.behind).count()));
+  status_->showRecording(text);
 }
 
 void MainWindow::showFailure(const QString& sentence) {

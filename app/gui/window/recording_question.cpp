@@ -25,6 +25,7 @@ Words words_of(const Wish& wish) {
       return {tr("A recording is running in this window. Where should %1 open?").arg(name), tr("In a new window"), tr("Stop the recording and open")};
     case WishKind::kLaunch:
     case WishKind::kAttach:
+    case WishKind::kRecordElsewhere:
       return {tr("A recording is running in this window. Where should the next one run?"), tr("In a new window"),
               tr("Stop this one when the next has begun")};
     case WishKind::kClose:
@@ -46,7 +47,7 @@ session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, Liv
   auto* elsewhere = words.elsewhere.isEmpty() ? nullptr : box.addButton(words.elsewhere, QMessageBox::AcceptRole);
   auto* here = box.addButton(words.here, elsewhere ? QMessageBox::DestructiveRole : QMessageBox::AcceptRole);
   box.setDefaultButton(elsewhere ? elsewhere : here);
-  auto* ends = recording.wasAttachedTo() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
+  auto* ends = recording.wasAttachedTo() || recording.elsewhere() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
   if (ends) ends->setChecked(recording.programAtEnd() == ProgramAtEnd::kEnds);
   box.setCheckBox(ends);
   box.exec();

@@ -86,6 +86,7 @@ void add_timeline_menus(QMainWindow& window, WindowActions& actions) {
 void add_work_menus(QMainWindow& window, WindowActions& actions) {
   QMenu* record = window.menuBar()->addMenu(tr("&Record"));
   record->addActions({actions.launch, actions.attach});
+  actions.record_elsewhere = add(record, "On another &machine…", QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_L));
   record->addSeparator();
   actions.stop = add(record, "&Stop", QKeySequence(Qt::CTRL | Qt::Key_Period));
   record->addSeparator();

@@ -18,6 +18,7 @@ struct WindowActions {
   QAction* compare;
   QAction* launch;
   QAction* attach;
+  QAction* record_elsewhere;
   QAction* export_csv;
   QAction* close_window;
   QAction* quit;

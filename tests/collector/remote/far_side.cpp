@@ -191,6 +191,16 @@ void behave(const std::string& way) {
       read_some();
     }
   }
+  if (way == "behind") {
+    proto::RemoteReply done, standing;
+    done.mutable_done();
+    say(done);
+    for (const std::uint64_t behind : {0u, 12'000u}) {
+      standing.mutable_standing()->set_time(1'000);
+      standing.mutable_standing()->set_behind(behind);
+      say(standing);
+    }
+  }
   if (way == "paths") {
     name_file(1, "../../escaped");
     send_bytes(1, 0, "bytes");

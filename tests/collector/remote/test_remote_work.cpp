@@ -337,6 +337,29 @@ TEST_CASE("a far side that says anything in any order ends, and nothing lies her
   }
 }
 
+TEST_CASE("how far copies are behind is what the far side says, and what the link holds back beside it") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(NewRecording{"profile", {}, {"true"}, ""});
+  settings.command = {test::program("lanescope_test_far_side").string(), "behind"};
+  std::vector<std::chrono::milliseconds> behind;
+  settings.behind = [&behind](std::chrono::milliseconds each) { behind.push_back(each); };
+  settings.wish = [&behind] { return behind.size() < 2 ? Wish::kGoOn : Wish::kLeave; };
+  CHECK(work_on(settings).was_left);
+  REQUIRE(behind.size() == 2);
+  CHECK(behind[0] == 0ms);
+  CHECK(behind[1] >= 12s);
+}
+
+TEST_CASE("a recording says once a second how far its copy is behind") {
+  const Machines machines;
+  const fs::path go = machines.there() / "go";
+  WorkSettings settings = machines.settings(NewRecording{
+      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
+  settings.behind = [&go](std::chrono::milliseconds) { write_file(go, ""); };
+  const WorkOutcome outcome = work_on(settings);  // ends, because it was said
+  CHECK_FALSE(outcome.failure);
+}
+
 TEST_CASE("names that a far side gives lead nowhere") {
   const Machines machines;
   WorkSettings settings = machines.settings(ForeignFile{"file"});

@@ -1,0 +1,212 @@
+#include "loading/remote_source.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "collector/session/planned_file.h"
+#include "model/file/trace_file.h"
+#include "model/trace/utf8.h"
+
+namespace lanescope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Reads the frames of a file that somebody else writes, from its begin, as they come. One thread.
+class GrowingFrames {
+ public:
+  // At `place`, once there is another file than now.
+  explicit GrowingFrames(fs::path place) : place_(std::move(place)), before_(number_of_file()) {}
+
+  // Passes whole frames on, some megabytes at most, so that its caller is not held up. Returns how many events they have.
+  std::uint64_t passOn(const session::FrameSink& sink) {
+    constexpr std::size_t kMost = 4u << 20;
+    if (is_over_ || (!reader_ && !open())) return 0;
+    std::uint64_t events = 0;
+    std::vector<std::byte> bytes;
+    while (bytes.size() < kMost) {
+      const std::optional<FrameView> frame = reader_->next();
+      if (!frame) break;
+      const auto* header = reinterpret_cast<const std::byte*>(&frame->header);
+      bytes.insert(bytes.end(), header, header + sizeof(frame->header));
+      bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
+      events += frame->header.event_count;
+    }
+    if (!bytes.empty()) sink(bytes);
+    // From its index on, a file is written anew at the end: what is drawn does not follow that.
+    is_over_ = reader_->condition().finished || reader_->condition().changed;
+    return events;
+  }
+
+ private:
+  [[nodiscard]] ino_t number_of_file() const {
+    struct stat facts {};
+    return stat(place_.c_str(), &facts) == 0 ? facts.st_ino : 0;
+  }
+  bool open() {
+    const ino_t now = number_of_file();
+    if (now == 0 || now == before_) return false;
+    Result<TraceFileReader> reader = TraceFileReader::open(place_);  // fails until its header has come
+    if (reader) reader_.emplace(std::move(*reader));
+    return reader_.has_value();
+  }
+
+  fs::path place_;
+  ino_t before_;
+  std::optional<TraceFileReader> reader_;
+  bool is_over_ = false;
+};
+
+class RemoteSource : public RecordingSource {
+ public:
+  RemoteSource(remote::WorkSettings work, std::string output, session::FrameSink sink)
+      : work_(std::move(work)), output_(std::move(output)), sink_(std::move(sink)) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~RemoteSource() override {
+    wish_ = remote::Wish::kLeave;
+    thread_.join();
+  }
+
+  void stop(Program) override { wish_ = remote::Wish::kStop; }
+  void stopAtOnce() override { wish_ = remote::Wish::kLeave; }
+  [[nodiscard]] bool hasEnded() const override { return has_ended_; }
+  [[nodiscard]] session::RecordingOutcome outcome() const override {
+    const std::lock_guard lock(mutex_);
+    return outcome_;
+  }
+  // The copy is what the file there is, which has it all.
+  Result<void> complete(const Trace&) override { return {}; }
+  [[nodiscard]] fs::path path() const override {
+    const std::lock_guard lock(mutex_);
+    return path_;
+  }
+  [[nodiscard]] session::RecordingStatistics statistics() const override {
+    const std::lock_guard lock(mutex_);
+    session::RecordingStatistics statistics;
+    statistics.events = events_;
+    statistics.elapsed = std::chrono::steady_clock::now() - begin_;
+    return statistics;
+  }
+  std::vector<std::string> takeMessages() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+  [[nodiscard]] pid_t pid() const override { return 0; }
+  [[nodiscard]] bool wasAttachedTo() const override { return false; }
+  [[nodiscard]] std::optional<Elsewhere> elsewhere() const override { return Elsewhere{QString::fromStdString(work_.target), behind_.load()}; }
+
+ private:
+  // On the thread of the link, as all that follows.
+  void run() {
+    work_.place = [this](std::size_t number) { return place_of(number); };
+    work_.print = [this](remote::TextStream stream, std::string_view bytes) {
+      if (stream == remote::TextStream::kMessages) take_text(bytes);
+    };
+    work_.tell = [this](const std::string& sentence) { say(sentence); };
+    work_.behind = [this](std::chrono::milliseconds behind) { behind_ = behind; };
+    work_.wish = [this] {
+      draw();
+      return wish_.load();
+    };
+    const remote::WorkOutcome outcome = remote::work_on(work_);
+    draw();
+    end(outcome);
+    has_ended_ = true;
+  }
+
+  // Of names that count, the one that was looked at first is kept: else it would be another one once there is a file.
+  Result<fs::path> place_of(std::size_t number) {
+    if (first_.empty()) {
+      const Result<std::optional<fs::path>> planned = session::planned_file(output_);
+      if (!planned) return planned.error();
+      if (!*planned) return Error{"The output name has %p, and the program's number is only known there. Leave it away.", ErrorKind::kUsage};
+      first_ = **planned;
+      frames_.emplace(first_);
+    }
+    fs::path place = first_;
+    return number == 1 ? place : place.replace_extension("." + std::to_string(number) + ".trace");
+  }
+
+  void draw() {
+    if (!frames_) return;
+    const std::uint64_t events = frames_->passOn(sink_);
+    const std::lock_guard lock(mutex_);
+    events_ += events;
+    if (events > 0 && path_.empty()) path_ = first_;
+  }
+
+  // What the recorder says of itself there; what it prints of its files is about files there.
+  void take_text(std::string_view bytes) {
+    constexpr std::string_view kPrefix = "lanescope: ";
+    constexpr std::size_t kLongest = 4'096;
+    text_.append(bytes);
+    for (std::size_t end = 0; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1))
+      if (text_.starts_with(kPrefix)) say(text_.substr(kPrefix.size(), std::min(end - kPrefix.size(), kLongest)));
+    if (text_.size() > kLongest) text_.clear();
+  }
+
+  void say(const std::string& sentence) {
+    constexpr std::size_t kMost = 100;  // that nobody has taken
+    const std::lock_guard lock(mutex_);
+    if (messages_.size() < kMost) messages_.push_back(printable(sentence, LineBreaks::kEscaped));
+  }
+
+  void end(const remote::WorkOutcome& outcome) {
+    const std::lock_guard lock(mutex_);
+    outcome_.reason = wish_.load() == remote::Wish::kGoOn ? session::EndReason::kTargetExited : session::EndReason::kStopped;
+    if (outcome.failure) {
+      Error failure = *outcome.failure;
+      failure.text = printable(failure.text, LineBreaks::kEscaped);
+      if (!outcome.recording.empty())
+        failure.text += " The recording is on " + work_.target + " still: lanescope fetch --on " + remote::quoted_for_shell(work_.target) + " --recording " + outcome.recording;
+      outcome_.failure = std::move(failure);
+    }
+    for (const remote::CopiedFile& file : outcome.files) {
+      session::RecordedFile recorded;
+      recorded.path = file.path;
+      recorded.bytes = file.bytes;
+      outcome_.files.push_back(std::move(recorded));
+    }
+    if (!outcome.files.empty()) path_ = outcome.files.front().path;
+    if (!outcome.is_known || outcome.failure) return;
+    // A recorder ends as its program has: with 128 + N where a signal did that.
+    constexpr int kSignals = 128;
+    const bool was_signal = outcome.signal == 0 && outcome.code > kSignals && outcome.code < kSignals + NSIG;
+    outcome_.target = session::ExitStatus{was_signal ? 0 : outcome.code, was_signal ? outcome.code - kSignals : outcome.signal};
+  }
+
+  remote::WorkSettings work_;
+  std::string output_;
+  session::FrameSink sink_;
+  fs::path first_;
+  std::optional<GrowingFrames> frames_;
+  std::string text_;  // a line that was begun
+
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::atomic<remote::Wish> wish_{remote::Wish::kGoOn};
+  std::atomic<std::chrono::milliseconds> behind_{std::chrono::milliseconds(0)};
+  std::atomic<bool> has_ended_{false};
+  mutable std::mutex mutex_;  // of what follows
+  fs::path path_;
+  std::uint64_t events_ = 0;
+  std::vector<std::string> messages_;
+  session::RecordingOutcome outcome_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink) {
+  std::signal(SIGPIPE, SIG_IGN);  // a link may end at any time
+  Result<remote::WorkSettings> work = remote_work(settings);
+  if (!work) return work.error();
+  return std::unique_ptr<RecordingSource>(new RemoteSource(std::move(*work), output_pattern(settings.launch.output, {}), std::move(sink)));
+}
+
+}  // namespace lanescope::ui

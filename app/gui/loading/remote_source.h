@@ -1,0 +1,13 @@
+// A recording on another machine, whose copy here is drawn as it grows.
+#pragma once
+
+#include "loading/recording_source.h"
+#include "record/remote_settings.h"
+
+namespace lanescope::ui {
+
+// Returns at once: what the link comes to is told by messages and the outcome. Of several files that are made there, the first is drawn.
+// Fails with one sentence where what is asked for makes no sense.
+[[nodiscard]] Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink);
+
+}  // namespace lanescope::ui

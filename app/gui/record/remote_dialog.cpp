@@ -1,0 +1,191 @@
+#include "record/remote_dialog.h"
+
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include "model/trace/utf8.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kWidthInCharacters = 84;
+constexpr int kAnswerLines = 7;
+
+QString shown(const std::string& text) { return QString::fromStdString(printable(text, LineBreaks::kKept)); }
+
+}  // namespace
+
+QString examination_text(const QByteArray& json) {
+  const QJsonObject answer = QJsonDocument::fromJson(json).object();
+  const QJsonArray parts = answer.value("parts").toArray();
+  if (parts.isEmpty()) return QObject::tr("The answer can't be understood: lanescope there is of another version.");
+  QStringList lines{QObject::tr("lanescope %1 on %2").arg(answer.value("lanescope").toString(), answer.value("system").toString())};
+  QStringList limits;
+  for (const QJsonValue& value : parts) {
+    const QJsonObject part = value.toObject();
+    if (part.isEmpty()) continue;
+    const QString text = QStringLiteral("%1: %2").arg(part.value("subject").toString(), part.value("text").toString().simplified());
+    const QString name = part.value("part").toString();
+    if (name == u"gpus" || (name == u"driver" && part.value("verdict").toString() != u"ok")) lines << text;
+    else if (part.value("verdict").toString() != u"ok") limits << text;
+    else continue;
+    for (const QJsonValue& remedy : part.value("remedies").toArray()) (name == u"gpus" || name == u"driver" ? lines : limits) << QStringLiteral("    ") + remedy.toString();
+  }
+  return shown((lines + limits).join(u'\n').toStdString());
+}
+
+RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
+    : QDialog(parent),
+      settings_(settings),
+      target_(new QComboBox),
+      examine_(new QPushButton(tr("&Examine it"))),
+      answer_(new QLabel),
+      lanescope_(new QLineEdit),
+      program_(new QLineEdit),
+      arguments_(new QLineEdit),
+      folder_(new QLineEdit),
+      environment_(new QPlainTextEdit),
+      inherit_environment_(new QCheckBox(tr("and that of commands there"))),
+      output_(new OutputField),
+      problem_(new QLabel),
+      capture_(new CaptureForm(Target::kLaunched)) {
+  setWindowTitle(tr("Record on another machine"));
+  layOut();
+  connect(examine_, &QPushButton::clicked, this, &RemoteDialog::examine);
+  connect(target_, &QComboBox::activated, this, [this](int index) { set(settings_.remoteSettings(target_->itemText(index))); });
+  connect(target_, &QComboBox::editTextChanged, this, &RemoteDialog::forgetAnswer);
+  connect(lanescope_, &QLineEdit::textChanged, this, &RemoteDialog::forgetAnswer);
+  connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) { examine_->setEnabled(!running); });
+  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
+  set(target_->count() > 0 ? settings.remoteSettings(target_->itemText(0)) : RemoteSettings{});
+}
+
+void RemoteDialog::layOut() {
+  target_->setEditable(true);
+  target_->setInsertPolicy(QComboBox::NoInsert);
+  target_->addItems(settings_.remoteTargets());
+  target_->lineEdit()->setPlaceholderText(QStringLiteral("ssh:HOST, docker:CONTAINER, k8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE, command:PREFIX"));
+  target_->setAccessibleName(tr("Machine"));
+  answer_->setTextFormat(Qt::PlainText);
+  answer_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  answer_->setWordWrap(true);
+  answer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  answer_->setMinimumHeight(fontMetrics().lineSpacing() * kAnswerLines);
+  answer_->setAccessibleName(tr("What can be recorded there"));
+  lanescope_->setPlaceholderText(tr("lanescope, as commands there find it; or its path there"));
+  program_->setPlaceholderText(tr("A path there, or a name that is looked up there"));
+  arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
+  folder_->setPlaceholderText(tr("Where commands begin there"));
+  environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
+  environment_->setTabChangesFocus(true);
+  environment_->setFixedHeight(environment_->fontMetrics().height() * 3);
+  problem_->setWordWrap(true);
+  problem_->setTextFormat(Qt::PlainText);
+  problem_->setVisible(false);
+
+  auto* machine = new QWidget;
+  auto* line = new QHBoxLayout(machine);
+  line->setContentsMargins(0, 0, 0, 0);
+  line->addWidget(target_, 1);
+  line->addWidget(examine_);
+  auto* form = new QFormLayout;
+  form->addRow(tr("&Machine"), machine);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(machine))) label->setBuddy(target_);
+  form->addRow(QString(), answer_);
+  form->addRow(tr("&lanescope there"), lanescope_);
+  form->addRow(tr("&Program"), program_);
+  form->addRow(tr("&Arguments"), arguments_);
+  form->addRow(tr("&Folder there"), folder_);
+  form->addRow(tr("En&vironment"), environment_);
+  form->addRow(QString(), inherit_environment_);
+  form->addRow(tr("&Output file here"), output_);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  QPushButton* record = buttons->addButton(tr("Record"), QDialogButtonBox::AcceptRole);
+  auto* column = new QVBoxLayout(this);
+  column->addLayout(form);
+  column->addWidget(capture_);
+  column->addStretch(1);
+  column->addWidget(problem_);
+  column->addWidget(buttons);
+  for (QAbstractButton* button : buttons->buttons()) qobject_cast<QPushButton*>(button)->setAutoDefault(button == record);
+  examine_->setAutoDefault(false);
+  record->setDefault(true);
+  connect(buttons, &QDialogButtonBox::accepted, this, &RemoteDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &RemoteDialog::reject);
+}
+
+void RemoteDialog::set(const RemoteSettings& settings) {
+  target_->setEditText(settings.target);
+  lanescope_->setText(settings.lanescope);
+  program_->setText(settings.launch.program);
+  arguments_->setText(settings.launch.arguments);
+  folder_->setText(settings.launch.working_directory);
+  environment_->setPlainText(settings.launch.environment.join(u'\n'));
+  inherit_environment_->setChecked(settings.launch.inherit_environment);
+  capture_->set(settings.launch.capture);
+  output_->set(settings.launch.output, settings.launch.overwrite);
+}
+
+RemoteSettings RemoteDialog::settings() const {
+  RemoteSettings settings;
+  settings.target = target_->currentText().trimmed();
+  settings.lanescope = lanescope_->text().trimmed();
+  settings.launch.program = program_->text().trimmed();
+  settings.launch.arguments = arguments_->text();
+  settings.launch.working_directory = folder_->text().trimmed();
+  settings.launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
+  settings.launch.inherit_environment = inherit_environment_->isChecked();
+  settings.launch.overwrite = output_->overwrite();
+  settings.launch.capture = capture_->choices();
+  settings.launch.output = output_->pattern();
+  return settings;
+}
+
+void RemoteDialog::examine() {
+  Result<remote::WorkSettings> question = remote_question(settings(), {"doctor", "--json=true"});
+  if (!question) return showProblem(QString::fromStdString(question.error().text));
+  problem_->setVisible(false);
+  answer_->setText(tr("Asking %1 …").arg(QString::fromStdString(question->target)));
+  job_.start([this, work = std::move(*question)](const LatestJob::Context& job) mutable {
+    constexpr std::size_t kMost = 1u << 20;
+    std::string json;
+    std::string said;
+    work.print = [&json](remote::TextStream stream, std::string_view bytes) {
+      if (stream == remote::TextStream::kOutput && json.size() < kMost) json.append(bytes);
+    };
+    work.tell = [&said](const std::string& sentence) {
+      if (said.size() < kMost) said += sentence + '\n';
+    };
+    work.wish = [&job] { return job.stop().stop_requested() ? remote::Wish::kLeave : remote::Wish::kGoOn; };
+    const remote::WorkOutcome outcome = remote::work_on(work);
+    job.deliver([this, text = outcome.failure ? shown(said + outcome.failure->text) : examination_text(QByteArray::fromStdString(json))] { answer_->setText(text); });
+  });
+}
+
+void RemoteDialog::forgetAnswer() {
+  job_.cancel();
+  answer_->clear();
+}
+
+void RemoteDialog::accept() {
+  const RemoteSettings asked = settings();
+  if (const auto work = remote_work(asked); !work) return showProblem(QString::fromStdString(work.error().text));
+  problem_->setVisible(false);
+  if (!output_->check({})) return;
+  job_.cancel();
+  settings_.rememberRemote(asked);
+  if (const QString problem = start_ ? start_(asked) : QString(); !problem.isEmpty()) return showProblem(problem);
+  QDialog::accept();
+}
+
+void RemoteDialog::showProblem(const QString& sentence) {
+  problem_->setText(sentence);
+  problem_->setVisible(true);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,68 @@
+// Asks for a program to record on another machine. Remembers what was last asked for, machine by machine, and shows what can be recorded
+// there before anything begins.
+#pragma once
+
+#include <functional>
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+
+#include "base/latest_job.h"
+#include "base/settings.h"
+#include "record/capture_form.h"
+#include "record/output_field.h"
+#include "record/remote_settings.h"
+
+namespace lanescope::ui {
+
+class RemoteDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit RemoteDialog(Settings& settings, QWidget* parent = nullptr);
+
+  void set(const RemoteSettings& settings);
+  [[nodiscard]] RemoteSettings settings() const;
+
+  // Begins the recording, or returns one sentence why not; without it, the dialog only asks.
+  using Start = std::function<QString(const RemoteSettings& settings)>;
+  void setStart(Start start) { start_ = std::move(start); }
+
+  // Asks the machine what can be recorded on it; the answer, or why there is none, appears below its name.
+  void examine();
+  [[nodiscard]] bool isExamining() const { return job_.isRunning(); }
+
+  // Where something stands against it, says what and stays; else remembers what was asked for, begins it and closes.
+  void accept() override;
+
+ private:
+  void layOut();
+  void showProblem(const QString& sentence);
+  void forgetAnswer();
+
+  Settings& settings_;
+  QComboBox* target_;
+  QPushButton* examine_;
+  QLabel* answer_;
+  QLineEdit* lanescope_;
+  QLineEdit* program_;
+  QLineEdit* arguments_;
+  QLineEdit* folder_;
+  QPlainTextEdit* environment_;
+  QCheckBox* inherit_environment_;
+  OutputField* output_;
+  QLabel* problem_;
+  CaptureForm* capture_;
+  Start start_;
+  LatestJob job_;
+};
+
+// What lanescope doctor --json has answered, for people: GPUs first, then what is limited, with the remedy. Where it is no such answer, says so.
+[[nodiscard]] QString examination_text(const QByteArray& json);
+
+}  // namespace lanescope::ui

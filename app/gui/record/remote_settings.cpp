@@ -1,0 +1,165 @@
+#include "record/remote_settings.h"
+
+#include <cmath>
+
+namespace lanescope::ui {
+namespace {
+
+std::string on_or_off(bool value) { return value ? "true" : "false"; }
+
+std::string joined(const QStringList& words) { return words.join(u',').toStdString(); }
+
+// Seconds, as they are typed: exact, without an exponent.
+std::string seconds_text(double value) { return QString::number(value, 'f', 9).toStdString(); }
+
+// Appends --name=value.
+class Options {
+ public:
+  void add(const char* name, const std::string& value) { words_.push_back("--" + std::string(name) + "=" + value); }
+  void add(const char* name, const QString& value) { add(name, value.toStdString()); }
+  void add(const char* name, int value) { add(name, std::to_string(value)); }
+  void add(const char* name, bool value) { add(name, on_or_off(value)); }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+void add_calls(Options& options, const CaptureChoices& choices) {
+  QStringList trace;
+  if (choices.trace_cuda) trace << QStringLiteral("cuda");
+  if (choices.trace_nvtx) trace << QStringLiteral("nvtx");
+  if (choices.trace_os_runtime) trace << QStringLiteral("osrt");
+  if (choices.trace_mpi) trace << QStringLiteral("mpi");
+  if (choices.python_lock) trace << QStringLiteral("python-gil");
+  trace << choices.libraries;
+  options.add("trace", trace.isEmpty() ? std::string("none") : joined(trace));
+  options.add("osrt-threshold", choices.os_runtime_threshold);
+  options.add("osrt-backtrace-threshold", choices.os_runtime_chains_from > 0 ? std::to_string(choices.os_runtime_chains_from) : std::string("none"));
+  if (!choices.domains.isEmpty() && choices.domain_rule != session::DomainRule::kAll)
+    options.add(choices.domain_rule == session::DomainRule::kOnlyListed ? "nvtx-domain-include" : "nvtx-domain-exclude", joined(choices.domains));
+  if (!choices.trace_nvtx || choices.pytorch == session::PytorchRanges::kNone) return;
+  options.add("pytorch", std::string(choices.pytorch == session::PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx"));
+}
+
+void add_cuda(Options& options, const CaptureChoices& choices) {
+  options.add("preset", std::string(choices.preset == session::Preset::kLight  ? "light"
+                                    : choices.preset == session::Preset::kDeep ? "deep"
+                                                                               : "default"));
+  if (choices.graph_level) options.add("cuda-graph-trace", std::string(*choices.graph_level == session::GraphLevel::kNode ? "node" : "graph"));
+  options.add("cuda-flush-interval", choices.flush_interval);
+  options.add("cuda-trace-all-apis", choices.all_calls);
+  options.add("cuda-memory-usage", choices.memory_usage || choices.preset == session::Preset::kDeep);
+  options.add("cuda-um-cpu-page-faults", choices.page_faults);
+  options.add("cuda-um-gpu-page-faults", choices.page_faults);
+  options.add("cuda-event-trace", choices.cuda_events);
+  const std::string from = ":" + std::to_string(choices.call_chains_from);
+  if (choices.call_chains_of == ChainsOf::kWaits) options.add("cudabacktrace", "sync" + from);
+  if (choices.call_chains_of == ChainsOf::kWork) options.add("cudabacktrace", "kernel" + from + ",memory" + from);
+  if (choices.call_chains_of == ChainsOf::kAll) options.add("cudabacktrace", "all" + from);
+}
+
+void add_threads(Options& options, const CaptureChoices& choices) {
+  const std::string scope = choices.whole_machine ? "system-wide" : "process-tree";
+  options.add("cpuctxsw", choices.thread_states ? scope : "none");
+  options.add("sample", choices.samples ? scope : "none");
+  switch (choices.call_chains) {
+    case cpu::CallChains::kFramePointers:
+      options.add("backtrace", std::string("fp"));
+      break;
+    case cpu::CallChains::kDwarf:
+      options.add("backtrace", std::string("dwarf"));
+      break;
+    case cpu::CallChains::kBranchRecords:
+      options.add("backtrace", std::string("lbr"));
+      break;
+    case cpu::CallChains::kNone:
+      options.add("backtrace", std::string("none"));
+      break;
+  }
+  options.add("sampling-frequency", choices.sampling_frequency);
+  options.add("python-sampling", choices.python_functions && (choices.thread_states || choices.samples));
+  if (!choices.debug_folders.isEmpty()) options.add("debug-symbols", choices.debug_folders);
+  if (!choices.gpu_metrics) return;
+  options.add("gpu-metrics-devices", choices.gpu_metrics_devices);
+  options.add("gpu-metrics-set", choices.gpu_metrics_set);
+  options.add("gpu-metrics-frequency", choices.gpu_metrics_frequency);
+}
+
+void add_part(Options& options, const CaptureChoices& choices) {
+  if (choices.delay > 0) options.add("delay", seconds_text(choices.delay));
+  if (choices.duration > 0) options.add("duration", seconds_text(choices.duration));
+  if (choices.keep_last > 0) options.add("ring", seconds_text(choices.keep_last));
+  if (choices.file_size > 0) options.add("max-file-size", std::to_string(static_cast<std::uint64_t>(std::llround(choices.file_size * 1e6))));
+  options.add("wait", std::string(choices.wait_for_children ? "all" : "primary"));
+  const bool range_ends_it = choices.trigger != session::CaptureTrigger::kNone && choices.after_range == session::AfterCapture::kShutdown;
+  options.add("kill", std::string(range_ends_it || choices.program_at_end == ProgramAtEnd::kEnds ? "sigterm" : "none"));
+  if (choices.trigger == session::CaptureTrigger::kNone) return;
+  if (choices.trigger == session::CaptureTrigger::kNvtxRange) {
+    options.add("capture-range", std::string("nvtx"));
+    options.add("nvtx-capture", choices.range + (choices.range_domain.isEmpty() ? QString() : u'@' + choices.range_domain));
+  } else {
+    options.add("capture-range", std::string("cudaProfilerApi"));
+  }
+  switch (choices.after_range) {
+    case session::AfterCapture::kGoOn:
+      return options.add("capture-range-end", std::string("none"));
+    case session::AfterCapture::kStop:
+      return options.add("capture-range-end", std::string("stop"));
+    case session::AfterCapture::kShutdown:
+      return options.add("capture-range-end", std::string("stop-shutdown"));
+    case session::AfterCapture::kRepeat:
+      return options.add("capture-range-end", "repeat" + (choices.repeats > 0 ? ":" + std::to_string(choices.repeats) : std::string()));
+  }
+}
+
+// The link alone.
+Result<remote::WorkSettings> link_to(const RemoteSettings& settings) {
+  const Result<remote::Target> target = remote::parse_target(settings.target.trimmed().toStdString());
+  if (!target) return target.error();
+  const QString lanescope = settings.lanescope.trimmed().isEmpty() ? QStringLiteral("lanescope") : settings.lanescope.trimmed();
+  remote::WorkSettings work;
+  work.target = target->text;
+  work.command = remote::command_on(*target, {lanescope.toStdString(), "serve", "--stdio"});
+  // There is no terminal here that could be asked: ssh asks by the program that SSH_ASKPASS names, or not at all.
+  work.terminal = remote::Terminal::kNone;
+  work.version = LANESCOPE_VERSION;
+  return work;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> profile_options(const LaunchSettings& settings) {
+  const Result<session::LaunchRequest> request = launch_request(settings);
+  if (!request) return request.error();
+  Options options;
+  add_calls(options, settings.capture);
+  add_cuda(options, settings.capture);
+  add_threads(options, settings.capture);
+  add_part(options, settings.capture);
+  options.add("show-output", false);
+  options.add("inherit-environment", settings.inherit_environment);
+  for (const QString& line : settings.environment)
+    if (!line.trimmed().isEmpty()) options.add("env-var", line);
+  return options.take();
+}
+
+Result<remote::WorkSettings> remote_work(const RemoteSettings& settings) {
+  const Result<std::vector<std::string>> options = profile_options(settings.launch);
+  if (!options) return options.error();
+  Result<remote::WorkSettings> work = link_to(settings);
+  if (!work) return work.error();
+  remote::NewRecording recording{"profile", *options, launch_request(settings.launch)->command, settings.launch.working_directory.toStdString()};
+  work->task = std::move(recording);
+  work->overwrite = settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  return work;
+}
+
+Result<remote::WorkSettings> remote_question(const RemoteSettings& settings, std::vector<std::string> arguments) {
+  Result<remote::WorkSettings> work = link_to(settings);
+  if (!work) return work.error();
+  work->task = remote::ForeignCommand{std::move(arguments)};
+  return work;
+}
+
+}  // namespace lanescope::ui
