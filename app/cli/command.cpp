@@ -32,6 +32,7 @@ constexpr std::array kCommands{
     Command{"status", "Say what this machine can record, as nsys does", run_status},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
     Command{"stats", "Answer questions about a trace with tables", run_stats},
+    Command{"query", "Answer a question in SQL about a trace", run_query},
     Command{"analyze", "Say what costs time, where, and what to do", run_analyze},
     Command{"diff", "Say what changed from one trace to another", run_diff},
     Command{"export", "Write a trace in a format that other tools read", run_export},

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "call_class.h"
+#include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
 #include "wording.h"
 #include "xla_modules.h"
@@ -106,7 +107,7 @@ FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
 }
 
 FamilyId family_named(const std::vector<Candidate>& candidates, const Families& families, std::string_view wanted) {
-  const std::string family = range_family(wanted);
+  const std::string family = name_family(wanted);
   for (const Candidate& candidate : candidates)
     if (families.text(candidate.family) == family) return candidate.family;
   return 0;

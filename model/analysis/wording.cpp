@@ -24,17 +24,6 @@ std::string three_digits(double value, std::string_view unit) {
   return formatted(magnitude >= 99.95 ? "%.0f" : magnitude >= 9.995 ? "%.1f" : "%.2f", value, unit);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-bool ends_with_counting_word(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kWords{"step", "iter", "iteration", "batch", "epoch", "frame"};
-  const std::size_t last_word = text.size() - std::min<std::size_t>(text.size(), 16);
-  std::string tail(text.substr(last_word));
-  std::transform(tail.begin(), tail.end(), tail.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return tail.ends_with(word); });
-}
-
 }  // namespace
 
 std::string duration_text(Nanoseconds duration) {
@@ -65,26 +54,6 @@ std::string bytes_text(std::uint64_t bytes) {
   if (value >= 1e6) return three_digits(value / 1e6, "MB");
   if (value >= 1e3) return three_digits(value / 1e3, "kB");
   return std::to_string(bytes) + " B";
-}
-
-std::string range_family(std::string_view name) {
-  std::string family;
-  for (std::size_t i = 0; i < name.size();) {
-    if (!is_digit(name[i])) {
-      family.push_back(name[i++]);
-      continue;
-    }
-    std::size_t end = i;
-    while (end < name.size() && is_digit(name[end])) ++end;
-    const bool touches_letter_behind = end < name.size() && is_letter(name[end]);
-    const bool follows_letter = i > 0 && is_letter(name[i - 1]) && !ends_with_counting_word(name.substr(0, i));
-    if (touches_letter_behind || follows_letter)
-      family.append(name.substr(i, end - i));
-    else
-      family.push_back('*');
-    i = end;
-  }
-  return family;
 }
 
 std::string range_text(const Trace& trace, std::string_view name) {

@@ -17,11 +17,6 @@ namespace lanescope::analysis {
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);  // "1 gap", "12,034 gaps"
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);                       // "12.5 MB"
 
-// The name with its counters taken out, so that the iterations of a loop share one: "step_12" -> "step_*", "forward 3" -> "forward *". A
-// number counts where neither a letter stands next to it nor it follows one, unless the word says that it counts: step, iter, iteration,
-// batch, epoch, frame. So "conv2d" and "layer1" stay as they are.
-[[nodiscard]] std::string range_family(std::string_view name);
-
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] std::string range_text(const Trace& trace, std::string_view name);
 

@@ -40,6 +40,14 @@ std::vector<std::int64_t> name_ranks(const Trace& trace) {
   return ranks(names);
 }
 
+// What a memory operation says of kinds of memory, as a number below kMemoryTexts.
+constexpr std::size_t kMemoryKinds = static_cast<std::size_t>(MemoryKind::kManagedStatic) + 1;
+constexpr std::size_t kMemoryTexts = 2 * kMemoryKinds * kMemoryKinds;
+std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
+  const auto kind = [](MemoryKind memory) { return std::min(static_cast<std::size_t>(memory), kMemoryKinds - 1); };
+  return (static_cast<std::size_t>(detail.operation == MemoryOperation::kSet) * kMemoryKinds + kind(detail.source_memory)) * kMemoryKinds + kind(detail.destination_memory);
+}
+
 using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
 
 // The gaps in front of all events of one row: a sweep over its events by start, outer lanes first.
@@ -120,12 +128,14 @@ struct ColumnReader::State {
   std::vector<std::int64_t> rank_of_name;
   std::vector<std::int64_t> number_of_lane;  // columns that all events of a lane share
   std::vector<std::int64_t> rank_of_kind;
+  std::vector<std::int64_t> rank_of_memory;  // by kinds_of_memory()
   LaneNumbers number_of_event;
   bool names_are_of_chains = false;  // of some lanes
   std::optional<LaunchIndex> launches;
 
   void rank_lanes();
   void rank_kinds();
+  void rank_memory();
   void read_gaps(std::stop_token stop);
   void read_ranges(std::stop_token stop);
   [[nodiscard]] std::int64_t queue_time(EventRef event) const;
@@ -161,6 +171,17 @@ void ColumnReader::State::rank_kinds() {
   std::vector<std::string_view> names;
   for (const EventKind kind : all_event_kinds()) names.push_back(event_kind_name(kind));
   rank_of_kind = ranks(names);
+}
+
+void ColumnReader::State::rank_memory() {
+  std::vector<std::string> texts(kMemoryTexts);
+  for (const MemoryOperation operation : {MemoryOperation::kCopy, MemoryOperation::kSet})
+    for (std::size_t from = 0; from < kMemoryKinds; ++from)
+      for (std::size_t to = 0; to < kMemoryKinds; ++to) {
+        const MemoryDetail detail{.operation = operation, .source_memory = static_cast<MemoryKind>(from), .destination_memory = static_cast<MemoryKind>(to)};
+        texts[kinds_of_memory(detail)] = memory_text(detail);
+      }
+  rank_of_memory = ranks({texts.begin(), texts.end()});
 }
 
 void ColumnReader::State::read_gaps(std::stop_token stop) {
@@ -220,7 +241,7 @@ void ColumnReader::State::correlations(std::span<const EventRef> events, std::sp
 }
 
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
-    : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}})) {
+    : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}, {}})) {
   switch (column) {
     case EventColumn::kName:
       state_->rank_of_name = name_ranks(values.trace());
@@ -231,6 +252,9 @@ ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::s
       break;
     case EventColumn::kKind:
       state_->rank_kinds();
+      break;
+    case EventColumn::kMemory:
+      state_->rank_memory();
       break;
     case EventColumn::kProcess:
     case EventColumn::kThread:
@@ -276,6 +300,11 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
       return state.each(events, numbers, [&](EventRef e) { return state.range(e); });
     case EventColumn::kKind:
       return state.each(events, numbers, [&](EventRef e) { return state.rank_of_kind[static_cast<std::size_t>(event_kind(trace, e))]; });
+    case EventColumn::kMemory:
+      return state.each(events, numbers, [&](EventRef e) {
+        if (trace.track_of(e.lane).key.kind != TrackKind::kMemory) return kMissing;
+        return state.rank_of_memory[kinds_of_memory(trace.memory_detail(trace.lane(e.lane).detail(e.index)))];
+      });
     case EventColumn::kProcess:
     case EventColumn::kThread:
     case EventColumn::kDevice:

@@ -1,5 +1,7 @@
 #include "model/events/event_column.h"
 
+#include "model/trace/python_lock.h"
+
 namespace lanescope {
 namespace {
 
@@ -29,11 +31,15 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
     {"NVTX range", "NVTX range", ColumnContent::kText},
     {"Occupancy (%)", "Theoretical occupancy (%)", ColumnContent::kHundredths},
     {"Waves", "Waves", ColumnContent::kHundredths},
+    {"Memory", "Memory", ColumnContent::kText},
+    {"Throughput", "Throughput (B/s)", ColumnContent::kThroughput},
+    {"Shared memory", "Shared memory per block (B)", ColumnContent::kBytes},
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
     "Kernel",   "Copy",        "Set",        "Graph launch", "Synchronization", "CUDA API",  "NVTX range",   "NVTX mark",  "OS runtime",
     "Overhead", "Compilation", "Page fault", "Thread state", "CPU sample",      "Backtrace", "Memory usage", "CUDA event",
+    "Python GIL",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -83,8 +89,9 @@ EventKind event_kind(const Trace& trace, EventRef event) noexcept {
     case TrackKind::kCudaApi:
       return EventKind::kCudaApi;
     case TrackKind::kNvtxRanges:
-    case TrackKind::kNvtxProcessRanges:
       return EventKind::kNvtxRange;
+    case TrackKind::kNvtxProcessRanges:
+      return is_of_python_lock(trace, trace.track_of(event.lane).key) ? EventKind::kPythonLock : EventKind::kNvtxRange;
     case TrackKind::kNvtxMarks:
       return EventKind::kNvtxMark;
     case TrackKind::kOsRuntime:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/events/name_family.h"
+#include "model/trace/python_lock.h"
 #include "model/events/column_reader.h"
 #include "sorted_positions.h"
 
@@ -12,13 +14,6 @@ namespace {
 constexpr std::size_t kChunk = 1u << 14;      // events between two looks at the stop token
 constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
 constexpr std::size_t kSampledPerFirst = 64;  // events of a sample, for each that is wanted first
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
 
 void reserve(std::vector<EventRef>& events, std::size_t size) {
   events.reserve(size);
@@ -34,7 +29,7 @@ std::size_t event_count(const Trace& trace, std::span<const LaneId> lanes) {
 // One byte a name: whether it contains the text.
 std::vector<std::uint8_t> matching_names(const Trace& trace, std::string_view part) {
   std::vector<std::uint8_t> matches(trace.name_count());
-  for (std::size_t i = 0; i < matches.size(); ++i) matches[i] = contains_ignoring_case(trace.name(static_cast<NameId>(i)), part);
+  for (std::size_t i = 0; i < matches.size(); ++i) matches[i] = name_matches(trace.name(static_cast<NameId>(i)), part) ? 1 : 0;
   return matches;
 }
 
@@ -51,7 +46,7 @@ std::vector<std::uint8_t> matching_chains(const Trace& trace, const std::vector<
 
 bool has_chains(TrackKind kind) noexcept { return kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces; }
 
-bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
+bool may_match(const Trace& trace, const TrackKey& key, const EventFilter& filter) noexcept {
   if (filter.thread && (is_on_stream(key.kind) || key.thread != *filter.thread)) return false;
   if (filter.stream && (!is_on_stream(key.kind) || StreamName{key.process, key.context, key.stream} != *filter.stream)) return false;
   if (!filter.kind) return true;
@@ -68,7 +63,9 @@ bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
     case EventKind::kCudaApi:
       return key.kind == TrackKind::kCudaApi;
     case EventKind::kNvtxRange:
-      return key.kind == TrackKind::kNvtxRanges || key.kind == TrackKind::kNvtxProcessRanges;
+      return key.kind == TrackKind::kNvtxRanges || (key.kind == TrackKind::kNvtxProcessRanges && !is_of_python_lock(trace, key));
+    case EventKind::kPythonLock:
+      return is_of_python_lock(trace, key);
     case EventKind::kNvtxMark:
       return key.kind == TrackKind::kNvtxMarks;
     case EventKind::kOsRuntime:
@@ -181,7 +178,7 @@ std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> 
   std::vector<EventRef> events;
   if (filter == EventFilter{}) reserve(events, event_count(trace, lanes));
   for (const LaneId id : lanes) {
-    if (!may_match(trace.track_of(id).key, filter)) continue;
+    if (!may_match(trace, trace.track_of(id).key, filter)) continue;
     const Lane& lane = trace.lane(id);
     const bool chained = has_chains(trace.track_of(id).key.kind);
     const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <unordered_map>
 #include <utility>
+
+#include "model/events/name_family.h"
 
 namespace lanescope {
 namespace {
@@ -11,8 +15,11 @@ namespace {
 // Every name of a kind gets a dense number on its first mention.
 class Groups {
  public:
-  explicit Groups(const Trace& trace) : trace_(trace), number_(trace.name_count() * kEventKindCount, kNone) {}
+  Groups(const Trace& trace, Grouping grouping) : trace_(trace), number_(trace.name_count() * kEventKindCount, kNone) {
+    if (grouping == Grouping::kFamilies) first_of_family_.assign(trace.name_count(), kNone);
+  }
   std::uint32_t number(EventKind kind, NameId name) {
+    if (!first_of_family_.empty()) name = first_of_family(name);
     std::uint32_t& number = number_[static_cast<std::size_t>(kind) * trace_.name_count() + name];
     if (number == kNone) {
       number = static_cast<std::uint32_t>(members_.size());
@@ -23,7 +30,16 @@ class Groups {
   [[nodiscard]] const std::vector<std::pair<EventKind, NameId>>& members() const noexcept { return members_; }
 
  private:
+  // The name that came first of those that are of one family.
+  NameId first_of_family(NameId name) {
+    NameId& first = first_of_family_[name];
+    if (first == kNone) first = families_.try_emplace(name_family(trace_.name(name)), name).first->second;
+    return first;
+  }
+
   const Trace& trace_;
+  std::vector<NameId> first_of_family_;  // by name; empty where names stand for themselves
+  std::unordered_map<std::string, NameId> families_;
   std::vector<std::uint32_t> number_;
   std::vector<std::pair<EventKind, NameId>> members_;
 };
@@ -49,9 +65,9 @@ NameStatistics describe(EventKind kind, NameId name, std::span<Nanoseconds> dura
 
 }  // namespace
 
-std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop) {
+std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop, Grouping grouping) {
   constexpr std::size_t kEventsBetweenLooks = 1u << 16;
-  Groups groups(trace);
+  Groups groups(trace, grouping);
   std::vector<std::uint32_t> group_of_event(events.size());
   std::vector<std::size_t> end_of_group;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -91,14 +107,17 @@ std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<con
 }
 
 DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRef> events, std::size_t bins) {
+  std::vector<Nanoseconds> durations;
+  durations.reserve(events.size());
+  for (const EventRef event : events) durations.push_back(trace.lane(event.lane).duration(event.index));
+  return duration_histogram(durations, bins);
+}
+
+DurationHistogram duration_histogram(std::span<const Nanoseconds> durations, std::size_t bins) {
   DurationHistogram histogram;
-  if (events.empty() || bins == 0) return histogram;
-  const auto duration = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
-  Nanoseconds smallest = duration(events[0]), largest = smallest;
-  for (const EventRef event : events) {
-    smallest = std::min(smallest, duration(event));
-    largest = std::max(largest, duration(event));
-  }
+  if (durations.empty() || bins == 0) return histogram;
+  const auto [least, greatest] = std::minmax_element(durations.begin(), durations.end());
+  const Nanoseconds smallest = *least, largest = *greatest;
   const double low = static_cast<double>(std::max<Nanoseconds>(smallest, 1));  // events of no duration fall into the first bin
   const double high = std::max(static_cast<double>(largest), low);
   if (high == low) bins = 1;
@@ -107,18 +126,24 @@ DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRe
   histogram.bounds.front() = std::min(low, static_cast<double>(smallest));
   if (bins > 1) histogram.bounds.back() = high;
   histogram.counts.assign(bins, 0);
-  for (const EventRef event : events) {
-    const double value = static_cast<double>(duration(event));
+  for (const Nanoseconds duration : durations) {
+    const double value = static_cast<double>(duration);
     const auto above = std::upper_bound(histogram.bounds.begin() + 1, histogram.bounds.end() - 1, value);
     ++histogram.counts[static_cast<std::size_t>(above - histogram.bounds.begin() - 1)];
   }
   return histogram;
 }
 
-std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name) {
+std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name, Grouping grouping) {
+  std::vector<std::uint8_t> is_wanted(trace.name_count());
+  is_wanted[name] = 1;
+  if (grouping == Grouping::kFamilies) {
+    const std::string family = name_family(trace.name(name));
+    for (NameId other = 0; other < is_wanted.size(); ++other) is_wanted[other] = name_family(trace.name(other)) == family ? 1 : 0;
+  }
   std::vector<EventRef> named;
   for (const EventRef event : events)
-    if (listed_name(trace, event) == name && event_kind(trace, event) == kind) named.push_back(event);
+    if (is_wanted[listed_name(trace, event)] != 0 && event_kind(trace, event) == kind) named.push_back(event);
   return named;
 }
 

@@ -41,6 +41,11 @@ std::string numbered_label(std::uint32_t number, std::string_view name) {
   return label;
 }
 
+const MemoryDetail* memory_detail(const Trace& trace, EventRef event) {
+  if (trace.track_of(event.lane).key.kind != TrackKind::kMemory) return nullptr;
+  return &trace.memory_detail(trace.lane(event.lane).detail(event.index));
+}
+
 const KernelDetail* kernel_detail(const Trace& trace, EventRef event) {
   if (trace.track_of(event.lane).key.kind != TrackKind::kKernels) return nullptr;
   return &trace.kernel_detail(trace.lane(event.lane).detail(event.index));
@@ -180,9 +185,22 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
       const std::uint32_t correlation = lane.correlation(event.index);
       return from_cuda && correlation != 0 ? std::optional<std::int64_t>(correlation) : std::nullopt;
     }
-    case EventColumn::kBytes:
-      if (key.kind != TrackKind::kMemory) return std::nullopt;
-      return static_cast<std::int64_t>(trace_->memory_detail(lane.detail(event.index)).bytes);
+    case EventColumn::kBytes: {
+      const MemoryDetail* memory = memory_detail(*trace_, event);
+      return memory ? std::optional(static_cast<std::int64_t>(memory->bytes)) : std::nullopt;
+    }
+    case EventColumn::kThroughput: {
+      const MemoryDetail* memory = memory_detail(*trace_, event);
+      const Nanoseconds duration = lane.duration(event.index);
+      if (!memory || duration <= 0) return std::nullopt;
+      constexpr double kMost = 9e18;  // what a hostile size comes to stays an integer
+      return static_cast<std::int64_t>(std::min(static_cast<double>(memory->bytes) * 1e9 / static_cast<double>(duration), kMost));
+    }
+    case EventColumn::kSharedMemory: {
+      const KernelDetail* kernel = kernel_detail(*trace_, event);
+      if (!kernel || kernel->grid[0] == 0) return std::nullopt;
+      return std::int64_t{kernel->static_shared_memory} + kernel->dynamic_shared_memory;
+    }
     case EventColumn::kGrid:
     case EventColumn::kBlock:
     case EventColumn::kRegisters: {
@@ -204,6 +222,7 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
     case EventColumn::kDevice:
     case EventColumn::kStream:
     case EventColumn::kNvtxRange:
+    case EventColumn::kMemory:
       return std::nullopt;
   }
   return std::nullopt;
@@ -230,6 +249,10 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
       const std::optional<EventRef> range = enclosing_range(event);
       return range ? std::string(trace_->name(trace_->lane(range->lane).name(range->index))) : std::string();
     }
+    case EventColumn::kMemory: {
+      const MemoryDetail* memory = memory_detail(*trace_, event);
+      return memory ? memory_text(*memory) : std::string();
+    }
     case EventColumn::kGrid:
     case EventColumn::kBlock: {
       const KernelDetail* kernel = kernel_detail(*trace_, event);
@@ -243,6 +266,8 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
     case EventColumn::kContext:
     case EventColumn::kCorrelation:
     case EventColumn::kBytes:
+    case EventColumn::kThroughput:
+    case EventColumn::kSharedMemory:
     case EventColumn::kRegisters: {
       const std::optional<std::int64_t> value = number(event, column);
       return value ? std::to_string(*value) : std::string();
@@ -254,6 +279,13 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
     }
   }
   return {};
+}
+
+std::string memory_text(const MemoryDetail& detail) {
+  const auto name = [](MemoryKind kind) { return kind == MemoryKind::kUnknown ? std::string("?") : std::string(memory_kind_name(kind)); };
+  if (detail.operation == MemoryOperation::kSet) return detail.destination_memory == MemoryKind::kUnknown ? std::string() : name(detail.destination_memory);
+  if (detail.source_memory == MemoryKind::kUnknown && detail.destination_memory == MemoryKind::kUnknown) return {};
+  return name(detail.source_memory) + " → " + name(detail.destination_memory);
 }
 
 std::string process_label(const Trace& trace, ProcessId process) {

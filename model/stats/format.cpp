@@ -31,6 +31,8 @@ constexpr std::array<NamedUnit, 4> kTimeUnits = {
 constexpr double kBytesPerMegabyte = 1e6;
 constexpr int kSizeDecimals = 3;
 constexpr int kRealDecimals = 1;
+constexpr int kReadableDigits = 9;  // of Unit::kNumber, for people
+constexpr int kAllDigits = 17;      // that tell doubles apart
 
 void insert_separators(std::string& text, std::size_t first) {
   if (first < text.size() && text[first] == '-') ++first;
@@ -46,6 +48,14 @@ void append_number(std::string& text, double value, int decimals) {
   std::array<char, 400> digits;  // the longest double has 309 digits before the point
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals);
   if (error == std::errc{}) text.append(digits.data(), end);
+}
+
+// As many digits as tell it apart, at most `digits`.
+void append_digits(std::string& text, double value, int digits) {
+  std::array<char, 32> buffer;
+  const auto end = digits >= kAllDigits ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), value)
+                                        : std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
+  text.append(buffer.data(), end.ptr);
 }
 
 void append_number(std::string& text, std::int64_t value) {
@@ -85,6 +95,7 @@ Scale scale_of(Unit unit, TimeUnit time_unit) {
     case Unit::kBytesPerSecond:
       return {kBytesPerMegabyte, kSizeDecimals};
     case Unit::kNone:
+    case Unit::kNumber:
     case Unit::kIdentifier:
     case Unit::kPercent:
       break;
@@ -120,6 +131,7 @@ std::string shown_title(const Column& column, TimeUnit unit) {
     case Unit::kBytesPerSecond:
       return column.title + " (MB/s)";
     case Unit::kNone:
+    case Unit::kNumber:
     case Unit::kIdentifier:
       break;
   }
@@ -143,9 +155,12 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
   } else {
     const double value = column.real(row);
     if (std::isnan(value)) return;
-    append_number(text, scale.decimals ? on_scale(value, column.unit, scale) : past_half(value), scale.decimals.value_or(kRealDecimals));
+    if (column.unit == Unit::kNumber)
+      append_digits(text, value, separators == Separators::kThousands ? kReadableDigits : kAllDigits);
+    else
+      append_number(text, scale.decimals ? on_scale(value, column.unit, scale) : past_half(value), scale.decimals.value_or(kRealDecimals));
   }
-  if (separators == Separators::kThousands && column.unit != Unit::kIdentifier) insert_separators(text, first);
+  if (separators == Separators::kThousands && column.unit != Unit::kIdentifier && column.unit != Unit::kNumber) insert_separators(text, first);
 }
 
 void append_shown_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit) {

@@ -1,20 +1,14 @@
 #include "timeline/core/event_matches.h"
 
 #include <algorithm>
-#include <cctype>
 #include <tuple>
+
+#include "model/events/name_family.h"
 
 namespace lanescope::timeline {
 namespace {
 
 constexpr LaneSplit::Key kMatch = 0;
-
-bool contains_without_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
 
 bool has_chains(const Trace& trace, LaneId lane) {
   const TrackKind kind = trace.track_of(lane).key.kind;
@@ -39,7 +33,7 @@ void EventMatches::grow(std::shared_ptr<const Trace> trace) {
 void EventMatches::match_names() {
   if (text_.empty() || !trace_) return;
   for (std::size_t name = matching_.size(); name < trace_->name_count(); ++name)
-    matching_.push_back(contains_without_case(trace_->name(static_cast<NameId>(name)), text_) ? 1 : 0);
+    matching_.push_back(name_matches(trace_->name(static_cast<NameId>(name)), text_) ? 1 : 0);
   match_chains();
 }
 

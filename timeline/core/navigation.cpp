@@ -1,7 +1,10 @@
 #include "timeline/core/navigation.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 
+#include "model/events/name_family.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 
@@ -24,6 +27,19 @@ std::optional<EventRef> of_same_name(const Lane& lane, EventRef event, int direc
     }
     if (lane.name(static_cast<EventIndex>(index)) == name) return EventRef{event.lane, static_cast<EventIndex>(index)};
     index += direction;
+  }
+  return std::nullopt;
+}
+
+std::optional<EventRef> of_family(const Trace& trace, EventRef event, int direction) {
+  const Lane& lane = trace.lane(event.lane);
+  const std::string family = name_family(trace.name(lane.name(event.index)));
+  std::unordered_map<NameId, bool> known;  // whether the name is of the family
+  for (std::int64_t index = std::int64_t{event.index} + direction; index >= 0 && index < lane.size(); index += direction) {
+    const NameId name = lane.name(static_cast<EventIndex>(index));
+    const auto [entry, is_new] = known.try_emplace(name);
+    if (is_new) entry->second = name_family(trace.name(name)) == family;
+    if (entry->second) return EventRef{event.lane, static_cast<EventIndex>(index)};
   }
   return std::nullopt;
 }
@@ -66,6 +82,10 @@ std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour 
       return of_same_name(lane, event, -1);
     case Neighbour::kNextOfSameName:
       return of_same_name(lane, event, 1);
+    case Neighbour::kPreviousOfFamily:
+      return of_family(trace, event, -1);
+    case Neighbour::kNextOfFamily:
+      return of_family(trace, event, 1);
   }
   return std::nullopt;
 }

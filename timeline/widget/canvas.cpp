@@ -168,7 +168,7 @@ bool Canvas::pinch(const QNativeGestureEvent& gesture) {
 
 void Canvas::wheelEvent(QWheelEvent* event) {
   keep_menu_bar_closed(*event);
-  const WheelStep step = wheel_step(*event);
+  const WheelStep step = wheel_step(*event, state_.wheel_use());
   event->accept();
   state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(step.scroll)));
   if (step.pan == 0 && step.zoom == 1) return;
@@ -266,7 +266,10 @@ void Canvas::paintEvent(QPaintEvent*) {
   if (state_.hovered().valid() && state_.hovered() != state_.selected()) paint_outline(painter, state_.hovered(), theme.text, 1);
   for (const EventRef event : state_.correlated_in_range(kMostOutlines)) paint_outline(painter, event, theme.accent, 2);
   if (state_.selected().valid()) paint_outline(painter, state_.selected(), theme.accent, 2);
-  paint_arrows(painter);
+  if (state_.path().empty())
+    paint_arrows(painter);
+  else
+    paint_path(painter);
   if (const auto time = state_.hovered_time()) {
     QColor line = theme.text;
     line.setAlpha(70);
@@ -334,7 +337,7 @@ void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& colo
 }
 
 // Where arrows to and from an event meet it: on its own row, or the nearest one that is shown.
-std::optional<ArrowEnd> Canvas::anchor(EventRef event) const {
+std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge) const {
   const auto place = state_.tree().place_of(event.lane);
   if (!place) return std::nullopt;
   const PlacedRow* row = state_.layout().nearest_shown(place->row);
@@ -345,7 +348,7 @@ std::optional<ArrowEnd> Canvas::anchor(EventRef event) const {
   if (!row->pinned && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered: as much out of sight as what is scrolled away
   const Event shown = state_.trace().event(event);
   // Of an event that began before the window, the part that is in sight.
-  const QPointF at(std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
+  const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
   if (state_.correlated().size() > kMostArrowLabels) return ArrowEnd{at, {}};
   const QString title = QString::fromStdString(event_title(state_.trace(), event)).left(kLongestArrowLabel);
   return ArrowEnd{at, title + QStringLiteral(" · ") + QString::fromStdString(state_.tree().row(row->row).label)};
@@ -359,8 +362,21 @@ void Canvas::paint_arrows(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing);
   for (std::size_t index = 0; index < std::min(kMost, state_.correlated().size()); ++index) {
     const EventRef other = state_.correlated()[index];
-    const auto from = anchor(selected_launches ? selected : other);
-    const auto to = anchor(selected_launches ? other : selected);
+    const auto from = anchor(selected_launches ? selected : other, EventEdge::kBegin);
+    const auto to = anchor(selected_launches ? other : selected, EventEdge::kBegin);
+    if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme());
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+// What waited, and what that waited for, back in time: arrows go the other way, from an end to a beginning.
+void Canvas::paint_path(QPainter& painter) const {
+  const std::vector<EventRef>& path = state_.path();
+  painter.setRenderHint(QPainter::Antialiasing);
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const Event cause = state_.trace().event(path[i]), effect = state_.trace().event(path[i - 1]);
+    const auto from = anchor(path[i], cause.end() <= effect.start ? EventEdge::kEnd : EventEdge::kBegin);
+    const auto to = anchor(path[i - 1], EventEdge::kBegin);
     if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme());
   }
   painter.setRenderHint(QPainter::Antialiasing, false);

@@ -47,6 +47,7 @@ class Canvas : public QWidget {
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
+  enum class EventEdge { kBegin, kEnd };
   enum class Drag { kNone, kPressed, kRange, kPan };
   struct Hit {
     const PlacedRow* row = nullptr;
@@ -66,13 +67,14 @@ class Canvas : public QWidget {
   [[nodiscard]] Nanoseconds snapped_time(QPointF position);
   [[nodiscard]] QString tool_tip(const Hit& hit);
   [[nodiscard]] QRectF event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
-  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event) const;
+  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, EventEdge edge) const;
 
   void paint_selected_range(QPainter& painter) const;
   [[nodiscard]] QString why_nothing() const;  // is shown
   void paint_markers(QPainter& painter) const;
   void paint_outline(QPainter& painter, EventRef event, const QColor& color, double width) const;
   void paint_arrows(QPainter& painter) const;
+  void paint_path(QPainter& painter) const;
 
   ViewState& state_;
   RowPainter painter_;

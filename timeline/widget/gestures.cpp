@@ -39,7 +39,7 @@ void keep_menu_bar_closed(const QWheelEvent& event) {
   QCoreApplication::sendEvent(&nobody, &moved);
 }
 
-WheelStep wheel_step(const QWheelEvent& event) {
+WheelStep wheel_step(const QWheelEvent& event, WheelUse alone) {
   const QPoint angle = event.angleDelta();
   const double notches = angle.y() / kNotch;
   const Qt::KeyboardModifiers modifiers = event.modifiers();
@@ -50,6 +50,7 @@ WheelStep wheel_step(const QWheelEvent& event) {
     return {.scroll = (angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kScrollPerNotch};
   if (is_trackpad(event)) return {.pan = -moved(event).x(), .scroll = moved(event).y()};
   if (std::abs(angle.x()) > std::abs(angle.y())) return {.pan = -angle.x() / kNotch * kPanPerNotch};
+  if (alone == WheelUse::kScroll) return {.scroll = notches * kScrollPerNotch};
   return {.zoom = std::pow(kZoomPerNotch, notches)};
 }
 

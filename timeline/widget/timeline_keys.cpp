@@ -1,5 +1,7 @@
 // The keyboard of the timeline, once, for the keys themselves, for menus and for the sheet of keys.
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 #include <QKeyEvent>
 #include <QKeySequence>
@@ -56,9 +58,12 @@ std::vector<TimelineCommand> navigate_commands() {
       command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep)),
       command(Menu::kNavigate, "Previous of the same name", {Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfSameName)),
       command(Menu::kNavigate, "Next of the same name", {Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfSameName)),
+      command(Menu::kNavigate, "Previous of the same family (step 7, step 8)", {Qt::CTRL | Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfFamily)),
+      command(Menu::kNavigate, "Next of the same family", {Qt::CTRL | Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfFamily)),
       command(Menu::kNavigate, "&Enclosing event", {Qt::Key_Up}, select(Neighbour::kOuter)),
       command(Menu::kNavigate, "&First enclosed event", {Qt::Key_Down}, select(Neighbour::kInner)),
       command(Menu::kNavigate, "Launching &call, or GPU work", {Qt::Key_L}, &TimelineView::selectCorrelated),
+      command(Menu::kNavigate, "&What it waited for, hop by hop", {Qt::Key_Y}, &TimelineView::askWhatItWaitedFor),
       command(Menu::kNavigate, "Next &gap of a GPU", {Qt::Key_G}, [](TimelineView& view) { view.selectGap(IdleTime::Direction::kNext); }),
       command(Menu::kNavigate, "Previous gap of a GPU", {Qt::SHIFT | Qt::Key_G},
               [](TimelineView& view) { view.selectGap(IdleTime::Direction::kPrevious); }),
@@ -76,6 +81,8 @@ std::vector<TimelineCommand> mark_commands() {
               [](TimelineView& v) { v.measureFrom(End::kBegin); }),
       command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
       command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),
+      command(Menu::kMark, "Next mar&ker", {Qt::Key_Period}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kNext); }),
+      command(Menu::kMark, "Previo&us marker", {Qt::Key_Comma}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kPrevious); }),
       command(Menu::kMark, "&Remove all markers", {}, &TimelineView::clearMarkers),
   };
 }
@@ -100,6 +107,22 @@ std::vector<TimelineCommand> row_commands() {
   };
 }
 
+// The key that is pressed; on a keyboard of another script, the one that a US keyboard has in its place.
+Qt::Key latin_key(const QKeyEvent& event) {
+  constexpr int kLastLatin = 0xff, kFirstSpecial = 0x01000000;
+  struct Keys {
+    std::uint32_t first;  // scan code of X11 and Wayland: the kernel's and 8
+    std::string_view keys;
+  };
+  constexpr Keys kRows[] = {{24, "QWERTYUIOP[]"}, {38, "ASDFGHJKL"}, {52, "ZXCVBNM,."}};
+  const auto key = static_cast<Qt::Key>(event.key());
+  if (key <= kLastLatin || key >= kFirstSpecial) return key;
+  for (const Keys& row : kRows)
+    if (const std::uint32_t place = event.nativeScanCode() - row.first; event.nativeScanCode() >= row.first && place < row.keys.size())
+      return static_cast<Qt::Key>(row.keys[place]);
+  return key;
+}
+
 }  // namespace
 
 const std::vector<TimelineCommand>& timeline_commands() {
@@ -119,7 +142,7 @@ QString TimelineCommand::keys_text() const {
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const QKeyCombination pressed(event->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), static_cast<Qt::Key>(event->key()));
+  const QKeyCombination pressed(event->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), latin_key(*event));
   for (const TimelineCommand& command : timeline_commands())
     if (std::find(command.keys.begin(), command.keys.end(), pressed) != command.keys.end()) return command.act(*this);
   QWidget::keyPressEvent(event);
@@ -149,7 +172,7 @@ void TimelineView::markSelection() {
 
 std::vector<std::pair<QString, QString>> TimelineView::help_text() {
   std::vector<std::pair<QString, QString>> lines = {
-      {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor")},
+      {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor; View > Mouse wheel has it scroll")},
       {tr("Shift+wheel, middle-drag, Shift+drag"), tr("Pan")},
       {tr("Two fingers on a trackpad"), tr("Pan and scroll the rows; with Ctrl, or by pinching, zoom")},
       {tr("Wheel over the row names, Alt+wheel"), tr("Scroll the rows")},

@@ -30,6 +30,7 @@ struct TimelineView::Parts {
   Prompt* prompt;
   QWidget* grip = nullptr;
   int header_width = kFirstHeaderWidth;
+  std::optional<Nanoseconds> last_marker;  // that somebody went to
 };
 
 }  // namespace lanescope::timeline

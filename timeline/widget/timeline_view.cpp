@@ -305,19 +305,61 @@ void TimelineView::selectHighlighted(EventMatches::Direction direction) {
 
 const std::vector<TimelineView::Marker>& TimelineView::markers() const { return parts_->state.markers(); }
 
+void TimelineView::setWheelUse(WheelUse use) { parts_->state.set_wheel_use(use); }
+
+void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(std::move(markers)); }
+
 void TimelineView::addMarker(Nanoseconds time, const QString& text) {
   std::vector<Marker> markers = parts_->state.markers();
   const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
   if (there != markers.end()) {
     if (!text.isEmpty()) there->text = text;
-    return parts_->state.set_markers(std::move(markers));
+  } else {
+    markers.insert(std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; }), {time, text});
   }
-  const auto after = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; });
-  markers.insert(after, {time, text});
   parts_->state.set_markers(std::move(markers));
+  emit markersEdited();
 }
 
-void TimelineView::clearMarkers() { parts_->state.set_markers({}); }
+void TimelineView::setMarkerText(Nanoseconds time, const QString& text) {
+  std::vector<Marker> markers = parts_->state.markers();
+  const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
+  if (there == markers.end() || there->text == text) return;
+  there->text = text;
+  parts_->state.set_markers(std::move(markers));
+  emit markersEdited();
+}
+
+void TimelineView::removeMarker(Nanoseconds time) {
+  std::vector<Marker> markers = parts_->state.markers();
+  if (std::erase_if(markers, [time](const Marker& marker) { return marker.time == time; }) == 0) return;
+  parts_->state.set_markers(std::move(markers));
+  emit markersEdited();
+}
+
+void TimelineView::clearMarkers() {
+  parts_->state.set_markers({});
+  emit markersEdited();
+}
+
+void TimelineView::goToMarker(MarkerDirection direction) {
+  const TimeRange visible = visibleRange();
+  std::optional<Nanoseconds>& last = parts_->last_marker;
+  const Nanoseconds from = last && visible.contains(*last) ? *last : visible.begin + visible.length() / 2;
+  std::optional<Nanoseconds> found;
+  for (const Marker& marker : markers()) {
+    if (direction == MarkerDirection::kNext && marker.time > from && !found) found = marker.time;
+    if (direction == MarkerDirection::kPrevious && marker.time < from) found = marker.time;
+  }
+  if (!found) return;
+  last = found;
+  goToTime(*found);
+}
+
+void TimelineView::setPath(std::vector<EventRef> path) { parts_->state.set_path(std::move(path)); }
+void TimelineView::askWhatItWaitedFor() {
+  if (selectedEvent().valid()) emit waitedForRequested();
+}
 
 QSize TimelineView::sizeHint() const { return {1200, 600}; }
 

@@ -213,6 +213,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   selection_.begin(trace);
   hover({}, std::nullopt);
   set_markers({});
+  set_path({});
   set_current_row({});
   set_idle_time(nullptr);
   call_off();
@@ -429,6 +430,12 @@ void ViewState::set_highlighted(std::string text) {
   if (text == matches_.text()) return;
   matches_ = EventMatches(trace_pointer(), std::move(text));
   emit highlightChanged();
+}
+
+void ViewState::set_path(std::vector<EventRef> path) {
+  if (path == path_) return;
+  path_ = std::move(path);
+  emit selectionChanged();
 }
 
 void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {

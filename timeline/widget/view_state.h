@@ -88,6 +88,9 @@ class ViewState : public QObject {
   [[nodiscard]] FollowLive follow() const { return follow_; }
   void set_follow(FollowLive follow);
 
+  [[nodiscard]] WheelUse wheel_use() const { return wheel_use_; }
+  void set_wheel_use(WheelUse use) { wheel_use_ = use; }
+
   [[nodiscard]] int scroll() const { return scroll_; }
   // The row at y of the window; null below the last one.
   [[nodiscard]] const PlacedRow* row_at(int y) const { return layout_.row_at(layout_.unscrolled(y, scroll_)); }
@@ -136,6 +139,10 @@ class ViewState : public QObject {
   [[nodiscard]] std::optional<Gap> selected_gap() const;
   // Selects the nearest gap that this zoom shows apart, from the selected gap or event or the edge of what is visible, and brings it in sight.
   void select_gap(IdleTime::Direction direction);
+
+  // Events that are shown as a chain of arrows, each from the one behind it; none where there is none.
+  [[nodiscard]] const std::vector<EventRef>& path() const { return path_; }
+  void set_path(std::vector<EventRef> path);
 
   [[nodiscard]] EventMatches& matches() { return matches_; }
   void set_highlighted(std::string text);
@@ -211,6 +218,7 @@ class ViewState : public QObject {
   ViewHistory history_;
   FollowLive follow_ = FollowLive::kNo;
   Clock clock_;
+  WheelUse wheel_use_ = WheelUse::kZoom;
   int scroll_ = 0;
   int canvas_height_ = 0;
   int device_width_ = 0;  // of the canvas, in device pixels
@@ -218,6 +226,7 @@ class ViewState : public QObject {
   std::vector<EventRef> correlated_;  // with the selected event
   std::vector<RowIndex> correlated_rows_;
   std::optional<Nanoseconds> hovered_time_;
+  std::vector<EventRef> path_;
   std::vector<TimelineView::Marker> markers_;
   EventMatches matches_;
   std::shared_ptr<const IdleTime> idle_time_;

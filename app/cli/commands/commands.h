@@ -19,6 +19,7 @@ int run_status(Arguments arguments);
 int show_session(const std::string& name);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
+int run_query(Arguments arguments);
 int run_analyze(Arguments arguments);
 int run_diff(Arguments arguments);
 int run_export(Arguments arguments);

@@ -8,7 +8,9 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "model/analysis/families.h"
 #include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
 #include "model/events/event_query.h"
 #include "model/trace/percent.h"
 #include "timeline/core/format.h"
@@ -105,20 +107,27 @@ std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter,
   return Spot{{event.start, event.end()}, *longest};
 }
 
-// Of one cause, by its name; of any other name, of all.
+// Of one cause, by its name; of any other name, of all. Of the loop where there is one: what is paid once is not what was compared.
 std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {
-  Spot longest, of_cause;
+  const LaunchIndex launches(trace, stop);
+  analysis::Families families(trace);
+  const analysis::Loop loop(trace, families);
+  Spot longest;
   analysis::visit_idle(
-      trace, 1,
+      trace, launches, 1,
       [&](const analysis::IdleGap& gap, std::span<const analysis::IdlePart> parts) {
-        if (gap.range.length() > longest.range.length()) longest = {gap.range, gap.next};
+        const ProcessId process = trace.track_of(gap.next.lane).key.process;
+        const auto counts = [&](Nanoseconds t) {
+          const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : t;
+          return loop.recurrence(process, t, enqueued) == analysis::Recurrence::kRecurring;
+        };
+        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts(gap.range.begin)) longest = {gap.range, gap.next};
         for (const analysis::IdlePart& part : parts)
-          if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > of_cause.range.length())
-            of_cause = {part.range, gap.next};
+          if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > longest.range.length() && counts(part.range.begin))
+            longest = {part.range, gap.next};
       },
       stop);
-  if (!of_cause.range.empty()) return of_cause;
-  return cause == kAllIdle && !longest.range.empty() ? std::optional(longest) : std::nullopt;
+  return longest.range.empty() ? std::nullopt : std::optional(longest);
 }
 
 }  // namespace

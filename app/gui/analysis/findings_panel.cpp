@@ -129,6 +129,7 @@ void FindingsPanel::layOut() {
   pages_->addTab(answer_, tr("Answer"));
   answer_->setFrameShape(QFrame::NoFrame);
   answer_->setAccessibleName(tr("Answer"));
+  setFocusProxy(findings_);
 }
 
 const Rule* FindingsPanel::rule() const { return analysis::find_rule(rule_->currentData().toString().toStdString()); }

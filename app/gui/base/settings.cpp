@@ -122,6 +122,12 @@ Theme Settings::theme() const {
   const QString name = file_.value("window/theme").toString();
   return name == u"light" ? Theme::kLight : name == u"dark" ? Theme::kDark : Theme::kSystem;
 }
+timeline::WheelUse Settings::wheelUse() const {
+  return file_.value("timeline/wheel").toString() == u"scroll" ? timeline::WheelUse::kScroll : timeline::WheelUse::kZoom;
+}
+
+void Settings::setWheelUse(timeline::WheelUse use) { file_.setValue("timeline/wheel", use == timeline::WheelUse::kScroll ? "scroll" : "zoom"); }
+
 void Settings::setTheme(Theme theme) {
   file_.setValue("window/theme", theme == Theme::kLight ? "light" : theme == Theme::kDark ? "dark" : "system");
 }

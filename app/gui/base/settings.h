@@ -11,6 +11,7 @@
 #include "base/remembered_rows.h"
 #include "record/launch_settings.h"
 #include "record/remote_settings.h"
+#include "timeline/widget/timeline_view.h"
 
 namespace lanescope::ui {
 
@@ -46,6 +47,8 @@ class Settings {
 
   [[nodiscard]] Theme theme() const;
   void setTheme(Theme theme);
+  [[nodiscard]] timeline::WheelUse wheelUse() const;
+  void setWheelUse(timeline::WheelUse use);
 
   [[nodiscard]] QString language() const;  // a code (model/text/language.h); empty: as the desktop has it
   void setLanguage(const QString& code);

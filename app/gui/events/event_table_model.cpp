@@ -63,6 +63,7 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   if (!number) return {};
   if (content == ColumnContent::kTime) return QString::fromStdString(timeline::format_time(*number));
   if (content == ColumnContent::kDuration) return QString::fromStdString(timeline::format_duration(*number));
+  if (content == ColumnContent::kThroughput) return QString::fromStdString(timeline::format_throughput(static_cast<std::uint64_t>(*number), 1'000'000'000));
   return QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(*number)));
 }
 
@@ -111,7 +112,7 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
   }
   if (role == Qt::InitialSortOrderRole) {  // what is long or large is looked for more often than what is short
     const ColumnContent content = column ? event_column_content(*column) : ColumnContent::kTime;
-    const bool large_first = content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kExtent;
+    const bool large_first = content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kThroughput || content == ColumnContent::kExtent;
     return large_first ? Qt::DescendingOrder : Qt::AscendingOrder;
   }
   if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
@@ -120,6 +121,7 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
     return tr("From the end of the call that launched the work to its start on the GPU");
   if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)
     return tr("Of the warps that a multiprocessor could hold, the share that it can hold of this kernel, by the shape of its launch");
+  if (role == Qt::ToolTipRole && column == EventColumn::kSharedMemory) return tr("Of each block: static and dynamic");
   if (role == Qt::ToolTipRole && column == EventColumn::kWaves)
     return tr("Blocks of the grid, by how many of them the GPU holds at once");
   return {};

@@ -29,7 +29,7 @@ constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kName, 34},        {EventColumn::kStart, 16},     {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 14},
     {EventColumn::kQueueTime, 12},   {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},     {EventColumn::kStream, 11},
     {EventColumn::kThread, 18},      {EventColumn::kBytes, 11},     {EventColumn::kGrid, 15},     {EventColumn::kBlock, 13},
-    {EventColumn::kCorrelation, 13},
+    {EventColumn::kMemory, 18},      {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
 constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm

@@ -1,5 +1,7 @@
 #include "panels/details_panel.h"
 
+#include <algorithm>
+
 #include <QAction>
 #include <QClipboard>
 #include <QElapsedTimer>
@@ -15,6 +17,7 @@
 namespace lanescope::ui {
 namespace {
 
+constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
 constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
 
 QString html(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toHtmlEscaped(); }
@@ -70,8 +73,8 @@ QString value_html(const Trace& trace, EventRef event, const timeline::Property&
 
 }  // namespace
 
-DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, QWidget* parent)
-    : QWidget(parent), state_(state), idle_(idle), browser_(new QTextBrowser(this)) {
+DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, const WaitSource& waits, QWidget* parent)
+    : QWidget(parent), state_(state), idle_(idle), waits_(waits), browser_(new QTextBrowser(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(browser_);
@@ -100,6 +103,9 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, QW
   });
   connect(&idle, &IdleTimeSource::changed, this, [this] {
     if (shows_range_) paced_.request();
+  });
+  connect(&waits, &WaitSource::changed, this, [this] {
+    if (!shows_range_) show();
   });
   connect(&paced_, &PacedUpdate::due, this, [this] {
     show();  // what is known of the event may be more now, and links are to events of the trace that is shown
@@ -144,7 +150,29 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   QString title = QString::fromStdString(whole);
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
   if (title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>").arg(title.toHtmlEscaped(), rows);
+  return QStringLiteral("<p><b>%1</b></p>%2<table cellspacing='0' cellpadding='1'>%3</table>").arg(title.toHtmlEscaped(), waitsHtml(event), rows);
+}
+
+QString DetailsPanel::waitsHtml(EventRef event) const {
+  const std::shared_ptr<const WaitSource::Chain>& chain = waits_.chain();
+  if (!chain || chain->trace != state_.trace()) return {};
+  const std::vector<EventRef> events = chain->events();
+  const auto own = static_cast<std::size_t>(std::find(events.begin(), events.end(), event) - events.begin());  // events are waits, with the first in front
+  QStringList lines;
+  if (own == 0 && chain->waited > 0) {
+    const Nanoseconds whole = chain->trace->event(event).duration;
+    lines += tr("This rank waited for another for %1 of %2; the transfer took %3.")
+                 .arg(html(timeline::format_duration(chain->waited)), html(timeline::format_duration(whole)), html(timeline::format_duration(whole - chain->waited)));
+  }
+  for (std::size_t i = own; i < std::min(chain->waits.size(), own + kShownWaits); ++i) {
+    const analysis::Wait& wait = chain->waits[i];
+    lines += QStringLiteral("<span class='label'>%1</span> %2")
+                 .arg(html(analysis::wait_words(*chain->trace, wait)),
+                      wait.event.valid() ? link_with_time(*chain->trace, wait.event)
+                                         : tr("%1 at %2").arg(html(timeline::format_duration(wait.time.length())), html(timeline::format_time(wait.time.begin))));
+  }
+  if (chain->waits.size() > own + kShownWaits) lines += tr("and %1 more: press Y").arg(chain->waits.size() - own - kShownWaits);
+  return lines.isEmpty() ? QString() : QStringLiteral("<p>%1<br>%2</p>").arg(tr("Waited for:"), lines.join(QStringLiteral("<br>")));
 }
 
 QString DetailsPanel::rangeHtml(TimeRange range) const {

@@ -1,11 +1,12 @@
-// Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched and what launched
-// it; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected last.
+// Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched, what launched
+// it and what it waited for; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected last.
 #pragma once
 
 #include <QTextBrowser>
 #include <QWidget>
 
 #include "analysis/idle_time_source.h"
+#include "analysis/wait_source.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
@@ -17,7 +18,7 @@ class DetailsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  DetailsPanel(SelectionState& state, const IdleTimeSource& idle, QWidget* parent = nullptr);
+  DetailsPanel(SelectionState& state, const IdleTimeSource& idle, const WaitSource& waits, QWidget* parent = nullptr);
 
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
@@ -28,6 +29,7 @@ class DetailsPanel : public QWidget {
  private:
   void show();
   [[nodiscard]] QString eventHtml(EventRef event) const;
+  [[nodiscard]] QString waitsHtml(EventRef event) const;  // what it waited for
   [[nodiscard]] QString rangeHtml(TimeRange range) const;
   void showRange();
   void summarize();  // the selected range
@@ -35,6 +37,7 @@ class DetailsPanel : public QWidget {
 
   SelectionState& state_;
   const IdleTimeSource& idle_;
+  const WaitSource& waits_;
   QTextBrowser* browser_;
   QString shown_body_;
   QString shown_color_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/shown_name.h"
+#include "model/events/name_family.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -42,10 +43,14 @@ bool is_text(int column) { return column == StatisticsModel::kName || column == 
 
 StatisticsModel::StatisticsModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics) {
+void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping) {
   beginResetModel();
+  grouping_ = grouping;
   trace_ = std::move(trace);
   entries_ = std::move(statistics);
+  name_of_family_.clear();
+  if (grouping == Grouping::kFamilies)
+    for (const NameStatistics& entry : entries_) name_of_family_.emplace(std::pair(entry.kind, name_family(trace_->name(entry.name))), entry.name);
   sortEntries();
   endResetModel();
 }
@@ -57,17 +62,27 @@ void StatisticsModel::setHovered(EventKind kind, NameId name) {
   };
   repaint();
   hovered_kind_ = kind;
-  hovered_name_ = name;
+  hovered_name_ = entryName(kind, name);
   repaint();
 }
 
+NameId StatisticsModel::entryName(EventKind kind, NameId name) const {
+  if (grouping_ == Grouping::kNames || name == kNone) return name;
+  const auto found = name_of_family_.find({kind, name_family(trace_->name(name))});
+  return found == name_of_family_.end() ? name : found->second;
+}
+
 std::optional<int> StatisticsModel::rowOf(EventKind kind, NameId name) const {
+  const NameId wanted = entryName(kind, name);
   const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && entry.name == name; });
+      std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && entry.name == wanted; });
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
-QString StatisticsModel::nameOf(const NameStatistics& entry) const { return shown_name(*trace_, entry.kind, entry.name); }
+QString StatisticsModel::nameOf(const NameStatistics& entry) const {
+  const QString name = shown_name(*trace_, entry.kind, entry.name);
+  return grouping_ == Grouping::kFamilies ? QString::fromStdString(name_family(name.toStdString())) : name;
+}
 
 int StatisticsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(entries_.size()); }
 int StatisticsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }

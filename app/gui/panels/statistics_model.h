@@ -1,8 +1,11 @@
 // Durations by name as a table: count, total, share of the kind's total, average, median, 95th percentile, minimum, maximum.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <QAbstractTableModel>
@@ -19,14 +22,15 @@ class StatisticsModel : public QAbstractTableModel {
 
   explicit StatisticsModel(QObject* parent = nullptr);
 
-  void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics);
+  void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping = Grouping::kNames);
   // The entry of this kind and name is under the cursor, somewhere; none where the name is kNone.
   void setHovered(EventKind kind, NameId name);
-  // The row of a kind and name; none where it is not listed.
+  // The row of a kind and name, or of the family that it is of; none where it is not listed.
   [[nodiscard]] std::optional<int> rowOf(EventKind kind, NameId name) const;
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }  // of which the entries are
   [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] QString nameOf(const NameStatistics& entry) const;
+  [[nodiscard]] Grouping grouping() const { return grouping_; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -35,11 +39,15 @@ class StatisticsModel : public QAbstractTableModel {
   void sort(int column, Qt::SortOrder order) override;
 
  private:
+  // The name of the entry that this one is part of; itself where names stand for themselves.
+  [[nodiscard]] NameId entryName(EventKind kind, NameId name) const;
   void sortEntries();
   [[nodiscard]] QString text(const NameStatistics& entry, int column) const;
 
   std::shared_ptr<const Trace> trace_;
   std::vector<NameStatistics> entries_;
+  Grouping grouping_ = Grouping::kNames;
+  std::map<std::pair<EventKind, std::string>, NameId> name_of_family_;  // of the entries, where they are families
   EventKind hovered_kind_ = EventKind::kKernel;
   NameId hovered_name_ = kNone;
   int sort_column_ = kTotal;

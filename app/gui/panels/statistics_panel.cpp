@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "analysis/command_text.h"
+#include "model/events/name_family.h"
 #include "model/stats/report.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
@@ -117,7 +118,9 @@ void StatisticsPanel::layOut() {
 void StatisticsPanel::fillChoice() {
   choice_->setAccessibleName(tr("What is shown"));
   choice_->addItem(tr("Durations by name"), QString());
-  choice_->insertSeparator(1);
+  choice_->addItem(tr("Durations by family of names"), QString::fromLatin1(kFamilies));
+  choice_->setItemData(1, tr("Names that differ in their counters only are one: step 7 and step 8 are step *"), Qt::ToolTipRole);
+  choice_->insertSeparator(2);
   for (const stats::Report& report : stats::reports()) {
     choice_->addItem(shown_text(report.title),
                      QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
@@ -141,7 +144,10 @@ void StatisticsPanel::showChoice() {
   pages_->setCurrentIndex(report ? 1 : 0);
   report_->setReport(report);
   showCommand();
+  if (!report && computed_ && model_->grouping() != grouping() && isVisible()) compute();
 }
+
+Grouping StatisticsPanel::grouping() const { return choice_->currentData() == QLatin1String(kFamilies) ? Grouping::kFamilies : Grouping::kNames; }
 
 void StatisticsPanel::showCommand() {
   const QStringList files = answered_.files(file_);
@@ -175,13 +181,13 @@ void StatisticsPanel::compute() {
     durations_->setHistogram({}, {});
     return;
   }
-  statistics_job_.start([this, list = computed_, trace = state_.trace()](const LatestJob::Context& job) {
-    std::vector<NameStatistics> statistics = statistics_by_name(list->values.trace(), list->events, job.stop());
+  statistics_job_.start([this, list = computed_, trace = state_.trace(), by = grouping()](const LatestJob::Context& job) {
+    std::vector<NameStatistics> statistics = statistics_by_name(list->values.trace(), list->events, job.stop(), by);
     if (job.stop().stop_requested()) return;
-    job.deliver([this, trace, statistics = std::move(statistics)]() mutable {
+    job.deliver([this, trace, by, statistics = std::move(statistics)]() mutable {
       std::optional<std::pair<EventKind, NameId>> selected;
       if (const NameStatistics* entry = selectedEntry()) selected.emplace(entry->kind, entry->name);
-      model_->setStatistics(trace, std::move(statistics));
+      model_->setStatistics(trace, std::move(statistics), by);
       const std::optional<int> row = selected ? model_->rowOf(selected->first, selected->second) : std::nullopt;
       if (row)
         table_->selectRow(*row);
@@ -236,10 +242,10 @@ void StatisticsPanel::computeHistogram() {
     name.emplace(entry->kind, entry->name);
     title = tr("Durations of %1").arg(model_->nameOf(*entry));
   }
-  histogram_job_.start([this, list = computed_, name, title](const LatestJob::Context& job) {
+  histogram_job_.start([this, list = computed_, name, title, by = model_->grouping()](const LatestJob::Context& job) {
     const Trace& trace = list->values.trace();
     const DurationHistogram histogram =
-        name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second), kHistogramBins)
+        name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second, by), kHistogramBins)
              : duration_histogram(trace, list->events, kHistogramBins);
     job.deliver([this, title, histogram] { durations_->setHistogram(title, histogram); });
   });
@@ -267,6 +273,7 @@ void StatisticsPanel::filterToName(const QModelIndex& index) {
   const NameStatistics& entry = model_->entry(index.row());
   EventFilter filter = state_.filter();
   filter.text = state_.trace()->name(entry.name);
+  if (model_->grouping() == Grouping::kFamilies) filter.text = name_family(filter.text);  // which stands for all of them
   filter.kind = entry.kind;
   state_.setFilter(filter);
 }

@@ -29,7 +29,8 @@ class StatisticsPanel : public QWidget {
 
   // The file that is shown, for the command line.
   void setFile(const QString& path);
-  // A report by its name; durations by name where it is empty.
+  // A report by its name; durations by name where it is empty, by family of names where it is kFamilies.
+  static constexpr const char* kFamilies = "families";
   void chooseReport(const QString& name);
 
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
@@ -49,6 +50,7 @@ class StatisticsPanel : public QWidget {
   void showChoice();
   void showCommand();
   void compute();
+  [[nodiscard]] Grouping grouping() const;
   [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;
   void computeHistogram();
   void fitNames();

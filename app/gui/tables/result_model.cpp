@@ -14,8 +14,13 @@ using stats::Column;
 using stats::Table;
 using stats::Unit;
 
-bool ends_with_word(const std::string& title, const std::string& word) {
-  return title == word || (title.size() > word.size() && title.ends_with(" " + word));
+bool is_same(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); });
+}
+
+bool ends_with_word(std::string_view title, std::string_view word) {
+  if (title.size() < word.size() || !is_same(title.substr(title.size() - word.size()), word)) return false;
+  return title.size() == word.size() || title[title.size() - word.size() - 1] == ' ';
 }
 
 QString as_text(const std::string& text) { return QString::fromStdString(text); }
@@ -32,6 +37,7 @@ QString number_text(const Column& column, std::int64_t value) {
       return as_text(format_percent(static_cast<double>(value), 0));
     case Unit::kIdentifier:
       return QString::number(value);
+    case Unit::kNumber:
     case Unit::kNone:
       return value < 0 ? QString::number(value) : as_text(timeline::format_count(static_cast<std::uint64_t>(value)));
   }
@@ -40,6 +46,7 @@ QString number_text(const Column& column, std::int64_t value) {
 
 QString real_text(const Column& column, double value) {
   if (column.unit == Unit::kPercent) return as_text(format_percent(value));
+  if (column.unit == Unit::kNumber) return QString::number(value, 'g', 9);
   if (column.unit == Unit::kNone || column.unit == Unit::kIdentifier) return QString::number(value, 'f', 1);
   return number_text(column, std::llround(value));
 }
@@ -80,7 +87,7 @@ void sort_by_text(const Table& table, const Column& column, Qt::SortOrder direct
 std::optional<std::int64_t> time_value(const Table& table, const std::string& title, TableRow row) {
   for (const Column& column : table.columns()) {
     const bool is_time = column.unit == Unit::kNanoseconds && !column.has_texts() && !column.has_reals();
-    if (is_time && column.title == title && !is_missing(column.integer(row))) return column.integer(row);
+    if (is_time && is_same(column.title, title) && !is_missing(column.integer(row))) return column.integer(row);
   }
   return std::nullopt;
 }

@@ -18,7 +18,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kLayoutVersion = 3;          // of the panels, for saveState()
+constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
 constexpr std::chrono::seconds kSettling(3);  // in which a window gets its size after it is shown
 constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
@@ -45,10 +45,14 @@ MainWindow::MainWindow(Layout layout)
       findings_(new FindingsPanel(answered_)),
       diff_(new DiffPanel(state_, session_.pair())),
       samples_(new SamplesPanel(state_)),
+      query_(new QueryPanel(state_, answered_)),
+      notes_(new NotesPanel(*timeline_)),
+      notes_keeper_(new NotesKeeper(*timeline_, this)),
       kernel_(new KernelPanel(state_)),
       source_(new SourcePanel(state_)),
       idle_(new IdleTimeSource(state_, this)),
-      details_(new DetailsPanel(state_, *idle_)),
+      waits_(new WaitSource(state_, this)),
+      details_(new DetailsPanel(state_, *idle_, *waits_)),
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
       actions_(add_actions(*this, *search_)) {
@@ -97,14 +101,14 @@ MainWindow::~MainWindow() {
 }
 
 QStringList MainWindow::panelNames() {
-  return {"events", "statistics", "bubbles", "findings", "diff", "samples", "kernel", "source", "diagnostics", "details"};
+  return {"events", "statistics", "bubbles", "findings", "diff", "samples", "query", "notes", "kernel", "source", "diagnostics", "details"};
 }
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
   const QStringList titles = {tr("Events"), tr("Statistics"),  tr("Bubbles"),     tr("Findings"),
-                              tr("Diff"),   tr("Flame Graph"), tr("Kernel"), tr("Source"), tr("Diagnostics"), tr("Details")};
-  QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, kernel_, source_, diagnostics_, details_};
+                              tr("Diff"),   tr("Flame Graph"), tr("Query"), tr("Notes"), tr("Kernel"), tr("Source"), tr("Diagnostics"), tr("Details")};
+  QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, query_, notes_, kernel_, source_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
@@ -127,8 +131,8 @@ void MainWindow::enableActions() {
 
 bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
-         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
-         !idle_->isComputing() && !details_->isComputing();
+         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
+         !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

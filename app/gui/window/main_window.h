@@ -13,6 +13,7 @@
 #include "analysis/diff_panel.h"
 #include "analysis/findings_panel.h"
 #include "analysis/idle_time_source.h"
+#include "analysis/wait_source.h"
 #include "base/selection_state.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
@@ -20,9 +21,12 @@
 #include "kernels/kernel_panel.h"
 #include "kernels/kernel_profiling.h"
 #include "kernels/source_panel.h"
+#include "notes/notes_keeper.h"
+#include "notes/notes_panel.h"
 #include "panels/details_panel.h"
 #include "panels/diagnostics_panel.h"
 #include "panels/statistics_panel.h"
+#include "query/query_panel.h"
 #include "samples/samples_panel.h"
 #include "session/session_controller.h"
 #include "timeline/widget/timeline_view.h"
@@ -75,6 +79,9 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FindingsPanel& findings() { return *findings_; }
   [[nodiscard]] DiffPanel& diff() { return *diff_; }
   [[nodiscard]] SamplesPanel& samples() { return *samples_; }
+  [[nodiscard]] QueryPanel& query() { return *query_; }
+  [[nodiscard]] NotesPanel& notes() { return *notes_; }
+  [[nodiscard]] DetailsPanel& details() { return *details_; }
   [[nodiscard]] KernelPanel& kernel() { return *kernel_; }
   [[nodiscard]] SourcePanel& source() { return *source_; }
   [[nodiscard]] SessionController& session() { return session_; }
@@ -156,9 +163,13 @@ class MainWindow : public QMainWindow {
   FindingsPanel* findings_;
   DiffPanel* diff_;
   SamplesPanel* samples_;
+  QueryPanel* query_;
+  NotesPanel* notes_;
+  NotesKeeper* notes_keeper_;
   KernelPanel* kernel_;
   SourcePanel* source_;
   IdleTimeSource* idle_;
+  WaitSource* waits_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
   TraceStatus* status_;

@@ -85,6 +85,8 @@ void MainWindow::connectActions() {
     statistics_->chooseReport({});
     docks_->enter(statistics_);
   });
+  connect(actions_.notes, &QAction::triggered, this, [this] { docks_->enter(notes_); });
+  connect(actions_.query, &QAction::triggered, this, [this] { docks_->enter(query_); });
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->enter(diagnostics_); });
   connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
@@ -111,6 +113,9 @@ void MainWindow::connectActions() {
 }
 
 void MainWindow::connectAnalysis() {
+  connect(timeline_, &timeline::TimelineView::waitedForRequested, waits_, &WaitSource::follow);
+  connect(waits_, &WaitSource::followed, timeline_, &timeline::TimelineView::setPath);
+  connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(idle_, &IdleTimeSource::changed, this, [this] { timeline_->setIdleTime(idle_->idleTime()); });
   connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->enter(bubbles_); });
   connect(actions_.findings, &QAction::triggered, this, [this] {
@@ -185,6 +190,16 @@ void MainWindow::connectViewActions() {
   connect(timeline_, &TimelineView::followLiveChanged, this,
           [this](FollowLive follow) { actions_.follow_live->setChecked(follow == FollowLive::kYes); });
   connect(actions_.row_filter, &QLineEdit::textChanged, timeline_, &TimelineView::setRowFilter);
+  const std::pair<QAction*, timeline::WheelUse> wheel[] = {{actions_.wheel_zooms, timeline::WheelUse::kZoom},
+                                                           {actions_.wheel_scrolls, timeline::WheelUse::kScroll}};
+  timeline_->setWheelUse(settings_.wheelUse());
+  for (const auto& [action, use] : wheel) {
+    action->setChecked(settings_.wheelUse() == use);
+    connect(action, &QAction::triggered, this, [this, chosen = use] {
+      settings_.setWheelUse(chosen);
+      timeline_->setWheelUse(chosen);
+    });
+  }
   const std::pair<QAction*, Theme> themes[] = {
       {actions_.theme_system, Theme::kSystem}, {actions_.theme_light, Theme::kLight}, {actions_.theme_dark, Theme::kDark}};
   for (const auto& [action, theme] : themes) {

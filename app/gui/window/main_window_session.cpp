@@ -20,7 +20,8 @@ void MainWindow::connectSession() {
     enableActions();
     showActivity();
   });
-  connect(&state_, &SelectionState::traceChanged, this, [this] {
+  connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) notes_keeper_->close();
     if (state_.trace()) showTrace();
     enableActions();
   });
@@ -40,6 +41,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::openedBeside, this, remember);
   connect(&session_, &SessionController::opened, this, [this, remember](const QString& path) {
     remember(path);
+    notes_keeper_->open(path);
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
@@ -50,6 +52,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::asked, this, &MainWindow::ask, Qt::QueuedConnection);
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
+  connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });

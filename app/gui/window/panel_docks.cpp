@@ -99,6 +99,7 @@ void PanelDocks::raise(const QString& name) {
 
 void PanelDocks::enter(const QWidget* content) {
   raise(content);
+  if (QWidget* chosen = content->focusProxy()) return chosen->setFocus(Qt::ShortcutFocusReason);
   for (QAbstractScrollArea* view : content->findChildren<QAbstractScrollArea*>())
     if (view->isVisible() && (view->focusPolicy() & Qt::TabFocus) != 0) return view->setFocus(Qt::ShortcutFocusReason);
 }

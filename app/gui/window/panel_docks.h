@@ -31,7 +31,7 @@ class PanelDocks : public QObject {
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
   void raise(const QString& name);
-  // The same for who goes on working there: its table, tree or graph gets the keyboard.
+  // The same for who goes on working there: its focus proxy, else its first table, tree or graph gets the keyboard.
   void enter(const QWidget* content);
   // The panel in front of the tabs, or another one that is in sight, gets the keyboard; nothing where there is none.
   void enterFront();

@@ -127,6 +127,10 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
     menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
+  menu.addAction(tr("What it waited for"), QKeySequence(Qt::Key_Y), this, [this, event, trace] {
+    state_.setSelectedEvent(state_.inTrace(event, *trace));
+    view_.askWhatItWaitedFor();
+  });
   addKernel(menu, event);
   if (const ThreadId thread = trace->track_of(event.lane).key.thread; thread != kNone && SamplesPanel::hasChainsOf(*trace, thread)) {
     const TimeRange time{trace->event(event).start, trace->event(event).end()};

@@ -70,6 +70,11 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.panels = menu->addMenu(tr("&Panels"));
   actions.reset_layout = add(menu, "Reset la&yout");
   actions.language = menu->addMenu(tr("Lang&uage"));
+  QMenu* wheel = menu->addMenu(tr("Mouse &wheel"));
+  auto* uses = new QActionGroup(&window);
+  actions.wheel_zooms = uses->addAction(add(wheel, "&Zooms"));
+  actions.wheel_scrolls = uses->addAction(add(wheel, "&Scrolls the rows; with Ctrl it zooms"));
+  for (QAction* use : uses->actions()) use->setCheckable(true);
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
   actions.theme_system = group->addAction(add(themes, "As the &desktop"));
@@ -101,6 +106,8 @@ void add_work_menus(QMainWindow& window, WindowActions& actions) {
   actions.statistics = add(analyze, "&Statistics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
   actions.reports = analyze->addMenu(tr("R&eports"));
   actions.reports->setToolTipsVisible(true);
+  actions.query = add(analyze, "&Query in SQL", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q));
+  actions.notes = add(analyze, "&Notes on the trace", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
   analyze->addSeparator();
   actions.diagnostics = add(analyze, "&Diagnostics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
   QMenu* help = window.menuBar()->addMenu(tr("&Help"));

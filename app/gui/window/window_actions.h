@@ -44,6 +44,8 @@ struct WindowActions {
   QMenu* panels;
   QAction* reset_layout;
   QMenu* language;
+  QAction* wheel_zooms;
+  QAction* wheel_scrolls;
   QAction* theme_system;
   QAction* theme_light;
   QAction* theme_dark;
@@ -55,6 +57,8 @@ struct WindowActions {
   QMenu* rules;    // filled by the window
   QMenu* reports;  // filled by the window
   QAction* statistics;
+  QAction* query;
+  QAction* notes;
   QAction* diagnostics;
   QAction* keys;
   QAction* about;

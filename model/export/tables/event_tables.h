@@ -1,4 +1,5 @@
-// The tables of events that docs/tables.md has: their columns, and how an event becomes a row. Internal to model/export.
+// The tables of events that docs/tables.md has: their columns, and how an event becomes a row. Internal to model/export and
+// model/query.
 #pragma once
 
 #include <span>

@@ -38,6 +38,38 @@ TEST_CASE("the wheel zooms at the cursor, with and without Ctrl") {
   REQUIRE(window.view->visibleRange().length() == Approx(length).margin(4));
 }
 
+TEST_CASE("the wheel scrolls where that is wished, and zooms with Ctrl") {
+  const Window window;
+  window.view->setWheelUse(WheelUse::kScroll);
+  window.view->expandAll();
+  window.view->resize(window.view->width(), 120);  // so that there is something to scroll
+  const TimeRange before = window.view->visibleRange();
+  const auto* const bar = window.view->findChild<QScrollBar*>();
+  REQUIRE(bar->maximum() > 0);
+  window.wheel(window.canvas, {200, 60}, -240);
+  CHECK(bar->value() > 0);
+  CHECK(window.view->visibleRange() == before);
+  window.wheel(window.canvas, {200, 60}, 240, Qt::ControlModifier);
+  CHECK(window.view->visibleRange().length() < before.length());
+}
+
+TEST_CASE("keys of a keyboard of another script do what the Latin ones in their places do") {
+  const Window window;
+  const Nanoseconds length = window.view->visibleRange().length();
+  const auto press = [&](int key, quint32 scan_code, const QString& text) {
+    QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier, scan_code, 0, 0, text);
+    QApplication::sendEvent(window.view.get(), &event);
+  };
+  press(0x0426, 25, QStringLiteral("ц"));  // where W is: zooms in
+  const Nanoseconds nearer = window.view->visibleRange().length();
+  CHECK(nearer < length);
+  press(0x042b, 39, QStringLiteral("ы"));  // S: zooms out
+  CHECK(window.view->visibleRange().length() > nearer);
+  press(0x0416, 200, QStringLiteral("ж"));  // a place where no letter is: nothing
+  press(Qt::Key_W, 53, QStringLiteral("w"));  // a Latin key means its letter, wherever it is
+  CHECK(window.view->visibleRange().length() < length);
+}
+
 TEST_CASE("Shift+wheel and the middle button pan without zooming") {
   const Window window;
   window.view->setVisibleRange({400'000, 600'000});

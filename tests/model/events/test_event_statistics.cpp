@@ -95,3 +95,29 @@ TEST_CASE("equal durations make one bin, no events none") {
   CHECK(duration_histogram(*trace, all_events(*trace), 10).counts == std::vector<std::uint64_t>{3});
   CHECK(duration_histogram(*trace, {}, 10).empty());
 }
+
+TEST_CASE("families of names are counted as one, and are what a search for them finds") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 7);
+  std::vector<Event> ranges;
+  for (int i = 0; i < 20; ++i) {
+    ranges.push_back({i * 100, 10 + i, builder.intern("step " + std::to_string(i)), 0, 0});
+    ranges.push_back({i * 100 + 50, 5, builder.intern(i % 2 == 0 ? "conv2d" : "layer1"), 0, 0});
+  }
+  builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
+  const auto trace = builder.snapshot();
+  const std::vector<LaneId> lanes{0};
+  const std::vector<EventRef> events = gather_events(*trace, lanes, {});
+  const std::vector<NameStatistics> families = statistics_by_name(*trace, events, {}, Grouping::kFamilies);
+  REQUIRE(families.size() == 3);
+  CHECK(families[0].count == 20);
+  CHECK(families[0].total == 20 * 10 + 190);
+  CHECK(families[0].maximum == 29);
+  CHECK(trace->name(trace->event(families[0].longest).name) == "step 19");
+  CHECK(events_named(*trace, events, EventKind::kNvtxRange, families[0].name, Grouping::kFamilies).size() == 20);
+  CHECK(events_named(*trace, events, EventKind::kNvtxRange, families[0].name).size() == 1);
+  CHECK(gather_events(*trace, lanes, {.text = "Step *"}).size() == 20);
+  CHECK(gather_events(*trace, lanes, {.text = "*"}).size() == 20);
+  CHECK(gather_events(*trace, lanes, {.text = "step 1"}).size() == 11);  // 1 and 10 to 19: a text without a star means what it says
+}

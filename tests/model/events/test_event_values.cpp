@@ -4,6 +4,7 @@
 
 #include "model/events/column_reader.h"
 #include "model/events/event_query.h"
+#include "model/trace/python_lock.h"
 #include "random_trace.h"
 #include "support/catch.h"
 
@@ -211,4 +212,57 @@ TEST_CASE("a column read at once equals the column read event by event") {
       if (i > 0) REQUIRE((numbers[i] == numbers[i - 1]) == (text == values.text(events[i - 1], column)));
     }
   }
+}
+
+TEST_CASE("copies have the memories that they go between and their throughput, kernels their shared memory") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const GpuId gpu = builder.gpu(Gpu{.name = "NVIDIA H200"});
+  TrackKey key{.kind = TrackKind::kMemory, .process = process, .gpu = gpu, .context = 1, .stream = 7};
+  const auto copy = [&](MemoryOperation operation, MemoryKind from, MemoryKind to, std::uint64_t bytes) {
+    return builder.intern(MemoryDetail{.operation = operation, .source_memory = from, .destination_memory = to, .bytes = bytes});
+  };
+  builder.add(key, {{0, 1'000, builder.intern("a"), 1, copy(MemoryOperation::kCopy, MemoryKind::kPageable, MemoryKind::kDevice, 50'000)},
+                    {2'000, 0, builder.intern("b"), 2, copy(MemoryOperation::kCopy, MemoryKind::kDevice, MemoryKind::kUnknown, 8)},
+                    {3'000, 10, builder.intern("c"), 3, copy(MemoryOperation::kSet, MemoryKind::kUnknown, MemoryKind::kDevice, 0)},
+                    {4'000, 1, builder.intern("d"), 4, copy(MemoryOperation::kCopy, MemoryKind::kUnknown, MemoryKind::kUnknown, UINT64_MAX)}});
+  key.kind = TrackKind::kKernels;
+  KernelDetail kernel;
+  kernel.grid[0] = kernel.block[0] = 1;
+  kernel.static_shared_memory = 1'024;
+  kernel.dynamic_shared_memory = 4'096;
+  builder.add(key, {{5'000, 10, builder.intern("kernel"), 5, builder.intern(kernel)}});
+  const auto trace = builder.snapshot();
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const LaneId kernels = trace->track_of(0).key.kind == TrackKind::kKernels ? 0 : 1;
+  const auto text = [&](EventIndex i, EventColumn column) { return values.text({1 - kernels, i}, column); };
+  CHECK(text(0, EventColumn::kMemory) == "Pageable → Device");
+  CHECK(text(0, EventColumn::kThroughput) == "50000000000");
+  CHECK(text(1, EventColumn::kMemory) == "Device → ?");
+  CHECK(text(1, EventColumn::kThroughput).empty());  // it took no time
+  CHECK(text(2, EventColumn::kMemory) == "Device");
+  CHECK(text(2, EventColumn::kThroughput) == "0");
+  CHECK(text(3, EventColumn::kMemory).empty());
+  CHECK(text(3, EventColumn::kThroughput) == "9000000000000000000");  // of a size that nothing has
+  CHECK(values.text({kernels, 0}, EventColumn::kSharedMemory) == "5120");
+  CHECK(text(0, EventColumn::kSharedMemory).empty());
+  CHECK(values.text({kernels, 0}, EventColumn::kMemory).empty());
+}
+
+TEST_CASE("who holds Python's lock is a kind of its own") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 7);
+  builder.set_domain(process, 3, kPythonLockDomain);
+  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = thread, .domain = 3}, {{0, 10, builder.intern(kHoldsPythonLock), 0, 0}});
+  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = thread, .domain = 0}, {{0, 10, builder.intern("request"), 0, 0}});
+  const auto trace = builder.snapshot();
+  const std::vector<LaneId> lanes{0, 1};
+  for (const EventKind kind : {EventKind::kPythonLock, EventKind::kNvtxRange}) {
+    const std::vector<EventRef> found = gather_events(*trace, lanes, {.kind = kind});
+    REQUIRE(found.size() == 1);
+    CHECK(event_kind(*trace, found.front()) == kind);
+    CHECK((trace->name(trace->event(found.front()).name) == kHoldsPythonLock) == (kind == EventKind::kPythonLock));
+  }
+  CHECK(event_kind_name(EventKind::kPythonLock) == "Python GIL");
 }

@@ -1,4 +1,4 @@
-// Families of NVTX ranges: ranges whose names differ in their counters only (see range_family), by number.
+// Families of NVTX ranges: ranges whose names differ in their counters only (see name_family), by number.
 #pragma once
 
 #include <cstdint>

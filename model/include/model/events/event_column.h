@@ -29,8 +29,11 @@ enum class EventColumn : std::uint8_t {
   kNvtxRange,  // the innermost range around the event; for GPU work, around the call that launched it
   kOccupancy,  // of kernels, hundredths of a percent: theoretical, by the shape of the launch
   kWaves,      // of kernels, hundredths: the grid's blocks, by how many the GPU holds at once
+  kMemory,        // of copies and sets: kinds of memory, from where to where
+  kThroughput,    // of copies and sets, bytes per second
+  kSharedMemory,  // of kernels, bytes per block: static and dynamic
 };
-inline constexpr std::size_t kEventColumnCount = 19;
+inline constexpr std::size_t kEventColumnCount = 22;
 [[nodiscard]] std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept;
 
 [[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap before"
@@ -38,7 +41,7 @@ inline constexpr std::size_t kEventColumnCount = 19;
 
 // How the values of a column are to be read.
 // kHundredths: of what the header says. kExtent: three numbers, as in a grid.
-enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kNumber, kHundredths, kExtent };
+enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kThroughput, kNumber, kHundredths, kExtent };
 [[nodiscard]] ColumnContent event_column_content(EventColumn column) noexcept;
 
 enum class EventKind : std::uint8_t {
@@ -59,8 +62,9 @@ enum class EventKind : std::uint8_t {
   kBacktrace,
   kMemoryUsage,
   kCudaEvent,
+  kPythonLock,  // who holds Python's GIL, and who waits for it
 };
-inline constexpr std::size_t kEventKindCount = 17;
+inline constexpr std::size_t kEventKindCount = 18;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;

@@ -21,7 +21,7 @@ struct StreamName {
 
 // Every condition that is set must hold.
 struct EventFilter {
-  std::string text;                 // part of the name, or of that of a function in a sample's call chain; letter case is ignored
+  std::string text;                 // what the name matches (name_matches), or that of a function in a sample's call chain
   std::optional<TimeRange> window;  // events that overlap it, or start in it
   Nanoseconds minimum_duration = 0;
   std::optional<EventKind> kind;

@@ -24,9 +24,14 @@ struct NameStatistics {
   EventRef longest;  // the first that took the maximum
 };
 
-// One entry a kind and name, largest total first. O(events). Empty when asked to stop.
-[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events,
-                                                             std::stop_token stop = {});
+enum class Grouping : std::uint8_t {
+  kNames,
+  kFamilies,  // names that differ in their counters only (name_family): an entry has one of them
+};
+
+// One entry a kind and name, or family of names; largest total first. O(events). Empty when asked to stop.
+[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop = {},
+                                                             Grouping grouping = Grouping::kNames);
 
 // Durations counted in bins whose bounds grow by a constant factor, because durations span decades.
 struct DurationHistogram {
@@ -37,8 +42,10 @@ struct DurationHistogram {
 
 // Durations of these events in at most `bins` bins from the shortest to the longest; one bin where all are equal. O(events).
 [[nodiscard]] DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRef> events, std::size_t bins);
+[[nodiscard]] DurationHistogram duration_histogram(std::span<const Nanoseconds> durations, std::size_t bins);
 
-// The events of one kind and name, in their order. O(events).
-[[nodiscard]] std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name);
+// The events of one kind and name, or of its family, in their order. O(events).
+[[nodiscard]] std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name,
+                                                 Grouping grouping = Grouping::kNames);
 
 }  // namespace lanescope

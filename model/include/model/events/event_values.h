@@ -68,6 +68,9 @@ class EventValues {
   std::vector<std::uint32_t> row_of_lane_;  // kNone for lanes outside of the scope
 };
 
+// Kinds of memory of a copy or set: "Pageable → Device"; empty where they are not known.
+[[nodiscard]] std::string memory_text(const MemoryDetail& detail);
+
 // How tables name a process, thread, GPU or stream: "[4711] python", "GPU 0 NVIDIA H200", "Stream 7".
 [[nodiscard]] std::string process_label(const Trace& trace, ProcessId process);
 [[nodiscard]] std::string thread_label(const Trace& trace, ThreadId thread);

@@ -17,6 +17,7 @@ namespace lanescope::stats {
 
 enum class Unit : std::uint8_t {
   kNone,        // counts, and averages of counts
+  kNumber,      // reals with the digits that they have
   kIdentifier,  // numbers that are names: process ids, correlation ids
   kPercent,
   kNanoseconds,

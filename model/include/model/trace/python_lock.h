@@ -4,10 +4,17 @@
 
 #include <string_view>
 
+#include "model/trace/trace.h"
+
 namespace lanescope {
 
 inline constexpr std::string_view kPythonLockDomain = "Python GIL";
 inline constexpr std::string_view kHoldsPythonLock = "holds the GIL";
 inline constexpr std::string_view kAwaitsPythonLock = "waits for the GIL";
+
+// Whether ranges of this track say so. O(log domains).
+[[nodiscard]] inline bool is_of_python_lock(const Trace& trace, const TrackKey& key) noexcept {
+  return key.kind == TrackKind::kNvtxProcessRanges && trace.domain_name(key.process, key.domain) == kPythonLockDomain;
+}
 
 }  // namespace lanescope

@@ -9,9 +9,9 @@
 
 namespace lanescope::timeline {
 
-enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName };
+enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName, kPreviousOfFamily, kNextOfFamily };
 
-// The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name O(n).
+// The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name and by family (name_family) O(n).
 [[nodiscard]] std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour which);
 
 // The call that launched this GPU work, and for a call the work it launched, by start; for a wait for a CUDA event, also the recording of

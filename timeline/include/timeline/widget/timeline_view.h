@@ -3,7 +3,7 @@
 // It shows a Trace and nothing else: it opens no files and knows no recordings. Give it a trace with setTrace(), later snapshots of the
 // same recording with updateTrace(). All times are ns since the trace's epoch.
 //
-// Gestures (help_text() lists them all): the wheel zooms at the cursor, two fingers on a trackpad move what is seen, drag selects a range,
+// Gestures (help_text() lists them all): the wheel zooms at the cursor (or scrolls, see WheelUse), two fingers on a trackpad move what is seen, drag selects a range,
 // click selects an event, double-click zooms to it. Everything else has a key: timeline_command.h.
 //
 // Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
@@ -28,6 +28,7 @@ namespace lanescope::timeline {
 class Selection;
 
 enum class FollowLive { kNo, kYes };
+enum class WheelUse { kZoom, kScroll };  // what a mouse wheel does to the rows without a key; with Ctrl it zooms
 
 class TimelineView : public QWidget {
   Q_OBJECT
@@ -56,6 +57,8 @@ class TimelineView : public QWidget {
   // What time it is in the recording that is drawn, on the trace's axis, which goes that far; none once it has ended.
   void setClock(std::optional<Nanoseconds> now);
 
+  void setWheelUse(WheelUse use);  // at first kZoom
+
   [[nodiscard]] TimeRange visibleRange() const;
   void setVisibleRange(TimeRange range);  // clamped to what the trace has; a step of the history
   void zoomToFit();
@@ -74,6 +77,9 @@ class TimelineView : public QWidget {
   void revealEvent(EventRef event);              // scrolls to it where it is out of sight, at the zoom that is
   void selectNeighbour(Neighbour which);
   void selectInRow();       // the event of the current row that is nearest to the centre
+  // Arrows along these events, each from the one behind it: what an event waited for. None: those of launches are drawn.
+  void setPath(std::vector<EventRef> path);
+  void askWhatItWaitedFor();  // emits waitedForRequested() about the selected event
   void selectCorrelated();  // the call that launched the selected work, or the first work that the selected call launched
   void clearSelection();    // of event, range and row
   [[nodiscard]] std::optional<TimeRange> selectedRange() const;
@@ -132,10 +138,15 @@ class TimelineView : public QWidget {
     Nanoseconds time = 0;
     QString text;
   };
-  [[nodiscard]] const std::vector<Marker>& markers() const;
+  [[nodiscard]] const std::vector<Marker>& markers() const;  // by time
+  void setMarkers(std::vector<Marker> markers);               // requires: by time. Is no edit
   void addMarker(Nanoseconds time, const QString& text);  // where one is already, a text takes the place of its text
   void markSelection();                                   // the ends of the selected range, else the beginning of the selected event
+  void setMarkerText(Nanoseconds time, const QString& text);
+  void removeMarker(Nanoseconds time);
   void clearMarkers();
+  enum class MarkerDirection { kNext, kPrevious };
+  void goToMarker(MarkerDirection direction);  // from the last one that this went to where it is still in sight, else from the centre
   void askForMarker();  // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
   // Shows the surroundings of a time, at the current zoom.
   void goToTime(Nanoseconds time);
@@ -171,6 +182,8 @@ class TimelineView : public QWidget {
   void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
   void markersChanged();
+  void markersEdited();      // by somebody: they are worth keeping
+  void waitedForRequested();
   void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved, or others are there
   void currentRowChanged();
 

@@ -1,0 +1,72 @@
+#include "notes/notes_keeper.h"
+
+#include <algorithm>
+
+#include <QFile>
+#include <QFileInfo>
+#include <QSaveFile>
+
+namespace lanescope::ui {
+namespace {
+
+std::vector<Note> notes_of(const std::vector<timeline::TimelineView::Marker>& markers) {
+  std::vector<Note> notes;
+  for (const timeline::TimelineView::Marker& marker : markers) notes.push_back({marker.time, marker.text.toStdString()});
+  return notes;
+}
+
+}  // namespace
+
+NotesKeeper::NotesKeeper(timeline::TimelineView& view, QObject* parent) : QObject(parent), view_(view) {
+  connect(&view, &timeline::TimelineView::markersEdited, this, &NotesKeeper::save);
+}
+
+void NotesKeeper::close() {
+  trace_file_.clear();
+  notes_ = {};
+}
+
+void NotesKeeper::open(const QString& trace_file) {
+  if (trace_file == trace_file_) return;
+  trace_file_ = trace_file;
+  notes_ = {};
+  may_write_ = true;
+  const std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded
+  const QString path = fileOf(trace_file);
+  QFile file(path);
+  if (file.exists()) {
+    const bool is_readable = QFileInfo(path).isFile() && file.size() <= static_cast<qint64>(kLargestNotesFile) && file.open(QIODevice::ReadOnly);
+    if (!is_readable) {
+      may_write_ = false;
+      emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(QFileInfo(path).fileName()));
+      return;
+    }
+    notes_ = parse_notes(file.read(static_cast<qint64>(kLargestNotesFile)).toStdString());
+  }
+  if (notes_.left_out > 0) {
+    may_write_ = false;  // what is left out would be gone
+    emit said(tr("%1 has more than %2 notes: the first are shown, and changes are not kept.").arg(QFileInfo(path).fileName()).arg(kMostNotes));
+  }
+  std::vector<timeline::TimelineView::Marker> markers;
+  for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});
+  view_.setMarkers(std::move(markers));
+  for (const timeline::TimelineView::Marker& marker : made) view_.addMarker(marker.time, marker.text);
+}
+
+void NotesKeeper::save() {
+  if (trace_file_.isEmpty() || !may_write_) return;
+  std::vector<Note> now = notes_of(view_.markers());
+  if (now == notes_.notes) return;
+  notes_.notes = std::move(now);
+  const QString path = fileOf(trace_file_);
+  if (notes_.notes.empty() && notes_.other_lines.empty()) {
+    QFile::remove(path);
+    return;
+  }
+  const std::string text = format_notes(notes_, QFileInfo(trace_file_).fileName().toStdString());
+  QSaveFile file(path);
+  if (file.open(QIODevice::WriteOnly) && file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit()) return;
+  emit said(tr("The markers can't be kept in %1: %2.").arg(path, file.errorString()));
+}
+
+}  // namespace lanescope::ui

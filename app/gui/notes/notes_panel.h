@@ -1,0 +1,40 @@
+// The markers of the timeline as a list of notes: one that is chosen is shown, its text can be changed, and it can be removed.
+#pragma once
+
+#include <QAction>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QWidget>
+
+#include "tables/result_table.h"
+#include "timeline/widget/timeline_view.h"
+
+namespace lanescope::ui {
+
+class NotesPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit NotesPanel(timeline::TimelineView& view, QWidget* parent = nullptr);
+
+  [[nodiscard]] ResultTable& table() { return *table_; }
+  [[nodiscard]] QLineEdit& text() { return *text_; }  // of the chosen note; Enter changes it
+  void removeChosen();
+
+ private:
+  void list();
+  [[nodiscard]] std::optional<timeline::TimelineView::Marker> chosen() const;
+  void showChosen();
+  void changeText();
+
+  timeline::TimelineView& view_;
+  ResultTable* table_;
+  QLineEdit* text_;
+  QPushButton* add_;
+  QPushButton* remove_;
+  QLabel* where_;
+  bool listing_ = false;  // a choice that comes with a new list moves nothing
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,211 @@
+#include "query/query_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QElapsedTimer>
+#include <QFontDatabase>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QShortcut>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "analysis/place.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::size_t kMostRows = 200'000;  // what sorts at once; the command line prints all
+constexpr std::size_t kHistogramBins = 60;
+constexpr int kEditorWidth = 430;  // px at first
+constexpr int kTableWidth = 700;   // px at first
+constexpr int kChartWidth = 240;   // px at first
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+QString tables_text() {
+  QStringList lines;
+  for (const query::QueryTable& table : query::query_tables()) {
+    QStringList columns;
+    for (const std::string_view column : table.columns) columns += text_of(column);
+    lines += QStringLiteral("<p><b>%1</b>: %2</p>").arg(text_of(table.name), columns.join(QStringLiteral(", ")));
+  }
+  return lines.join(QString());
+}
+
+}  // namespace
+
+QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      answered_(answered),
+      of_(new AnsweredTraceBox(answered, this)),
+      ready_(new QComboBox(this)),
+      editor_(new QPlainTextEdit(this)),
+      ask_(new QPushButton(tr("Answer"), this)),
+      stop_(new QPushButton(tr("Stop"), this)),
+      message_(new QLabel(this)),
+      table_(new ResultTable(tr("Answer"), this)),
+      chart_(new DurationChart(this)) {
+  layOut();
+  for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(text_of(ready.title), text_of(ready.sql));
+  connect(ready_, &QComboBox::activated, this, [this](int index) {
+    editor_->setPlainText(ready_->itemData(index).toString());
+    ask();
+  });
+  connect(ask_, &QPushButton::clicked, this, &QueryPanel::ask);
+  connect(stop_, &QPushButton::clicked, this, &QueryPanel::stop);
+  auto* key = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
+  key->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(key, &QShortcut::activated, this, &QueryPanel::ask);
+  connect(&job_, &LatestJob::runningChanged, stop_, &QPushButton::setEnabled);
+  connect(&paced_, &PacedUpdate::due, this, &QueryPanel::answer);
+  connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) made_of_ = nullptr;
+    follow();
+  });
+  connect(&state, &SelectionState::selectedRangeChanged, this, &QueryPanel::follow);
+  connect(&state, &SelectionState::visibleRangeChanged, this, &QueryPanel::follow);
+  connect(&state, &SelectionState::timeBindingChanged, this, &QueryPanel::follow);
+  connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == answered_.trace())
+      answered_.show(*time, event_at(*made_of_, *time));
+  });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentColumnChanged, this, &QueryPanel::showHistogram);
+  showMessage(tr("Ctrl+Enter answers."));
+}
+
+void QueryPanel::layOut() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(6);
+  for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, ask_, stop_}) line->addWidget(part);
+  line->addWidget(message_, 1);
+  column->addLayout(line);
+  auto* parts = new QSplitter(this);
+  parts->setObjectName(QStringLiteral("query-parts"));
+  parts->addWidget(editor_);
+  parts->addWidget(table_);
+  parts->addWidget(chart_);
+  parts->setChildrenCollapsible(false);
+  parts->setSizes({kEditorWidth, kTableWidth, kChartWidth});
+  column->addWidget(parts, 1);
+
+  ready_->setAccessibleName(tr("Ready questions"));
+  ready_->setPlaceholderText(tr("Ready questions"));
+  ready_->setCurrentIndex(-1);
+  ready_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  editor_->setAccessibleName(tr("Question in SQL"));
+  editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  editor_->setPlaceholderText(QStringLiteral("SELECT short_name, count(*), sum(duration)\nFROM kernels\nWHERE start >= :begin AND start < :end\nGROUP BY 1 ORDER BY 3 DESC"));
+  editor_->setToolTip(tr("<p>SELECT statements of SQLite over these tables. :begin and :end are the selected part of time, or all of it; "
+                         "family(name) takes the counters out of a name.</p>") +
+                      tables_text());
+  editor_->setTabChangesFocus(true);
+  editor_->setMinimumWidth(160);
+  chart_->setMinimumSize(kChartWidth / 2, 60);
+  chart_->hide();
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setTextFormat(Qt::PlainText);
+  message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  stop_->setEnabled(false);
+  table_->setObjectName(QStringLiteral("query-answer"));
+  setFocusProxy(editor_);
+}
+
+void QueryPanel::ask() {
+  asked_ = editor_->toPlainText();
+  made_of_ = nullptr;
+  answer();
+}
+
+void QueryPanel::stop() {
+  job_.cancel();
+  showMessage(tr("Stopped."));
+}
+
+void QueryPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  follow();
+}
+
+void QueryPanel::follow() {
+  if (!isVisible() || asked_.isEmpty()) return;
+  const bool is_other = made_of_ != answered_.trace();
+  if (is_other || (time_ == query::TimeUse::kOfWindow && made_for_ != answered_.boundRange())) paced_.request();
+}
+
+void QueryPanel::answer() {
+  paced_.cancel();
+  const std::shared_ptr<const Trace> trace = answered_.trace();
+  if (asked_.isEmpty() || !isVisible()) return;
+  if (!trace || trace->provenance().outline_only)
+    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to ask about it."));
+  query::QueryOptions options;
+  options.window = answered_.boundRange();
+  options.limits.rows = kMostRows;
+  made_of_ = trace;
+  made_for_ = options.window;
+  showMessage(tr("Answering…"));
+  job_.start([this, trace, options, sql = asked_.toStdString()](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    query::QueryOptions asked = options;
+    asked.stop = job.stop();
+    auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*trace, sql, asked));
+    job.deliver([this, answer, took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      present(std::move(*answer));
+    });
+  });
+}
+
+void QueryPanel::present(Result<query::QueryAnswer> answer) {
+  if (!answer) {
+    time_ = query::TimeUse::kWhole;  // what is wrong stays so wherever the selection goes
+    return showMessage(QString::fromStdString(answer.error().text));
+  }
+  time_ = answer->time;
+  const std::size_t rows = answer->table.row_count();
+  QString said = rows == 1 ? tr("1 row") : tr("%1 rows").arg(QString::fromStdString(timeline::format_count(rows)));
+  if (answer->rows == query::Rows::kFirst) said = tr("The first %1; the command line prints all").arg(said);
+  if (answer->time == query::TimeUse::kOfWindow) said += made_for_ ? tr(", of the selected part of time") : tr(", of the whole recording");
+  table_->setTable(std::make_shared<const stats::Table>(std::move(answer->table)));
+  showMessage(said);
+  showHistogram();
+}
+
+void QueryPanel::showMessage(const QString& text) {
+  message_->setText(text);
+  message_->setToolTip(text);
+}
+
+// Of the current column where it holds times, else of the first column that is a duration.
+void QueryPanel::showHistogram() {
+  const std::shared_ptr<const stats::Table>& table = table_->results().table();
+  const auto holds_durations = [&](int section) {
+    if (!table || section < 0 || section >= static_cast<int>(table->columns().size())) return false;
+    const stats::Column& column = table->columns()[static_cast<std::size_t>(section)];
+    return column.unit == stats::Unit::kNanoseconds && !column.has_texts() && !is_point_in_time(column);
+  };
+  int section = table_->currentIndex().isValid() ? table_->currentIndex().column() : -1;
+  for (int i = 0; !holds_durations(section) && table && i < static_cast<int>(table->columns().size()); ++i)
+    if (holds_durations(i)) section = i;
+  chart_->setVisible(holds_durations(section) && table->row_count() > 1);
+  if (!chart_->isVisibleTo(this)) return;
+  const stats::Column& column = table->columns()[static_cast<std::size_t>(section)];
+  std::vector<Nanoseconds> durations;
+  for (std::size_t row = 0; row < table->row_count(); ++row) {
+    if (column.has_reals() && std::isfinite(column.real(row))) durations.push_back(std::llround(column.real(row)));
+    if (!column.has_reals() && column.integer(row) != stats::kNoInteger) durations.push_back(column.integer(row));
+  }
+  std::erase_if(durations, [](Nanoseconds duration) { return duration < 0; });
+  chart_->setHistogram(tr("Distribution of %1").arg(QString::fromStdString(column.title)), duration_histogram(durations, kHistogramBins));
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,360 @@
+#include "model/analysis/waits.h"
+
+#include <algorithm>
+#include <array>
+
+#include "call_class.h"
+#include "model/trace/python_lock.h"
+#include "thread_activity.h"
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr Nanoseconds kLaunchLatency = 10'000;     // between a call and its work on an empty GPU, or between two operations of a stream
+constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread
+constexpr Nanoseconds kEndsDiffer = 50'000;        // of the kernels of one collective
+constexpr Nanoseconds kHandOver = 1'000'000;       // between a thread that writes and one that wakes up
+
+bool is_writing_call(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 4> kWrites{"write", "send", "mq_send", "splice"};
+  return contains_any(name, kWrites);
+}
+
+}  // namespace
+
+struct WaitFinder::State {
+  explicit State(const Trace& of) : trace(of), names(of) {}
+
+  [[nodiscard]] const TrackKey& key(EventRef event) const { return trace.track_of(event.lane).key; }
+  [[nodiscard]] TimeRange time(EventRef event) const {
+    const Lane& lane = trace.lane(event.lane);
+    return {lane.start(event.index), lane.end(event.index)};
+  }
+  [[nodiscard]] CallClass call_class(EventRef call) { return names.cuda_call(trace.lane(call.lane).name(call.index)); }
+
+  // Visits, of each lane of tracks that are wanted, the last event that starts before t.
+  template <typename Wanted, typename Visit>
+  void for_each_last(Nanoseconds t, Wanted wanted, Visit visit) const {
+    for (const Track& track : trace.tracks()) {
+      if (!wanted(track.key)) continue;
+      for (const LaneId id : track.lanes)
+        if (const EventIndex behind = trace.lane(id).lower_bound(t); behind > 0) visit(EventRef{id, behind - 1});
+    }
+  }
+
+  // Of the operations that start before t, the one that ends last.
+  template <typename Wanted>
+  [[nodiscard]] EventRef last_operation(Nanoseconds t, Wanted wanted) const {
+    EventRef last;
+    for_each_last(
+        t, [&](const TrackKey& each) { return is_gpu_work(each.kind) && wanted(each); },
+        [&](EventRef event) {
+          if (!last.valid() || time(event).end > time(last).end) last = event;
+        });
+    return last;
+  }
+
+  [[nodiscard]] EventRef in_front_on_stream(EventRef operation) const {
+    const TrackKey& own = key(operation);
+    return last_operation(time(operation).begin, [&](const TrackKey& each) {
+      return each.process == own.process && each.context == own.context && each.stream == own.stream && each.gpu == own.gpu;
+    });
+  }
+
+  // The operation of another stream for which this one was made to wait, between the calls of the operation in front and of itself.
+  [[nodiscard]] EventRef in_front_by_event(EventRef operation, Nanoseconds since, Nanoseconds enqueued) const {
+    const TrackKey own = key(operation);
+    const Nanoseconds start = time(operation).begin;
+    EventRef last;
+    bool waits = false;  // for something that is not known
+    for (const TrackId id : trace.tracks_of(own.process, TrackKind::kSynchronizations)) {
+      const Track& track = trace.tracks()[id];
+      if (track.key.context != own.context || track.key.stream != own.stream) continue;
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = trace.lane(lane).lower_bound(since); i < trace.lane(lane).size() && trace.lane(lane).start(i) <= enqueued; ++i) {
+          if (trace.synchronization_detail(trace.lane(lane).detail(i)).type != 2) continue;  // the stream waits for an event
+          const std::optional<EventRef> recorded = trace.awaited_event({lane, i});
+          if (!recorded) {
+            waits = true;
+            continue;
+          }
+          const TrackKey& other = key(*recorded);
+          const EventRef work = last_operation(time(*recorded).begin + 1, [&](const TrackKey& each) {
+            return each.process == other.process && each.context == other.context && each.stream == other.stream;
+          });
+          if (work.valid() && (!last.valid() || time(work).end > time(last).end)) last = work;
+        }
+    }
+    if (last.valid() || !waits) return last;
+    // It is not recorded for which event: the operation of another stream that ended just then.
+    EventRef just_then;
+    for_each_last(
+        start, [&](const TrackKey& each) { return is_gpu_work(each.kind) && each.process == own.process && (each.stream != own.stream || each.context != own.context); },
+        [&](EventRef event) {
+          const Nanoseconds end = time(event).end;
+          if (end <= start && start - end <= kLaunchLatency && (!just_then.valid() || end > time(just_then).end)) just_then = event;
+        });
+    return just_then;
+  }
+
+  // Kernels of the same collective end at the same time, but for what its blocks take to notice.
+  [[nodiscard]] std::optional<CollectiveWait> of_collective(EventRef kernel) {
+    const TrackKey& own = key(kernel);
+    const NameId name = trace.lane(kernel.lane).name(kernel.index);
+    if (own.kind != TrackKind::kKernels || !names.communication(name)) return std::nullopt;
+    const TimeRange range = time(kernel);
+    EventRef last = kernel;
+    for (const Track& track : trace.tracks()) {
+      if (track.key.kind != TrackKind::kKernels || track.key.process == own.process) continue;
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = trace.lane(id);
+        const auto [first, end] = lane.overlapping({range.end - kEndsDiffer, range.end + kEndsDiffer});
+        for (EventIndex i = first; i < end; ++i) {
+          if (lane.name(i) != name) continue;
+          const Nanoseconds shorter = std::min(range.length(), lane.duration(i));
+          if (std::abs(lane.end(i) - range.end) <= kEndsDiffer + shorter && lane.duration(i) < time(last).length()) last = {id, i};
+        }
+      }
+    }
+    const Nanoseconds waited = range.length() - time(last).length();
+    return waited > 0 ? std::optional(CollectiveWait{last, waited}) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Wait> of_operation(EventRef operation) {
+    if (const std::optional<CollectiveWait> wait = of_collective(operation)) {
+      const Nanoseconds begin = time(operation).begin;
+      return Wait{WaitKind::kLateRank, wait->last, {begin, std::max(begin, time(wait->last).begin)}, IdleCause::kCommunication};
+    }
+    const Nanoseconds start = time(operation).begin;
+    const std::optional<EventRef> launch = trace.launch_of(operation);
+    const EventRef front = in_front_on_stream(operation);
+    const Nanoseconds front_end = front.valid() ? std::min(time(front).end, start) : std::numeric_limits<Nanoseconds>::min();
+    const Nanoseconds enqueued = launch ? std::min(time(*launch).end, start) : std::numeric_limits<Nanoseconds>::min();
+    EventRef other;
+    Nanoseconds other_end = std::numeric_limits<Nanoseconds>::min();
+    if (launch) {
+      const std::optional<EventRef> front_launch = front.valid() ? trace.launch_of(front) : std::nullopt;
+      other = in_front_by_event(operation, front_launch ? time(*front_launch).begin : time(*launch).begin - kLongestLook, time(*launch).begin);
+      if (other.valid()) other_end = std::min(time(other).end, start);
+    }
+    const bool launched_before = !launch || front_end > time(*launch).begin;
+    if (other.valid() && other_end >= front_end && (other_end >= enqueued || start - other_end <= kLaunchLatency))
+      return Wait{WaitKind::kOtherStream, other, {time(other).begin, other_end}, IdleCause::kDependency};
+    if (front.valid() && (front_end >= enqueued || (launched_before && start - front_end <= kLaunchLatency)))
+      return Wait{WaitKind::kStream, front, {time(front).begin, front_end}, IdleCause::kDependency};
+    if (!launch) return std::nullopt;
+    if (call_class(*launch) == CallClass::kCopy) return of_call_start(*launch);  // the call and its copy are one
+    return Wait{WaitKind::kEnqueued, *launch, time(*launch), IdleCause::kLaunch};
+  }
+
+  // The event of a thread that covers t and has this name.
+  [[nodiscard]] EventRef event_at(ThreadId thread, Nanoseconds t, NameId name) const {
+    for (const Track& track : trace.tracks()) {
+      if (track.key.thread != thread || track.key.kind == TrackKind::kCpuSamples || track.key.kind == TrackKind::kBacktraces) continue;
+      for (const LaneId id : track.lanes)
+        if (const auto index = trace.lane(id).at(t); index && trace.lane(id).name(*index) == name) return {id, *index};
+    }
+    return {};
+  }
+
+  // What the thread did longest at one go in this time.
+  [[nodiscard]] std::optional<Wait> of_thread(ThreadId thread, TimeRange window) {
+    window.begin = std::max({window.begin, window.end - kLongestLook, trace.extent().begin});
+    if (thread == kNone || window.empty()) return std::nullopt;
+    std::vector<Activity> pieces;
+    ThreadActivity(trace, thread, names).describe(window, pieces);
+    const auto longest = std::max_element(pieces.begin(), pieces.end(), [](const Activity& a, const Activity& b) { return a.range.length() < b.range.length(); });
+    if (longest == pieces.end()) return std::nullopt;
+    if (longest->call != 0)
+      if (const EventRef event = event_at(thread, longest->range.begin, longest->call); event.valid())
+        return Wait{WaitKind::kCall, event, longest->range, longest->cause};
+    return Wait{WaitKind::kCode, longest->nvtx, longest->range, longest->cause};
+  }
+
+  // Since the GPU of its work fell idle, or its stream did where the GPU is busy with something else.
+  [[nodiscard]] std::optional<Wait> of_call_start(EventRef call) {
+    const Nanoseconds start = time(call).begin;
+    Nanoseconds since = start - kLongestLook;
+    const std::vector<EventRef> work = trace.work_of(call);
+    if (!work.empty()) {
+      const GpuId gpu = key(work.front()).gpu;
+      const EventRef busy = last_operation(start, [gpu](const TrackKey& each) { return each.gpu == gpu; });
+      const EventRef front = in_front_on_stream(work.front());
+      if (busy.valid() && time(busy).end < start)
+        since = time(busy).end;
+      else if (front.valid() && time(front).end < start)
+        since = time(front).end;
+    }
+    return of_thread(key(call).thread, {since, start});
+  }
+
+  // The work of its process with whose end it ended.
+  [[nodiscard]] std::optional<Wait> of_synchronization(EventRef call) {
+    const TimeRange own = time(call);
+    const ProcessId process = key(call).process;
+    EventRef last;
+    for_each_last(
+        own.end, [&](const TrackKey& each) { return is_gpu_work(each.kind) && each.process == process; },
+        [&](EventRef event) {
+          if (time(event).end > own.begin && time(event).end <= own.end + kLaunchLatency && (!last.valid() || time(event).end > time(last).end)) last = event;
+        });
+    if (!last.valid()) return std::nullopt;
+    return Wait{WaitKind::kGpuWork, last, time(last).intersected(own), IdleCause::kSynchronize};
+  }
+
+  [[nodiscard]] std::optional<Wait> of_python_lock(EventRef wait) {
+    const TimeRange own = time(wait);
+    const ProcessId process = key(wait).process;
+    EventRef holder;
+    Nanoseconds longest = 0;
+    for (const TrackId id : trace.tracks_of(process, TrackKind::kNvtxProcessRanges)) {
+      const Track& track = trace.tracks()[id];
+      if (track.key.thread == key(wait).thread || !is_of_python_lock(trace, track.key)) continue;
+      for (const LaneId lane : track.lanes) {
+        const auto [first, last] = trace.lane(lane).overlapping(own);
+        for (EventIndex i = first; i < last; ++i) {
+          const TimeRange held = time({lane, i}).intersected(own);
+          if (held.length() <= longest || !trace.name(trace.lane(lane).name(i)).starts_with(kHoldsPythonLock)) continue;
+          longest = held.length();
+          holder = {lane, i};
+        }
+      }
+    }
+    if (!holder.valid()) return std::nullopt;
+    return Wait{WaitKind::kLockHolder, holder, time(holder).intersected(own), IdleCause::kOsLock};
+  }
+
+  [[nodiscard]] std::optional<Wait> of_wait_for_data(EventRef call) {
+    const TimeRange own = time(call);
+    const ThreadId thread = key(call).thread;
+    EventRef writer;
+    for_each_last(
+        own.end, [&](const TrackKey& each) { return each.kind == TrackKind::kOsRuntime && each.thread != thread; },
+        [&](EventRef event) {
+          if (own.end - time(event).end > kHandOver || !is_writing_call(trace.name(trace.lane(event.lane).name(event.index)))) return;
+          if (!writer.valid() || time(event).begin > time(writer).begin) writer = event;
+        });
+    if (!writer.valid()) return std::nullopt;
+    return Wait{WaitKind::kWriter, writer, time(writer), IdleCause::kOsQueue};
+  }
+
+  // Who held a lock of the C library is not recorded; which other thread of the process ran meanwhile, is.
+  [[nodiscard]] std::optional<Wait> of_lock(EventRef call) {
+    const TimeRange own = time(call);
+    EventRef busiest;
+    Nanoseconds longest = own.length() / 2;
+    for (const TrackId id : trace.tracks_of(key(call).process, TrackKind::kThreadStates)) {
+      const Track& track = trace.tracks()[id];
+      if (track.key.thread == key(call).thread) continue;
+      for (const LaneId lane : track.lanes) {
+        Nanoseconds ran = 0;
+        EventRef last;
+        const auto [first, end] = trace.lane(lane).overlapping(own);
+        for (EventIndex i = first; i < end; ++i) {
+          if (trace.thread_state_detail(trace.lane(lane).detail(i)).state != ThreadState::kRunning) continue;
+          ran += time({lane, i}).intersected(own).length();
+          last = {lane, i};
+        }
+        if (ran <= longest) continue;
+        longest = ran;
+        busiest = last;
+      }
+    }
+    if (!busiest.valid()) return std::nullopt;
+    return Wait{WaitKind::kOtherThread, busiest, time(busiest).intersected(own), IdleCause::kOsLock};
+  }
+
+  // A call that writes is late for what its thread did since it wrote before.
+  [[nodiscard]] std::optional<Wait> of_writing(EventRef call) {
+    const Lane& lane = trace.lane(call.lane);
+    EventIndex before = call.index;
+    while (before > 0 && lane.name(before - 1) != lane.name(call.index) && lane.start(call.index) - lane.start(before - 1) < kLongestLook) --before;
+    const Nanoseconds since = before > 0 ? lane.end(before - 1) : lane.start(call.index) - kLongestLook;
+    return of_thread(key(call).thread, {since, lane.start(call.index)});
+  }
+
+  [[nodiscard]] std::optional<Wait> before(EventRef event) {
+    const TrackKey own = key(event);
+    if (is_gpu_work(own.kind)) return of_operation(event);
+    const NameId name = trace.lane(event.lane).name(event.index);
+    if (own.kind == TrackKind::kCudaApi) {
+      const CallClass what = call_class(event);
+      if (what == CallClass::kSynchronize || what == CallClass::kCopy)
+        if (const std::optional<Wait> work = of_synchronization(event); work && (what == CallClass::kSynchronize || trace.launch_of(work->event) != event)) return work;
+      return of_call_start(event);
+    }
+    if (own.kind == TrackKind::kNvtxProcessRanges && trace.name(name).starts_with(kAwaitsPythonLock)) return of_python_lock(event);
+    if (own.kind != TrackKind::kOsRuntime) return std::nullopt;
+    if (is_writing_call(trace.name(name))) return of_writing(event);
+    const IdleCause cause = names.os_call(name);
+    if (cause == IdleCause::kOsLock) return of_lock(event);
+    return cause == IdleCause::kOsQueue || cause == IdleCause::kOsIo ? of_wait_for_data(event) : std::nullopt;
+  }
+
+  const Trace& trace;
+  NameClasses names;
+};
+
+WaitFinder::WaitFinder(const Trace& trace) : state_(std::make_unique<State>(trace)) {}
+WaitFinder::~WaitFinder() = default;
+
+std::optional<Wait> WaitFinder::before(EventRef event) {
+  if (!event.valid() || state_->trace.provenance().outline_only) return std::nullopt;
+  return state_->before(event);
+}
+
+std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef kernel) {
+  if (!kernel.valid() || state_->trace.provenance().outline_only) return std::nullopt;
+  return state_->of_collective(kernel);
+}
+
+std::vector<Wait> WaitFinder::chain(EventRef event, std::size_t most) {
+  std::vector<Wait> waits;
+  std::vector<EventRef> seen{event};
+  Nanoseconds until = std::numeric_limits<Nanoseconds>::max();
+  while (waits.size() < most) {
+    std::optional<Wait> wait = before(event);
+    if (!wait || wait->time.begin >= until || std::find(seen.begin(), seen.end(), wait->event) != seen.end()) break;
+    until = wait->time.end;
+    event = wait->event;
+    seen.push_back(event);
+    waits.push_back(*std::move(wait));
+    if (waits.back().kind == WaitKind::kCode || !event.valid()) break;
+  }
+  return waits;
+}
+
+std::string wait_words(const Trace& trace, const Wait& wait) {
+  switch (wait.kind) {
+    case WaitKind::kStream:
+      return "the operation in front of it on its stream";
+    case WaitKind::kOtherStream:
+      return "an operation of another stream, for which its stream was made to wait";
+    case WaitKind::kEnqueued:
+      return "the call that enqueued it";
+    case WaitKind::kCall:
+      return "its thread, which was in this call";
+    case WaitKind::kCode:
+      return wait.event.valid() ? "its thread, which ran code in this range" : "its thread, which ran code";
+    case WaitKind::kGpuWork:
+      return "this work of the GPU";
+    case WaitKind::kLockHolder: {
+      const ThreadId thread = trace.track_of(wait.event.lane).key.thread;
+      return "the lock, which another thread held" + (thread == kNone ? std::string() : ": " + std::to_string(trace.threads()[thread].tid));
+    }
+    case WaitKind::kWriter:
+      return "data, which another thread wrote with this call";
+    case WaitKind::kLateRank: {
+      const ProcessId process = trace.track_of(wait.event.lane).key.process;
+      const std::optional<std::uint32_t> rank = process == kNone ? std::nullopt : trace.processes()[process].place.rank;
+      return "the rank that came last to this collective" + (rank ? ", rank " + std::to_string(*rank) : std::string());
+    }
+    case WaitKind::kOtherThread: {
+      const ThreadId thread = trace.track_of(wait.event.lane).key.thread;
+      return "a lock; meanwhile another thread of its process ran" + (thread == kNone ? std::string() : ": " + std::to_string(trace.threads()[thread].tid));
+    }
+  }
+  return {};
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,47 @@
+// Makes a table of the rows that a statement yields, of which every value has a type of its own. Internal to model/query.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "model/stats/table.h"
+
+namespace lanescope::query {
+
+class AnswerTable {
+ public:
+  // Of a statement that is prepared.
+  explicit AnswerTable(sqlite3_stmt* statement);
+
+  void add_row(sqlite3_stmt* statement);
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // that it takes, roughly
+
+  // A column of whole numbers, of numbers where one is a fraction, of texts where one is a text. Leaves nothing here.
+  [[nodiscard]] stats::Table take();
+
+ private:
+  using Value = std::variant<std::monostate, std::int64_t, double, stats::TextId>;  // the first: null
+  struct Column {
+    std::string title;
+    stats::Unit unit = stats::Unit::kNone;
+    std::vector<Value> values;
+    bool has_texts = false, has_reals = false;
+  };
+  stats::TextId keep(std::string text);
+  [[nodiscard]] Value value_of(sqlite3_stmt* statement, int index);
+  [[nodiscard]] stats::Column finished(Column& column);
+
+  stats::Table table_;
+  std::vector<Column> columns_;
+  std::unordered_map<std::string, stats::TextId> texts_;
+  std::size_t rows_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace lanescope::query

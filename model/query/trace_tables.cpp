@@ -1,0 +1,376 @@
+#include "trace_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+namespace lanescope::query {
+namespace {
+
+using exporters::ColumnType;
+
+struct CounterColumn {
+  std::string_view name;
+  ColumnType type;
+};
+constexpr std::array<CounterColumn, 7> kCounterColumns = {{{"start", ColumnType::kInt64},
+                                                           {"duration", ColumnType::kInt64},
+                                                           {"process", ColumnType::kInt64},
+                                                           {"gpu_uuid", ColumnType::kText},
+                                                           {"name", ColumnType::kText},
+                                                           {"unit", ColumnType::kText},
+                                                           {"value", ColumnType::kDouble}}};
+enum CounterPlace { kStart, kDuration, kProcess, kGpuUuid, kName, kUnit, kValue };
+
+std::string_view unit_word(std::string_view column) {
+  constexpr std::array<std::string_view, 5> kTimes = {"start", "duration", "launch_start", "launch_duration", "period"};
+  constexpr std::array<std::string_view, 4> kSizes = {"bytes", "static_shared_memory", "dynamic_shared_memory", "local_memory_per_thread"};
+  constexpr std::array<std::string_view, 5> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value"};
+  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), column) != names.end(); };
+  if (among(kTimes)) return kTimeWord;
+  if (among(kSizes)) return kBytesWord;
+  return among(kNumbers) ? std::string_view() : kIdentifierWord;
+}
+
+std::string declared(std::string_view name, ColumnType type) {
+  std::string text(name);
+  if (type == ColumnType::kText) return text + " TEXT";
+  if (type == ColumnType::kDouble) return text + " REAL";
+  return text.append(" INT ").append(unit_word(name));
+}
+
+std::string declaration(const EventTable* events) {
+  std::string columns;
+  const auto add = [&](std::string_view name, ColumnType type) { columns.append(columns.empty() ? "" : ", ").append(declared(name, type)); };
+  if (events != nullptr)
+    for (const EventColumnSource& column : events->columns) add(column.name, column.type);
+  else
+    for (const CounterColumn& column : kCounterColumns) add(column.name, column.type);
+  for (const exporters::ProvenanceColumn& column : exporters::provenance_columns()) add(column.name, column.type);
+  return "CREATE TABLE t(" + columns + ")";
+}
+
+struct VirtualTable : sqlite3_vtab {
+  const TableModule* module = nullptr;
+  int start_column = -1;
+  int correlation_column = -1;
+  double rows = 0;  // at most
+};
+
+// How rows are looked up: bits of a plan.
+enum Plan { kFrom = 1, kUntil = 2, kCorrelation = 4, kAt = 8 };  // kAt: one argument is both bounds
+
+void give_text(sqlite3_context* context, std::string_view text, sqlite3_destructor_type lives) {
+  sqlite3_result_text64(context, text.data() == nullptr ? "" : text.data(), text.size(), lives, SQLITE_UTF8);
+}
+
+void give(sqlite3_context* context, ColumnType type, std::int64_t cell) {
+  if (type == ColumnType::kBool)
+    sqlite3_result_int(context, cell != 0 ? 1 : 0);
+  else
+    sqlite3_result_int64(context, cell);
+}
+
+// Goes through the rows of one table.
+class Rows {
+ public:
+  virtual ~Rows() = default;
+  virtual bool next() = 0;
+  virtual void give_own(sqlite3_context* context, int column) = 0;
+  [[nodiscard]] virtual ProcessId process() const = 0;
+  [[nodiscard]] virtual sqlite3_int64 number() const = 0;
+};
+
+class RowsOfEvents : public Rows {
+ public:
+  RowsOfEvents(RowSource& source, const EventTable& table, const RowChoice& choice) : table_(table), rows_(source, table, choice) {}
+  bool next() override { return rows_.next(); }
+  [[nodiscard]] ProcessId process() const override { return rows_.row().track.key.process; }
+  [[nodiscard]] sqlite3_int64 number() const override {
+    return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index);
+  }
+  void give_own(sqlite3_context* context, int index) override {
+    const EventColumnSource& column = table_.columns[static_cast<std::size_t>(index)];
+    const exporters::Cell cell = column.value(rows_.row_for(column));
+    if (!cell) return sqlite3_result_null(context);
+    if (column.type != ColumnType::kText) return give(context, column.type, *cell);
+    const Trace& trace = rows_.row().trace;
+    if (column.text == nullptr) return give_text(context, trace.name(static_cast<NameId>(*cell)), SQLITE_STATIC);  // the trace stays
+    give_text(context, column.text(trace, *cell), SQLITE_TRANSIENT);
+  }
+
+ private:
+  const EventTable& table_;
+  EventRows rows_;
+};
+
+// Series by series.
+class RowsOfCounters : public Rows {
+ public:
+  RowsOfCounters(const Trace& trace, std::optional<TimeRange> window) : trace_(trace), window_(window) {}
+  bool next() override {
+    for (;;) {
+      if (!began_ || ++place_ >= end_) {
+        if (began_) ++counter_;
+        began_ = true;
+        while (counter_ < trace_.counters().size() && trace_.counters()[counter_].origin == CounterOrigin::kComputed) ++counter_;
+        if (counter_ >= trace_.counters().size()) return false;
+        const CounterSeries& series = trace_.counter_series(counter_);
+        const auto bounds = window_ ? series.overlapping(*window_) : std::pair<std::size_t, std::size_t>{0, series.size()};
+        place_ = bounds.first;
+        end_ = bounds.second;
+        if (place_ >= end_) continue;
+      }
+      if (sample().has_value()) return true;
+    }
+  }
+  [[nodiscard]] ProcessId process() const override { return counter().process; }
+  [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{counter_} << 40 | place_); }
+  void give_own(sqlite3_context* context, int column) override {
+    switch (column) {
+      case kStart:
+        return sqlite3_result_int64(context, sample().time);
+      case kDuration:
+        return sqlite3_result_int64(context, sample().duration);
+      case kProcess:
+        return sqlite3_result_int64(context, counter().process == kNone ? 0 : trace_.processes()[counter().process].instance);
+      case kGpuUuid:
+        return give_text(context, exporters::gpu_uuid(trace_, counter().gpu), SQLITE_TRANSIENT);
+      case kName:
+        return give_text(context, counter().name, SQLITE_STATIC);
+      case kUnit:
+        return give_text(context, counter().unit, SQLITE_STATIC);
+      case kValue:
+        return sqlite3_result_double(context, static_cast<double>(sample().value) * counter().resolution);
+      default:
+        return sqlite3_result_null(context);
+    }
+  }
+
+ private:
+  [[nodiscard]] const Counter& counter() const { return trace_.counters()[counter_]; }
+  [[nodiscard]] CounterSample sample() const { return trace_.counter_series(counter_).sample(place_); }
+
+  const Trace& trace_;
+  std::optional<TimeRange> window_;
+  CounterId counter_ = 0;
+  std::size_t place_ = 0, end_ = 0;
+  bool began_ = false;
+};
+
+struct Cursor : sqlite3_vtab_cursor {
+  std::unique_ptr<Rows> rows;
+  bool at_end = true;
+};
+
+const TableModule& module_of(sqlite3_vtab_cursor* cursor) { return *static_cast<VirtualTable*>(cursor->pVtab)->module; }
+
+int connect(sqlite3* database, void* module, int, const char* const*, sqlite3_vtab** table, char**) {
+  const auto* own = static_cast<const TableModule*>(module);
+  if (const int code = sqlite3_declare_vtab(database, own->declaration.c_str()); code != SQLITE_OK) return code;
+  sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
+  auto made = std::make_unique<VirtualTable>();
+  static_cast<sqlite3_vtab&>(*made) = {};
+  made->module = own;
+  const std::vector<std::string_view> columns = columns_of(own->events);
+  const auto place = [&](std::string_view name) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+  };
+  made->start_column = place("start");
+  const Trace& trace = own->source->trace();
+  if (own->events != nullptr) {
+    made->correlation_column = place("correlation");
+    for (const Track& track : trace.tracks())
+      if (own->events->has_track(track.key.kind))
+        for (const LaneId lane : track.lanes) made->rows += trace.lane(lane).size();
+  } else {
+    for (CounterId id = 0; id < trace.counters().size(); ++id) made->rows += static_cast<double>(trace.counter_series(id).size());
+  }
+  *table = made.release();
+  return SQLITE_OK;
+}
+
+int disconnect(sqlite3_vtab* table) {
+  delete static_cast<VirtualTable*>(table);
+  return SQLITE_OK;
+}
+
+// Rows are numbered as they come, so a table whose rows name each other by number is read from its beginning.
+int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
+  const auto& own = *static_cast<VirtualTable*>(table);
+  const EventTable* events = own.module->events;
+  const bool can_seek = events == nullptr || !numbers_rows(*events);
+  int from = -1, until = -1, equal = -1, correlation = -1;
+  for (int i = 0; i < index->nConstraint; ++i) {
+    const auto& constraint = index->aConstraint[i];
+    if (constraint.usable == 0 || !can_seek) continue;
+    const unsigned char op = constraint.op;
+    if (constraint.iColumn == own.start_column) {
+      if (op == SQLITE_INDEX_CONSTRAINT_EQ) equal = i;
+      if (op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_GT) from = i;
+      if (op == SQLITE_INDEX_CONSTRAINT_LE || op == SQLITE_INDEX_CONSTRAINT_LT) until = i;
+    }
+    if (own.correlation_column >= 0 && constraint.iColumn == own.correlation_column && op == SQLITE_INDEX_CONSTRAINT_EQ) correlation = i;
+  }
+  int arguments = 0;
+  double cost = own.rows + 1;
+  const auto use = [&](int constraint, int bit, double rest) {
+    if (constraint < 0) return;
+    index->aConstraintUsage[constraint].argvIndex = ++arguments;  // SQLite checks it again: what is said here is a bound
+    index->idxNum |= bit;
+    cost = std::max(1.0, cost * rest);
+  };
+  index->idxNum = 0;
+  if (equal >= 0) {
+    use(equal, kAt, 1e-6);
+  } else {
+    use(from, kFrom, 0.3);
+    use(until, kUntil, 0.3);
+  }
+  use(correlation, kCorrelation, 1e-5);
+  index->estimatedCost = cost + 10;  // of lanes that are looked into
+  index->estimatedRows = static_cast<sqlite3_int64>(cost);
+  const bool by_start = index->nOrderBy == 1 && index->aOrderBy[0].iColumn == own.start_column && index->aOrderBy[0].desc == 0;
+  if (by_start && events != nullptr) index->orderByConsumed = 1;
+  return SQLITE_OK;
+}
+
+int open_cursor(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+  auto made = std::make_unique<Cursor>();
+  static_cast<sqlite3_vtab_cursor&>(*made) = {};
+  *cursor = made.release();
+  return SQLITE_OK;
+}
+
+int close_cursor(sqlite3_vtab_cursor* cursor) {
+  delete static_cast<Cursor*>(cursor);
+  return SQLITE_OK;
+}
+
+// No time of a trace lies beyond.
+constexpr Nanoseconds kFarthest = Nanoseconds{1} << 61;
+
+// A time from a value of any type, rounded down by less than two; where it is none, `otherwise`.
+Nanoseconds time_of(sqlite3_value* value, Nanoseconds otherwise) {
+  const int type = sqlite3_value_numeric_type(value);
+  if (type == SQLITE_INTEGER) return std::clamp<Nanoseconds>(sqlite3_value_int64(value), -kFarthest, kFarthest);
+  if (type != SQLITE_FLOAT) return otherwise;
+  const double time = sqlite3_value_double(value);
+  return static_cast<Nanoseconds>(std::clamp(time, static_cast<double>(-kFarthest), static_cast<double>(kFarthest))) - 1;
+}
+
+int to_next(sqlite3_vtab_cursor* cursor) {
+  auto& own = *static_cast<Cursor*>(cursor);
+  own.at_end = !own.rows->next();
+  return module_of(cursor).source->stop().stop_requested() ? SQLITE_INTERRUPT : SQLITE_OK;
+}
+
+int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_value** arguments) {
+  auto& own = *static_cast<Cursor*>(cursor);
+  const TableModule& module = module_of(cursor);
+  // What is looked up may hold more than what was asked for, never less: SQLite compares again.
+  constexpr Nanoseconds kRoom = 3;
+  TimeRange window{-kFarthest, kFarthest + kRoom};
+  RowChoice choice;
+  choice.time = RowChoice::Time::kStartsIn;
+  int argument = 0;
+  if ((plan & (kFrom | kAt)) != 0) window.begin = time_of(arguments[argument], -kFarthest);
+  if ((plan & kFrom) != 0) ++argument;
+  if ((plan & (kUntil | kAt)) != 0) window.end = time_of(arguments[argument++], kFarthest) + kRoom;
+  if ((plan & (kFrom | kUntil | kAt)) != 0) choice.window = window;
+  bool is_id = true;
+  if ((plan & kCorrelation) != 0) {
+    const sqlite3_int64 id = sqlite3_value_int64(arguments[argument]);
+    is_id = sqlite3_value_numeric_type(arguments[argument]) == SQLITE_INTEGER && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max();
+    choice.correlation = static_cast<std::uint32_t>(id);
+  }
+  own.rows.reset();
+  own.at_end = true;
+  if (!is_id) return SQLITE_OK;
+  if (module.events != nullptr)
+    own.rows = std::make_unique<RowsOfEvents>(*module.source, *module.events, choice);
+  else
+    own.rows = std::make_unique<RowsOfCounters>(module.source->trace(), choice.window);
+  return to_next(cursor);
+}
+
+int is_at_end(sqlite3_vtab_cursor* cursor) { return static_cast<Cursor*>(cursor)->at_end ? 1 : 0; }
+
+int give_column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int column) {
+  Rows& rows = *static_cast<Cursor*>(cursor)->rows;
+  const TableModule& module = module_of(cursor);
+  const int own = static_cast<int>(module.events != nullptr ? module.events->columns.size() : kCounterColumns.size());
+  if (column < own) {
+    rows.give_own(context, column);
+    return SQLITE_OK;
+  }
+  const exporters::ProvenanceColumn& shared = exporters::provenance_columns()[static_cast<std::size_t>(column - own)];
+  const Trace& trace = module.source->trace();
+  if (shared.text != nullptr)
+    give_text(context, shared.text(trace.provenance()), SQLITE_TRANSIENT);
+  else
+    give(context, shared.type, *exporters::provenance_cell(shared, trace, rows.process()));
+  return SQLITE_OK;
+}
+
+int give_number(sqlite3_vtab_cursor* cursor, sqlite3_int64* number) {
+  *number = static_cast<Cursor*>(cursor)->rows->number();
+  return SQLITE_OK;
+}
+
+// Without xCreate: the tables are there under their names, and none can be made.
+sqlite3_module module_functions() {
+  sqlite3_module module = {};
+  module.xConnect = connect;
+  module.xBestIndex = choose_plan;
+  module.xDisconnect = disconnect;
+  module.xOpen = open_cursor;
+  module.xClose = close_cursor;
+  module.xFilter = filter;
+  module.xNext = to_next;
+  module.xEof = is_at_end;
+  module.xColumn = give_column;
+  module.xRowid = give_number;
+  return module;
+}
+
+}  // namespace
+
+std::vector<std::string_view> columns_of(const EventTable* events) {
+  std::vector<std::string_view> columns;
+  if (events != nullptr)
+    for (const EventColumnSource& column : events->columns) columns.push_back(column.name);
+  else
+    for (const CounterColumn& column : kCounterColumns) columns.push_back(column.name);
+  for (const exporters::ProvenanceColumn& column : exporters::provenance_columns()) columns.push_back(column.name);
+  return columns;
+}
+
+std::vector<std::unique_ptr<TableModule>> table_modules(RowSource& source) {
+  std::vector<std::unique_ptr<TableModule>> modules;
+  for (const EventTable& table : exporters::event_tables())
+    modules.push_back(std::make_unique<TableModule>(TableModule{&source, &table, table.name, declaration(&table)}));
+  modules.push_back(std::make_unique<TableModule>(TableModule{&source, nullptr, kCountersTable, declaration(nullptr)}));
+  return modules;
+}
+
+int add_tables(sqlite3* database, const std::vector<std::unique_ptr<TableModule>>& modules) {
+  static const sqlite3_module kFunctions = module_functions();
+  // SQLite declares a table when it is first named; of that, an authorizer hears as of a change of the schema.
+  const auto declare = [database](std::string_view name) {
+    sqlite3_stmt* named = nullptr;
+    const int code = sqlite3_prepare_v2(database, ("SELECT 1 FROM " + std::string(name)).c_str(), -1, &named, nullptr);
+    sqlite3_finalize(named);
+    return code;
+  };
+  for (const std::string_view own : {"json_each", "json_tree"}) declare(own);  // of SQLite, where it has them
+  for (const auto& module : modules) {
+    if (const int code = sqlite3_create_module_v2(database, module->name.data(), &kFunctions, module.get(), nullptr); code != SQLITE_OK) return code;
+    if (const int code = declare(module->name); code != SQLITE_OK) return code;
+  }
+  return SQLITE_OK;
+}
+
+}  // namespace lanescope::query

@@ -1,0 +1,142 @@
+// Notes on a trace: kept beside it, listed, changed and walked through; and files of notes that are not what they should be.
+#include <QDir>
+#include <QFile>
+#include <QLineEdit>
+
+#include "gestures.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+using lanescope::ui::NotesKeeper;
+
+class NotesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+  void init() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    known_ = known_trace_in(*folder_);
+    window_ = window_of(known_);
+    QVERIFY(window_);
+  }
+  void cleanup() {
+    window_.reset();
+    folder_.reset();
+  }
+
+  void aMarkerIsThereAgainWhenTheTraceIsOpenedAgain() {
+    const QByteArray before = content(known_);
+    QVERIFY(!QFile::exists(notesFile()));
+    timeline().setSelectedRange(TimeRange{300'000, 350'000});
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    QTest::keyClicks(QApplication::focusWidget(), "first slow step");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QCOMPARE(content(notesFile()).trimmed().split('\n').last(), QByteArray("0.000300000  first slow step"));
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].time, Nanoseconds{300'000});
+    QCOMPARE(timeline().markers()[0].text, QString("first slow step"));
+    timeline().clearMarkers();
+    QVERIFY(!QFile::exists(notesFile()));
+    QCOMPARE(content(known_), before);  // nothing is ever written into the trace
+  }
+
+  void notesOfAnotherTraceDoNotComeWithIt() {
+    const QString other = QString::fromStdString((folder_->path() / "other.trace").string());
+    write_known_trace(other.toStdString());
+    timeline().addMarker(400'000, "here");
+    const QByteArray kept = content(notesFile());
+    QVERIFY(open_and_settle(*window_, other));
+    QVERIFY(timeline().markers().empty());
+    QVERIFY(!QFile::exists(NotesKeeper::fileOf(other)));
+    timeline().addMarker(500'000, "there");
+    QVERIFY(open_and_settle(*window_, known_));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].text, QString("here"));
+    QCOMPARE(content(notesFile()), kept);
+  }
+
+  void notesAreListedChangedAndRemoved() {
+    write("# by hand\n0.0009  late\n0.0003 early\nsee issue 12\n");
+    window_ = window_of(known_);
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
+    ui::ResultTable& table = window_->notes().table();
+    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&table));
+    QCOMPARE(table.model()->rowCount(), 2);
+    timeline().setVisibleRange({0, 100'000});
+    QTest::keyClick(&table, Qt::Key_Down);
+    QVERIFY(timeline().visibleRange().contains(300'000));
+    window_->notes().text().setText("earlier");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    QCOMPARE(timeline().markers()[0].text, QString("earlier"));
+    QVERIFY(content(notesFile()).contains("0.000300000  earlier\n"));
+    QTest::keyClick(&table, Qt::Key_Delete);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QVERIFY(content(notesFile()).contains("# by hand\nsee issue 12\n"));  // what somebody else wrote stays
+    QVERIFY(!content(notesFile()).contains("earlier"));
+  }
+
+  void keysWalkFromMarkerToMarker() {
+    for (const Nanoseconds time : {300'000, 700'000, 1'100'000}) timeline().addMarker(time, QString::number(time));
+    timeline().setVisibleRange({0, 60'000});
+    timeline().setFocus();
+    for (const Nanoseconds time : {300'000, 700'000, 1'100'000}) {
+      QTest::keyClick(&timeline(), Qt::Key_Period);
+      QVERIFY2(timeline().visibleRange().contains(time), qPrintable(QString::number(time)));
+    }
+    QTest::keyClick(&timeline(), Qt::Key_Period);  // there is none behind the last
+    QVERIFY(timeline().visibleRange().contains(1'100'000));
+    QTest::keyClick(&timeline(), Qt::Key_Comma);
+    QVERIFY(timeline().visibleRange().contains(700'000));
+  }
+
+  void aFileThatIsNoNotesIsNotWrittenOver() {
+    QVERIFY(QDir().mkpath(notesFile()));  // a folder of that name
+    window_ = window_of(known_);
+    QVERIFY2(window_->messages().text().contains("known.trace.notes"), qPrintable(window_->messages().text()));
+    timeline().addMarker(300'000, "here");
+    QVERIFY(QFileInfo(notesFile()).isDir());
+    QVERIFY(QDir().rmdir(notesFile()));
+
+    QFile large(notesFile());
+    QVERIFY(large.open(QIODevice::WriteOnly) && large.resize(qint64{kLargestNotesFile} + 1));
+    large.close();
+    window_ = window_of(known_);
+    timeline().addMarker(300'000, "here");
+    QCOMPARE(QFileInfo(notesFile()).size(), qint64{kLargestNotesFile} + 1);
+  }
+
+  void hostileNotesAreTextLikeOther() {
+    write(QByteArray("0.0003 <b>bold</b>\\n\x1b[2J\xff\n1e9999 x\n-5 before all\n99999999999999 far\n") + QByteArray(100'000, 'x') + "\n");
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    window_->notes().table().chooseRow(0);  // before all: clamped
+    window_->notes().table().chooseRow(1);
+    QVERIFY(timeline().visibleRange().contains(300'000));
+    QVERIFY(window_->grab().width() > 0);
+  }
+
+ private:
+  timeline::TimelineView& timeline() { return window_->timelineView(); }
+  [[nodiscard]] QString notesFile() const { return NotesKeeper::fileOf(known_); }
+  static QByteArray content(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  void write(const QByteArray& text) {
+    QFile file(notesFile());
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+  }
+
+  std::unique_ptr<TemporaryFolder> folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(NotesTest)
+#include "test_gui_notes.moc"

@@ -1,0 +1,160 @@
+// Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
+#include <QComboBox>
+#include <QRegularExpression>
+
+#include "../../timeline/traces.h"
+#include "gestures.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class QueryTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = known_trace_in(folder_);
+  }
+  void init() {
+    window_ = window_of(known_);
+    QVERIFY(window_);
+  }
+  void cleanup() { window_.reset(); }
+
+  void aQuestionIsTypedAnsweredAndFollowed() {
+    Gestures gestures(*window_);
+    window_->timelineView().setFocus();
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Q));
+    QVERIFY(gestures.type("SELECT start, duration, name FROM kernels ORDER BY start DESC"));
+    QVERIFY(gestures.press(Qt::CTRL | Qt::Key_Return));
+    QCOMPARE(table().model()->rowCount(), int(kKernels));
+    QCOMPARE(cell(0, 1), QString("100.000 µs"));
+    QCOMPARE(cell(1, 2), QString("gemm"));
+    QVERIFY2(window_->query().message().contains("6 rows"), qPrintable(window_->query().message()));
+    table().chooseRow(5);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kFirstKernel);
+    QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
+  }
+
+  void theAnswerAboutASelectionFollowsIt() {
+    ask("SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end");
+    QCOMPARE(cell(0, 0), QString::number(kKernels));
+    window_->timelineView().setSelectedRange(TimeRange{0, kFirstKernel + 1});
+    QVERIFY(settle(*window_));
+    QCOMPARE(cell(0, 0), QString("1"));
+    window_->timelineView().setSelectedRange(std::nullopt);
+    QVERIFY(settle(*window_));
+    QCOMPARE(cell(0, 0), QString::number(kKernels));
+  }
+
+  void aReadyQuestionIsChosenFromTheList() {
+    window_->showPanel("query");
+    QComboBox* ready = nullptr;
+    for (QComboBox* box : window_->query().findChildren<QComboBox*>())
+      if (box->accessibleName() == "Ready questions") ready = box;
+    QVERIFY(ready != nullptr && ready->count() > 5);
+    ready->setFocus();
+    QTest::keyClick(ready, Qt::Key_Down);
+    emit ready->activated(ready->currentIndex());
+    QVERIFY(settle(*window_));
+    QCOMPARE(table().model()->rowCount(), 2);  // gemm and relu
+    QVERIFY(window_->query().text().startsWith("SELECT"));
+  }
+
+  void whatIsWrongWithAQuestionIsSaidAndTheTableStays() {
+    ask("SELECT 1 AS one");
+    ask("SELECT * FROM kernel");
+    QVERIFY2(window_->query().message().contains("no such table: kernel"), qPrintable(window_->query().message()));
+    QCOMPARE(cell(0, 0), QString("1"));
+    ask("DELETE FROM kernels");
+    QVERIFY2(window_->query().message().contains("may not be modified"), qPrintable(window_->query().message()));
+  }
+
+  void aQuestionWithoutAnEndIsStoppedAndHoldsNothingUp() {
+    window_->showPanel("query");
+    window_->query().setText("WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x");
+    window_->query().ask();
+    QVERIFY(window_->query().isComputing());
+    window_->timelineView().zoomBy(2);  // the window goes on
+    QTest::qWait(50);
+    QVERIFY(window_->query().isComputing());
+    window_->query().stop();
+    QVERIFY(!window_->query().isComputing());
+    ask("SELECT 7");
+    QCOMPARE(cell(0, 0), QString("7"));
+    window_->query().setText("WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x");
+    window_->query().ask();
+    window_.reset();  // it is closed while it is asked: this test has an end
+  }
+
+  void theAnswerIsAboutTheTraceThatIsShown() {
+    const QString other = QString::fromStdString((folder_.path() / "other.trace").string());
+    write_long_trace(other.toStdString(), 1);
+    ask("SELECT count(*) AS n FROM kernels");
+    QCOMPARE(cell(0, 0), QString::number(kKernels));
+    QVERIFY(open_and_settle(*window_, other));
+    QCOMPARE(cell(0, 0).remove(QRegularExpression("[^0-9]")), QString("50000"));
+  }
+
+  void namesThatDifferInTheirCountersAreOneFamily() {
+    SmallTrace trace;
+    std::vector<Event> ranges;
+    for (int i = 0; i < 12; ++i) {
+      ranges.push_back(trace.event(i * 1'000, i * 1'000 + 500 + i, "step " + std::to_string(i)));
+      ranges.push_back(trace.event(i * 1'000 + 600, i * 1'000 + 700, "layer1"));
+    }
+    trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
+    window_->state().setTrace(trace.builder.snapshot(), ui::TraceChange::kOther);
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->statistics().model().rowCount(), 13);
+    window_->statistics().chooseReport(ui::StatisticsPanel::kFamilies);
+    QVERIFY(settle(*window_));
+    const ui::StatisticsModel& model = window_->statistics().model();
+    QCOMPARE(model.rowCount(), 2);
+    QCOMPARE(model.index(0, ui::StatisticsModel::kName).data().toString(), QString("step *"));
+    QCOMPARE(model.index(0, ui::StatisticsModel::kCount).data().toString(), QString("12"));
+    QCOMPARE(model.entry(0).total, Nanoseconds{12 * 500 + 66});
+    QCOMPARE(model.index(1, ui::StatisticsModel::kName).data().toString(), QString("layer1"));
+
+    auto* names = window_->statistics().findChild<QTableView*>();
+    QTest::mouseClick(names->viewport(), Qt::LeftButton, Qt::NoModifier, names->visualRect(model.index(0, 0)).center());
+    QTest::mouseDClick(names->viewport(), Qt::LeftButton, Qt::NoModifier, names->visualRect(model.index(0, 0)).center());
+    QVERIFY(settle(*window_));
+    QCOMPARE(events_table(*window_)->model()->rowCount(), 12);  // of the family, and no other
+
+    timeline::TimelineView& view = window_->timelineView();
+    const auto name = [&] { return window_->state().trace()->name(window_->state().trace()->event(view.selectedEvent()).name); };
+    view.selectEvent({0, 0});
+    view.setFocus();
+    for (int i = 1; i < 4; ++i) {
+      QTest::keySequence(&view, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Right));
+      QCOMPARE(name(), std::string_view("step " + std::to_string(i)));
+    }
+    QTest::keySequence(&view, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Left));
+    QCOMPARE(name(), std::string_view("step 2"));
+    view.setHighlightedText("STEP *");
+    QCOMPARE(view.highlightedCount(), std::uint64_t{12});
+  }
+
+ private:
+  ui::ResultTable& table() { return window_->query().table(); }
+  QString cell(int row, int column) { return table().model()->index(row, column).data().toString(); }
+  void ask(const QString& sql) {
+    window_->showPanel("query");
+    window_->query().setText(sql);
+    window_->query().ask();
+    QVERIFY(settle(*window_));
+  }
+
+  TemporaryFolder folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(QueryTest)
+#include "test_gui_query.moc"

@@ -1,0 +1,207 @@
+// What an operation waited for, hop by hop: facts of programs whose source is known, and scenes made by hand.
+#include "model/analysis/waits.h"
+
+#include <map>
+
+#include "model/import/open_trace.h"
+#include "model/trace/python_lock.h"
+#include "scenario.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using test::Scenario;
+
+namespace {
+
+EventRef find(const Trace& trace, TrackKind kind, std::string_view name, std::size_t which = 0) {
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != kind) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+        if (trace.name(trace.lane(lane).name(i)).starts_with(name) && which-- == 0) return {lane, i};
+  }
+  FAIL("no " << name);
+  return {};
+}
+
+std::string told(const Trace& trace, const std::vector<Wait>& waits) {
+  std::string text;
+  for (const Wait& wait : waits) {
+    static constexpr const char* kKinds[] = {"stream", "other stream", "enqueued", "call", "code", "GPU work", "lock holder", "writer", "late rank", "other thread"};
+    text += std::string(text.empty() ? "" : " < ") + kKinds[static_cast<std::size_t>(wait.kind)];
+    if (wait.event.valid()) text += std::string(" ").append(trace.name(trace.event(wait.event).name));
+  }
+  return text;
+}
+
+std::shared_ptr<const Trace> recorded(const std::string& name) {
+  auto trace = open_trace(test::data_file(name + ".trace"));
+  if (!trace) FAIL(trace.error().text);
+  return *trace;
+}
+
+// Of how many of these operations the chain contains the words.
+std::pair<std::size_t, std::size_t> with(const Trace& trace, TrackKind kind, std::string_view words) {
+  WaitFinder finder(trace);
+  std::size_t found = 0, all = 0;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != kind) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i, ++all) found += told(trace, finder.chain({lane, i}, 12)).find(words) != std::string::npos ? 1 : 0;
+  }
+  return {found, all};
+}
+
+}  // namespace
+
+TEST_CASE("work that was enqueued in time waits for the work in front of it, and that for its call") {
+  Scenario program;
+  program.range("prepare", 0, 900'000);
+  program.kernel("first", 900'000, 905'000, 910'000, 2'000'000);
+  program.kernel("second", 905'000, 910'000, 2'001'000, 3'000'000);
+  const auto trace = program.trace();
+  WaitFinder finder(*trace);
+  CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "second"), 10)) == "stream first < enqueued cudaLaunchKernel < code prepare");
+  CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "second"), 1)) == "stream first");
+}
+
+TEST_CASE("work of another stream counts where the stream was made to wait for it") {
+  Scenario program;
+  program.kernel("long", 0, 5'000, 10'000, 5'000'000, 7);
+  program.kernel("side", 5'000, 8'000, 15'000, 20'000, 8);
+  const ProcessId process = program.process();
+  const auto builder = program.builder();
+  const auto key = [&](TrackKind kind, std::uint32_t stream) { return TrackKey{.kind = kind, .process = process, .gpu = 0, .context = 1, .stream = stream}; };
+  builder->add(key(TrackKind::kCudaEvents, 7), {{5'000'000, 0, 0, 90, builder->intern(CudaEventDetail{.event = 3, .record = 11})}});
+  builder->add(key(TrackKind::kSynchronizations, 8), {{9'000, 100, 0, 91, builder->intern(SynchronizationDetail{.type = 2, .event = 3, .event_record = 11})}});
+  program.kernel("waits", 12'000, 15'000, 5'002'000, 6'000'000, 8);
+  const auto trace = program.trace();
+  CHECK(told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "waits"), 2)) == "other stream long < enqueued cudaLaunchKernel");
+}
+
+TEST_CASE("a call that waits for the GPU leads to the work that it waited for, and no further than time goes back") {
+  Scenario program;
+  program.kernel("work", 0, 5'000, 10'000, 1'000'000);
+  program.call("cudaStreamSynchronize", 6'000, 1'005'000);
+  program.kernel("late", 1'006'000, 1'010'000, 1'012'000, 2'000'000);
+  program.call("cudaStreamSynchronize", 1'011'000, 2'002'000);
+  const auto trace = program.trace();
+  WaitFinder finder(*trace);
+  const EventRef second = find(*trace, TrackKind::kCudaApi, "cudaStreamSynchronize", 1);
+  const std::vector<Wait> chain = finder.chain(second, 10);
+  CHECK(told(*trace, chain).starts_with("GPU work late < enqueued cudaLaunchKernel"));
+  for (std::size_t i = 1; i < chain.size(); ++i) CHECK(chain[i].time.begin < chain[i - 1].time.end);
+}
+
+TEST_CASE("a wait for Python's lock leads to the thread that held it") {
+  Scenario program;
+  Scenario other = program.on_another_thread();
+  const auto builder = program.builder();
+  const auto lock = [&](ThreadId thread, std::string_view name, Nanoseconds begin, Nanoseconds end) {
+    builder->add({.kind = TrackKind::kNvtxProcessRanges, .process = program.process(), .thread = thread, .domain = 5}, {{begin, end - begin, builder->intern(name), 0, 0}});
+  };
+  builder->set_domain(program.process(), 5, kPythonLockDomain);
+  lock(other.thread(), kHoldsPythonLock, 0, 800'000);
+  lock(program.thread(), kAwaitsPythonLock, 100'000, 800'000);
+  program.kernel("late", 801'000, 805'000, 810'000, 900'000);
+  program.kernel("early", 0, 5'000, 10'000, 100'000, 9);
+  const auto trace = program.trace();
+  const std::string text = told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "late"), 10));
+  CHECK(text.find("call waits for the GIL < lock holder holds the GIL") != std::string::npos);
+}
+
+TEST_CASE("a wait for data leads to the thread that wrote it, and to what that did before") {
+  Scenario trainer;
+  Scenario loader(trainer.builder(), 200);
+  loader.os_call("write", 0, 1'000);
+  loader.range("decode", 2'000, 9'000'000);
+  loader.os_call("write", 9'000'000, 9'002'000);
+  trainer.os_call("poll", 50'000, 9'010'000);
+  trainer.kernel("train", 9'020'000, 9'025'000, 9'030'000, 9'500'000);
+  const auto trace = trainer.trace();
+  CHECK(told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "train"), 10)) == "enqueued cudaLaunchKernel < call poll < writer write < code decode");
+}
+
+TEST_CASE("chains of recorded programs lead to what their sources make them wait for") {
+  const auto loader = recorded("cause_slow_loader");  // 30 steps, each of which loads a batch for 15 ms and copies it
+  const auto [loaded, copies] = with(*loader, TrackKind::kMemory, "code load batch");
+  CHECK(copies >= 30);
+  CHECK(loaded >= 29);  // all but, perhaps, the first
+
+  const auto lock = recorded("cause_lock");  // 40 steps, each behind a mutex that another thread holds for 10 ms
+  const auto [locked, kernels] = with(*lock, TrackKind::kKernels, "call pthread_mutex_lock");
+  CHECK(kernels >= 40);
+  CHECK(locked >= 39);
+
+  const auto synchronized = recorded("cause_sync_each_launch");  // launch and wait, in turn
+  CHECK(with(*synchronized, TrackKind::kCudaApi, "GPU work").first >= 10'000);
+}
+
+TEST_CASE("a collective waits for the last rank, and that for what held it up; the transfer is not waiting") {
+  Scenario first, second(first.builder(), 200);
+  second.on_gpu(1);
+  first.kernel("ncclDevKernel_AllReduce", 0, 5'000, 10'000, 10'100'000);
+  second.range("slow data", 0, 10'000'000);
+  second.kernel("ncclDevKernel_AllReduce", 10'000'000, 10'005'000, 10'010'000, 10'110'000);
+  first.kernel("gemm", 5'000, 9'000, 10'101'000, 10'200'000);
+  const auto trace = first.trace();
+  WaitFinder finder(*trace);
+  const auto of = [&](const Scenario& rank) {
+    for (const std::size_t which : {0, 1})
+      if (const EventRef found = find(*trace, TrackKind::kKernels, "nccl", which); trace->track_of(found.lane).key.process == rank.process()) return found;
+    return EventRef{};
+  };
+  const auto wait = finder.collective_wait(of(first));
+  REQUIRE(wait);
+  CHECK(wait->waited == 10'090'000 - 100'000);
+  CHECK(wait->last == of(second));
+  CHECK_FALSE(finder.collective_wait(of(second)));  // it came last
+  CHECK_FALSE(finder.collective_wait(find(*trace, TrackKind::kKernels, "gemm")));
+  CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "gemm"), 10)) ==
+        "stream ncclDevKernel_AllReduce < late rank ncclDevKernel_AllReduce < enqueued cudaLaunchKernel < code slow data");
+}
+
+TEST_CASE("of two recorded ranks, the collectives of one wait for the other, which sleeps 15 ms in each of 20 steps") {
+  const std::vector<std::filesystem::path> files{test::data_file("ranks_late0.trace"), test::data_file("ranks_late1.trace")};
+  const auto opened = open_traces(files);  // by the time of day
+  REQUIRE(opened);
+  const auto trace = *opened;
+  WaitFinder finder(*trace);
+  std::map<ProcessId, Nanoseconds> waited;
+  for (const Track& track : trace->tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
+        if (const auto wait = finder.collective_wait({lane, i}); wait && wait->waited < 100'000'000) waited[track.key.process] += wait->waited;  // of the loop
+  }
+  Nanoseconds most = 0, least = INT64_MAX;
+  for (const auto& [process, time] : waited) {
+    most = std::max(most, time);
+    least = std::min(least, time);
+  }
+  CHECK(most >= 20 * 14'000'000);
+  CHECK(most <= 20 * 17'000'000);
+  if (waited.size() > 1) CHECK(least < most / 10);
+}
+
+TEST_CASE("chains of every recording end, and go back in time") {
+  for (const char* const name : {"torch_training_workers4", "torch_graph", "numba_streams_bug", "unified_memory", "jax_training", "cuda_streams", "ranks_late0"}) {
+    const auto trace = recorded(name);
+    WaitFinder finder(*trace);
+    for (const Track& track : trace->tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; i < trace->lane(lane).size(); i += std::max<EventIndex>(1, trace->lane(lane).size() / 20)) {
+          Nanoseconds before = std::numeric_limits<Nanoseconds>::max();
+          std::vector<EventRef> seen{{lane, i}};
+          for (const Wait& wait : finder.chain({lane, i}, 50)) {
+            REQUIRE(wait.time.begin < before);
+            REQUIRE(std::find(seen.begin(), seen.end(), wait.event) == seen.end());
+            CHECK(!wait_words(*trace, wait).empty());
+            before = wait.time.end;
+            seen.push_back(wait.event);
+          }
+        }
+  }
+}

@@ -1,0 +1,54 @@
+// Notes are text that people write by hand: what is understood comes back as it was, and what is not stays in the file.
+#include <random>
+
+#include "model/notes/notes.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+
+TEST_CASE("notes are read as they were written") {
+  Notes notes;
+  notes.notes = {{-1, "before the recording"},
+                 {0, ""},
+                 {1'500'000'000, "two\nlines\tand a \\ backslash \\n"},
+                 {86'400'000'000'001, "Zeit für Tee ☕ 时间线"},
+                 {86'400'000'000'001, "another one at the same time"}};
+  notes.other_lines = {"# written by hand", "see the wiki"};
+  const std::string text = format_notes(notes, "run.trace");
+  const Notes again = parse_notes(text);
+  CHECK(again.notes == notes.notes);
+  CHECK(again.other_lines == notes.other_lines);
+  CHECK(format_notes(again, "run.trace") == text);
+}
+
+TEST_CASE("a line that somebody wrote by hand is a time in seconds and a text") {
+  const Notes notes = parse_notes("2 later\r\n  0.5\tfirst  \n1.25\n\n1e3 no time\n1.x\n.5\n1.\n-\n7up\n0.1234567891 more digits than there are\n");
+  CHECK(notes.notes == std::vector<Note>{{123'456'789, "more digits than there are"}, {500'000'000, "first"}, {1'250'000'000, ""}, {2'000'000'000, "later"}});
+  CHECK(notes.other_lines == std::vector<std::string>{"1e3 no time", "1.x", ".5", "1.", "-", "7up"});
+}
+
+TEST_CASE("whatever a file of notes says, it is read in bounds and can be written again") {
+  for (const std::string& text : {std::string(), std::string("\0\0\n1 \0x", 7), std::string("99999999999999999999 far"), std::string("-99999999999 before"),
+                                  std::string("1 ") + std::string(1u << 20, 'x'), std::string("1 \xff\xfe\x1b[2J"), std::string(1u << 20, '\n'), std::string("1 \\")}) {
+    const Notes notes = parse_notes(text);
+    for (const Note& note : notes.notes) {
+      CHECK(note.text.size() <= 2 * kLongestNote);
+      CHECK(note.text.find('\x1b') == std::string::npos);
+      CHECK(is_near(note.time));
+    }
+    const Notes again = parse_notes(format_notes(notes, "a\nb"));
+    CHECK(again.notes == notes.notes);
+  }
+  std::string many;
+  for (std::size_t i = 0; i < kMostNotes + 5; ++i) many += std::to_string(i) + " note\n";
+  CHECK(parse_notes(many).notes.size() == kMostNotes);
+  CHECK(parse_notes(many).left_out == 5);
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text.push_back("0123456789.-\\nt# \t\n\xc3\xa4"[random() % 21]);
+    const Notes once = parse_notes(text), twice = parse_notes(format_notes(once, "t"));
+    CHECK(once.notes == twice.notes);
+    CHECK(once.other_lines == twice.other_lines);
+  }
+}
