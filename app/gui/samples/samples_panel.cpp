@@ -210,10 +210,13 @@ void SamplesPanel::chooseThread(ThreadId thread) { chooseRunner(QStringLiteral("
 void SamplesPanel::chooseProcess(ProcessId process) { chooseRunner(QStringLiteral("process:%1").arg(process)); }
 
 void SamplesPanel::chooseRunner(const QString& wanted) {
-  for (int tried = 0; tried < source_->count() && thread_->findData(wanted) < 0; ++tried) {
-    source_->setCurrentIndex((source_->currentIndex() + 1) % source_->count());
-    fillThreads();
-  }
+  const auto is_offered = [&](StackSource source) {
+    setSource(source);
+    return thread_->findData(wanted) >= 0;
+  };
+  if (source() == StackSource::kGpuWork || thread_->findData(wanted) < 0)
+    static_cast<void>(is_offered(StackSource::kCpuSamples) || is_offered(StackSource::kBacktraces));
+  source_is_chosen_ = true;
   thread_->setCurrentIndex(std::max(0, thread_->findData(wanted)));
   if (isVisible()) compute();
 }
@@ -258,11 +261,11 @@ QString SamplesPanel::missingText() const {
   return tr("The trace has no work of GPUs. Record it with: lanescope profile --trace=cuda");
 }
 
-void SamplesPanel::chooseSource(StackSource source) {
-  source_is_chosen_ = true;
-  source_->setCurrentIndex(source_->findData(static_cast<int>(source)));
+void SamplesPanel::setSource(StackSource source) {
+  const int index = source_->findData(static_cast<int>(source));
+  if (source_->currentIndex() == index) return;
+  source_->setCurrentIndex(index);
   fillThreads();
-  if (isVisible()) compute();
 }
 
 void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(calls_->findData(static_cast<int>(choice))); }
@@ -302,12 +305,11 @@ void SamplesPanel::refresh() {
 void SamplesPanel::compute() {
   paced_.cancel();
   const std::shared_ptr<const Trace> trace = state_.trace();
-  // A trace without the source shows one that it has, unless the other was asked for.
   if (trace && !source_is_chosen_)
-    for (const StackSource other : {StackSource::kCpuSamples, StackSource::kBacktraces, StackSource::kGpuWork})
-      if (!has_stacks(*trace, source()) && has_stacks(*trace, other)) {
-        source_->setCurrentIndex(source_->findData(static_cast<int>(other)));
-        fillThreads();
+    for (const StackSource usual : {StackSource::kCpuSamples, StackSource::kBacktraces, StackSource::kGpuWork})
+      if (has_stacks(*trace, usual)) {
+        setSource(usual);
+        break;
       }
   if (!trace) {
     job_.cancel();

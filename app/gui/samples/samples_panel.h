@@ -32,7 +32,6 @@ class SamplesPanel : public QWidget {
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
   void chooseView(View view);
-  void chooseSource(samples::StackSource source);
   // Of CPU samples or, where there are none, of calls.
   void chooseThread(ThreadId thread);
   void chooseProcess(ProcessId process);
@@ -57,6 +56,7 @@ class SamplesPanel : public QWidget {
   void layOut();
   QTreeView* addTree(CallTreeModel& model, const QString& name);
   void chooseRunner(const QString& wanted);  // an entry of thread_
+  void setSource(samples::StackSource source);
   void fillThreads();
   void refresh();
   void compute();
@@ -71,7 +71,7 @@ class SamplesPanel : public QWidget {
   SelectionState& state_;
   QComboBox* view_;
   QComboBox* source_;
-  bool source_is_chosen_ = false;  // by hand, for this trace
+  bool source_is_chosen_ = false;  // by hand, for this trace; else it is the first of those that the trace has
   QComboBox* binding_;
   QComboBox* thread_;
   QComboBox* calls_;
