@@ -7,6 +7,7 @@
 #include <QLibraryInfo>
 
 #include "base/catalogue_translator.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "options.h"
 #include "window/main_window.h"
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
     QCoreApplication::installTranslator(&of_qt);
   QCoreApplication::installTranslator(&translator);
   apply_theme(settings.theme());
+  if (const auto bytes = settings.memoryForEvents()) lanescope::SegmentCache::of_process().set_budget(*bytes);
 
   if (options.screenshot) return take_screenshot(*options.screenshot);
   Windows windows(Layout::kRemembered);

@@ -168,7 +168,8 @@ std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span
 
 }  // namespace
 
-std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop) {
+std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop,
+                                    std::size_t most) {
   const std::vector<std::uint8_t> matches = filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text);
   const std::vector<std::uint8_t> chains = matches.empty() ? std::vector<std::uint8_t>() : matching_chains(trace, matches);
   const auto is_found = [&](const Lane& lane, bool chained, EventIndex i) {
@@ -176,14 +177,14 @@ std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> 
   };
   const bool by_operation = filter.kind == EventKind::kCopy || filter.kind == EventKind::kSet;
   std::vector<EventRef> events;
-  if (filter == EventFilter{}) reserve(events, event_count(trace, lanes));
+  if (const std::size_t count = event_count(trace, lanes); filter == EventFilter{}) reserve(events, count <= most ? count : most + kChunk);
   for (const LaneId id : lanes) {
     if (!may_match(trace, trace.track_of(id).key, filter)) continue;
     const Lane& lane = trace.lane(id);
     const bool chained = has_chains(trace.track_of(id).key.kind);
     const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
     for (EventIndex begin = first; begin < last; begin += std::min<EventIndex>(kChunk, last - begin)) {
-      if (stop.stop_requested()) return events;
+      if (stop.stop_requested() || events.size() > most) return events;
       const EventIndex end = begin + std::min<EventIndex>(kChunk, last - begin);
       for (EventIndex i = begin; i < end; ++i) {
         if (!matches.empty() && !is_found(lane, chained, i)) continue;

@@ -4,6 +4,8 @@
 
 #include <QElapsedTimer>
 
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -23,7 +25,9 @@ IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject
 void IdleTimeSource::compute() {
   paced_.cancel();
   const std::shared_ptr<const Trace> trace = state_.trace();
-  if (!trace || trace->provenance().outline_only) return job_.cancel();  // an outline has no operations of their own
+  // An outline has no operations of their own; and to look through a trace whose events are not in memory is left to who asks for its
+  // bubbles.
+  if (!trace || trace->provenance().outline_only || !holds_events(*trace)) return job_.cancel();
   job_.start([this, trace](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();

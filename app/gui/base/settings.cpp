@@ -118,6 +118,13 @@ void Settings::setRows(const QString& kind, const RememberedRows& rows) {
   file_.setValue(group + "order", order);
 }
 
+std::optional<std::uint64_t> Settings::memoryForEvents() const {
+  const qulonglong bytes = file_.value("memory/events").toULongLong();
+  return bytes == 0 ? std::nullopt : std::optional<std::uint64_t>(bytes);
+}
+
+void Settings::setMemoryForEvents(std::uint64_t bytes) { file_.setValue("memory/events", static_cast<qulonglong>(bytes)); }
+
 Theme Settings::theme() const {
   const QString name = file_.value("window/theme").toString();
   return name == u"light" ? Theme::kLight : name == u"dark" ? Theme::kDark : Theme::kSystem;

@@ -2,6 +2,9 @@
 // XDG_CONFIG_HOME.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include <QByteArray>
 #include <QSettings>
 #include <QSize>
@@ -44,6 +47,10 @@ class Settings {
   // Of the kinds of trace (kind_of_trace()) whose rows were arranged last; others are forgotten.
   [[nodiscard]] RememberedRows rows(const QString& kind) const;
   void setRows(const QString& kind, const RememberedRows& rows);
+
+  // In bytes, of events that are read from files when they are needed; none: as much as is usual.
+  [[nodiscard]] std::optional<std::uint64_t> memoryForEvents() const;
+  void setMemoryForEvents(std::uint64_t bytes);
 
   [[nodiscard]] Theme theme() const;
   void setTheme(Theme theme);

@@ -39,6 +39,7 @@ constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without
 EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent)
     : QWidget(parent),
       state_(state),
+      shown_(shown),
       model_(new EventTableModel(this)),
       filter_(new EventFilterBar(state, this)),
       pages_(new QStackedWidget(this)),
@@ -59,7 +60,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setForegroundRole(QPalette::PlaceholderText);
-  connect(nothing_, &QLabel::linkActivated, this, &EventsPanel::listAll);
+  connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : listAll(); });
 
   table_->setAccessibleName(tr("Events"));
   table_->setModel(model_);
@@ -203,6 +204,11 @@ QString EventsPanel::whyNothing() const {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return tr("Open a trace to list its events.");
   if (trace->provenance().outline_only) return tr("Only the outline of the trace is loaded so far.");
+  if (shown_.areTooMany())
+    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
+              "events).<br><a href='same'>List them all the same</a>, in up to %2 of memory")
+        .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))),
+             QString::fromStdString(timeline::format_bytes(32 * trace->event_count())));
   if (!model_->events() || !model_->events()->events.empty()) return {};
   if (trace->event_count() == 0) return tr("The trace has no events.");
   QStringList reasons;

@@ -58,6 +58,7 @@ class EventsPanel : public QWidget {
   [[nodiscard]] std::vector<EventRef> selectedEvents() const;
 
   SelectionState& state_;
+  ShownEvents& shown_;
   EventTableModel* model_;
   EventFilterBar* filter_;
   QStackedWidget* pages_;

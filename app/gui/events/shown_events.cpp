@@ -1,10 +1,12 @@
 #include "events/shown_events.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <QElapsedTimer>
 
 #include "model/events/event_query.h"
+#include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {
@@ -45,10 +47,19 @@ EventScope listed_scope(const Trace& trace) {
   return EventScope::lanes_of_trace(std::move(lanes));
 }
 
+std::size_t most_listed(const Trace& trace) {
+  constexpr std::uint64_t kBytes = 32;
+  if (holds_events(trace)) return std::numeric_limits<std::size_t>::max();
+  return SegmentCache::of_process().use().budget / 4 / kBytes;
+}
+
 ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&paced_, &PacedUpdate::due, this, [this] { gather(pending_); });
   connect(&state, &SelectionState::traceChanged, this,
-          [this](TraceChange change) { change == TraceChange::kOther ? gather(change) : gatherSoon(change); });
+          [this](TraceChange change) {
+            if (change == TraceChange::kOther) however_many_ = false;
+            change == TraceChange::kOther ? gather(change) : gatherSoon(change);
+          });
   connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::filterChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::timeBindingChanged, this, [this] { gather(TraceChange::kOther); });
@@ -65,10 +76,16 @@ void ShownEvents::gatherSoon(TraceChange change) {
   paced_.request();
 }
 
+void ShownEvents::listAllTheSame() {
+  however_many_ = true;
+  gather(TraceChange::kOther);
+}
+
 void ShownEvents::gather(TraceChange change) {
   paced_.cancel();
   pending_ = TraceChange::kSnapshot;
   const std::shared_ptr<const Trace> trace = state_.trace();
+  too_many_ = false;
   if (!trace || trace->provenance().outline_only) {  // an outline has no events to list
     job_.cancel();
     list_ = nullptr;
@@ -77,11 +94,20 @@ void ShownEvents::gather(TraceChange change) {
   }
   EventFilter filter = state_.filter();
   filter.window = state_.boundRange();
-  job_.start([this, trace, row = state_.shownRow(), filter, change](const LatestJob::Context& job) {
+  const std::size_t most = however_many_ ? std::numeric_limits<std::size_t>::max() : most_listed(*trace);
+  job_.start([this, trace, row = state_.shownRow(), filter, change, most](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
     EventValues values(trace, scope_of(*trace, row, filter.kind));
-    std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), filter, job.stop());
+    std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), filter, job.stop(), most);
+    if (events.size() > most) {
+      job.deliver([this] {
+        list_ = nullptr;
+        too_many_ = true;
+        emit changed(TraceChange::kOther);
+      });
+      return;
+    }
     if (row) keep_matching(*trace, row->sources, events);
     events = sort_events(values, events, EventColumn::kStart, SortDirection::kAscending, job.stop());
     if (job.stop().stop_requested()) return;

@@ -24,14 +24,22 @@ struct EventList {
 // The lanes of a whole trace whose events are listed: those of samples and thread states only where they are asked for.
 [[nodiscard]] EventScope listed_scope(const Trace& trace);
 
+// How many events may be listed without asking: a list takes some 32 bytes of memory for each while it is ordered. Of a trace whose events
+// are not in memory, as many as a quarter of the memory for events holds.
+[[nodiscard]] std::size_t most_listed(const Trace& trace);
+
 class ShownEvents : public QObject {
   Q_OBJECT
 
  public:
   explicit ShownEvents(SelectionState& state, QObject* parent = nullptr);
 
-  // Null while there is no trace, or only its outline.
+  // Null while there is no trace, or only its outline, or where there are too many.
   [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
+  // Whether there are more than most_listed(), and nobody asked for them all the same.
+  [[nodiscard]] bool areTooMany() const { return too_many_; }
+  // Lists them all the same, until another trace is shown.
+  void listAllTheSame();
   [[nodiscard]] bool isGathering() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
@@ -47,6 +55,8 @@ class ShownEvents : public QObject {
   PacedUpdate paced_;
   TraceChange pending_ = TraceChange::kSnapshot;
   std::shared_ptr<const EventList> list_;
+  bool too_many_ = false;
+  bool however_many_ = false;
 };
 
 }  // namespace lanescope::ui

@@ -16,7 +16,9 @@ void TraceLoader::load(const QString& path, Ticket ticket) {
       });
       return job.stop().stop_requested() || *is_cancelled ? LoadStep::kCancel : LoadStep::kContinue;
     };
-    Result<std::shared_ptr<const Trace>> result = open_trace(path.toStdString(), progress);
+    // What is shown beside another is copied into one trace with it.
+    const EventPlace place = ticket.source == Source::kSecondFile ? EventPlace::kInMemory : EventPlace::kInMemoryWhereTheyFit;
+    Result<std::shared_ptr<const Trace>> result = open_trace(path.toStdString(), progress, place);
     if (job.stop().stop_requested()) return;
     if (*is_cancelled)
       job.deliver([this, ticket, trace = result && (*result)->event_count() > 0 ? *result : nullptr] {

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "model/events/event_values.h"
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -79,6 +80,16 @@ QString command_text(const std::vector<std::string>& command) {
   return words.join(u' ');
 }
 
+// Where its events are, and what that takes of memory.
+QString event_place_text(const Trace& trace) {
+  const QString count = count_text(trace.event_count());
+  const auto bytes = [](std::uint64_t size) { return QString::fromStdString(timeline::format_bytes(size)); };
+  if (holds_events(trace)) return QObject::tr("%1, in %2 of memory").arg(count, bytes(trace.memory_bytes()));
+  const SegmentCache::Use use = SegmentCache::of_process().use();
+  return QObject::tr("%1, read from the file when they are needed, into at most %2 of memory (View > Memory for events); %3 are used")
+      .arg(count, bytes(use.budget), bytes(use.used));
+}
+
 }  // namespace
 
 QString process_end_text(const Process& process) {
@@ -117,6 +128,9 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
   tabs_->addTab(output_, tr("Output"));
   tabs_->addTab(recording_, tr("Recording"));
   recording_->setFrameShape(QFrame::NoFrame);
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] {  // what is used changes
+    if (state_.trace() && tabs_->currentWidget() == recording_) showRecording(*state_.trace());
+  });
   output_->setReadOnly(true);
   output_->setFrameShape(QFrame::NoFrame);
   output_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
@@ -155,6 +169,7 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
   if (from.utc_epoch != 0)
     rows += property_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
   rows += property_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
+  rows += property_row(tr("Events"), event_place_text(trace));
   rows += property_row(tr("Condition"), QString::fromStdString(from.condition));
   for (const Gpu& gpu : trace.gpus()) {
     QString text = QString::fromStdString(gpu.name);

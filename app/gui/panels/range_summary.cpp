@@ -29,13 +29,15 @@ QString name_html(const Trace& trace, const NameStatistics& entry) {
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
                                                     const std::shared_ptr<const timeline::IdleTime>& idle, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}});
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, false});
   if (idle) summary->idle = idle->causes(range);
   for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
   EventFilter filter;
   filter.window = range;
-  const std::vector<EventRef> events = gather_events(*trace, listed_scope(*trace).lanes(), filter, stop);
-  summary->names = statistics_by_name(*trace, events, stop);
+  const std::size_t most = most_listed(*trace);
+  const std::vector<EventRef> events = gather_events(*trace, listed_scope(*trace).lanes(), filter, stop, most);
+  summary->too_many = events.size() > most;
+  if (!summary->too_many) summary->names = statistics_by_name(*trace, events, stop);
   if (stop.stop_requested()) return nullptr;
   return summary;
 }
@@ -57,6 +59,10 @@ QString summary_html(const RangeSummary& summary) {
                 .arg(name_html(*summary.trace, entry), shown_text(event_kind_name(entry.kind)), sums.join(QStringLiteral(" · ")),
                      spread.join(QStringLiteral(" · ")));
   }
+  if (summary.too_many)
+    html += QStringLiteral("<p class='label'>%1</p>")
+                .arg(QObject::tr("There are more events in the range than the memory for events lets be summed by name. lanescope stats sums "
+                                 "them: choose a part of time with --filter-time."));
   if (summary.names.size() > kShownNames)
     html += QStringLiteral("<p class='label'>%1</p>")
                 .arg(QObject::tr("and %1 more names, which Statistics lists").arg(summary.names.size() - kShownNames));

@@ -20,6 +20,7 @@ struct RangeSummary {
   std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
   std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
   std::vector<NameStatistics> names;                 // of events that overlap the range, with their whole durations; longest total first
+  bool too_many = false;                             // events to be summed by name (most_listed())
 };
 
 // Samples and thread states are left out, as in lists. `idle`: null where it is not known. Null when asked to stop. O(events in the range +

@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 
+#include "events/shown_events.h"
 #include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
 
@@ -79,12 +80,16 @@ void EventSearch::search(Step then) {
   }
   job_.start([this, trace, text, then](const LatestJob::Context& job) {
     const EventValues values(trace, EventScope::whole_trace(*trace));
-    const std::vector<EventRef> found = gather_events(*trace, values.scope().lanes(), {.text = text.toStdString()}, job.stop());
+    const std::size_t most = most_listed(*trace);
+    std::vector<EventRef> found = gather_events(*trace, values.scope().lanes(), {.text = text.toStdString()}, job.stop(), most);
+    const bool too_many = found.size() > most;
+    if (too_many) found.clear();
     std::vector<EventRef> matches = sort_events(values, found, EventColumn::kStart, SortDirection::kAscending, job.stop());
-    job.deliver([this, trace, text, then, matches = std::move(matches)]() mutable {
+    job.deliver([this, trace, text, then, too_many, matches = std::move(matches)]() mutable {
       searched_trace_ = trace;
       searched_text_ = text;
       matches_ = std::move(matches);
+      too_many_ = too_many;
       go(then);
     });
   });
@@ -117,6 +122,7 @@ EventRef EventSearch::selectedInSearch() const {
 void EventSearch::showPosition() {
   emit searchedTextChanged(searched_text_);
   if (searched_text_.isEmpty()) return position_->clear();
+  if (too_many_) return position_->setText(tr("too many: type more"));
   const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
   position_->setText(at ? tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count) : tr("%1 found").arg(count));

@@ -45,6 +45,7 @@ class EventSearch : public QWidget {
   std::shared_ptr<const Trace> searched_trace_;
   QString searched_text_;
   std::vector<EventRef> matches_;  // by start
+  bool too_many_ = false;          // matches, so that none are kept
 };
 
 }  // namespace lanescope::ui

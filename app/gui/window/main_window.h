@@ -7,6 +7,7 @@
 
 #include <QMainWindow>
 #include <QStackedWidget>
+#include <QTimer>
 
 #include "analysis/alignment_bar.h"
 #include "analysis/bubbles_panel.h"
@@ -141,6 +142,8 @@ class MainWindow : public QMainWindow {
   void chooseTheme(Theme theme);
   void fillLanguages();
   void chooseLanguage(const QString& code);  // empty: the desktop's
+  void chooseMemory();
+  void tellProblems();  // of files whose events are read when they are needed
 
   Layout layout_;
   Settings settings_;
@@ -175,6 +178,8 @@ class MainWindow : public QMainWindow {
   TraceStatus* status_;
   WindowActions actions_;
   std::unique_ptr<PanelDocks> docks_;
+  QTimer reading_;                         // runs while events are read when they are needed
+  std::size_t told_problems_ = 0;
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
   QSize arranged_size_;                    // at which the panels are to have the sizes that they had; invalid: they have their own by now
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered

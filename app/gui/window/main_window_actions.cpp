@@ -4,10 +4,12 @@
 #include <QClipboard>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QMessageBox>
 
 #include "model/import/open_trace.h"
 #include "model/text/language.h"
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
@@ -80,6 +82,7 @@ void MainWindow::connectActions() {
     diagnostics_->showOutputPage();
     docks_->enter(diagnostics_);
   });
+  connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
   connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
   connect(actions_.statistics, &QAction::triggered, this, [this] {
     statistics_->chooseReport({});
@@ -229,6 +232,23 @@ void MainWindow::chooseLanguage(const QString& code) {
 void MainWindow::chooseTheme(Theme theme) {
   settings_.setTheme(theme);
   apply_theme(theme);
+}
+
+void MainWindow::chooseMemory() {
+  constexpr int kLeast = 64, kMost = 1 << 20;  // MiB
+  constexpr int kStep = 256;
+  SegmentCache& cache = SegmentCache::of_process();
+  bool chosen = false;
+  const int now = static_cast<int>(std::min<std::uint64_t>(cache.use().budget >> 20, kMost));
+  const int megabytes = QInputDialog::getInt(
+      this, tr("Memory for events"),
+      tr("Events of compacted recordings that take more than this are read from the file when they are needed.\nMiB, for recordings that are "
+         "opened from now on:"),
+      now, kLeast, kMost, kStep, &chosen);
+  if (!chosen) return;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(megabytes) << 20;
+  settings_.setMemoryForEvents(bytes);
+  cache.set_budget(bytes);
 }
 
 void MainWindow::chooseFile() {

@@ -5,6 +5,7 @@
 #include <QPointer>
 
 #include "analysis/place.h"
+#include "model/trace/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/remote_dialog.h"
@@ -14,6 +15,11 @@
 #include "window/recording_question.h"
 
 namespace lanescope::ui {
+namespace {
+
+constexpr int kProblemInterval = 500;  // ms until it is told that a file can't be read any more
+
+}  // namespace
 
 void MainWindow::connectSession() {
   connect(&session_, &SessionController::changed, this, [this] {
@@ -24,7 +30,11 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) notes_keeper_->close();
     if (state_.trace()) showTrace();
     enableActions();
+    const bool is_read = state_.trace() && !holds_events(*state_.trace());
+    is_read ? reading_.start() : reading_.stop();
   });
+  reading_.setInterval(kProblemInterval);
+  connect(&reading_, &QTimer::timeout, this, &MainWindow::tellProblems);
   connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
@@ -56,6 +66,12 @@ void MainWindow::connectSession() {
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+}
+
+// That events can't be read any more is found where they are needed, on any thread.
+void MainWindow::tellProblems() {
+  const std::vector<std::string> problems = SegmentCache::of_process().problems();
+  for (; told_problems_ < problems.size(); ++told_problems_) messages_->show(QString::fromStdString(problems[told_problems_]), MessageWeight::kError);
 }
 
 void MainWindow::connectRecording() {

@@ -75,6 +75,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.wheel_zooms = uses->addAction(add(wheel, "&Zooms"));
   actions.wheel_scrolls = uses->addAction(add(wheel, "&Scrolls the rows; with Ctrl it zooms"));
   for (QAction* use : uses->actions()) use->setCheckable(true);
+  actions.memory = add(menu, "Memory for eve&nts…");
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
   actions.theme_system = group->addAction(add(themes, "As the &desktop"));

@@ -46,6 +46,7 @@ struct WindowActions {
   QMenu* language;
   QAction* wheel_zooms;
   QAction* wheel_scrolls;
+  QAction* memory;
   QAction* theme_system;
   QAction* theme_light;
   QAction* theme_dark;

@@ -1,10 +1,17 @@
 // Large files: what is shown before all is there, and what stays when the user does not want to wait.
+#include <random>
+
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScopeGuard>
 
 #include "main_window_fixture.h"
+#include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
+#include "model/trace/trace_builder.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -14,6 +21,21 @@ namespace {
 
 constexpr std::size_t kChunks = kOutlineFromEvents / kLongChunk + 2;
 constexpr std::uint64_t kLongEvents = kChunks * kLongChunk;
+
+// Kernels of two names, one after the other, each as long as chance has it.
+std::shared_ptr<const Trace> variedKernels(std::uint64_t count) {
+  TraceBuilder builder;
+  TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+  key.gpu = builder.gpu_of_device(key.process, 0);
+  const NameId names[] = {builder.intern("gemm"), builder.intern("softmax")};
+  std::mt19937 random(1);
+  std::vector<Event> events;
+  for (std::uint64_t i = 0; i < count; ++i)
+    events.push_back({static_cast<Nanoseconds>(i) * 2'000, 1 + static_cast<Nanoseconds>(random() % 1'900), names[random() % 2], 0, 0});
+  builder.add(key, events);
+  builder.provenance().finished = true;
+  return builder.snapshot();
+}
 
 }  // namespace
 
@@ -91,6 +113,65 @@ class LoadingTest : public QObject {
     QVERIFY(open_and_settle(window, known));
     QCOMPARE(opened.size(), 1);
     QCOMPARE(window.state().trace()->event_count(), kEvents);
+  }
+
+  // A recording that takes more than the memory for events is drawn and asked as if all of it were there.
+  void readsACompactedFileAsItIsNeeded() {
+    constexpr std::uint64_t kEvents = 400'000;
+    const std::filesystem::path log = folder_.path() / "log.trace", compact = folder_.path() / "compact.trace";
+    QVERIFY(export_trace_file(*variedKernels(kEvents), log, Overwrite::kAllow).has_value());
+    QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
+    const QString path = QString::fromStdString(compact.string());
+    MainWindow in_memory(ui::Layout::kInitial);
+    in_memory.show();
+    QVERIFY(open_and_settle(in_memory, path));
+    QVERIFY(holds_events(*in_memory.state().trace()));
+
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(4 << 20);
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, path));
+    const auto trace = window.state().trace();
+    QVERIFY(!holds_events(*trace));
+    QVERIFY(!trace->provenance().outline_only);
+    QCOMPARE(trace->event_count(), kEvents);
+
+    const auto picture = [](MainWindow& of) {
+      (void)of.timelineView().grab();  // asks for what is not there
+      return settle(of) ? of.timelineView().grab().toImage() : QImage();
+    };
+    const TimeRange all = trace->extent();
+    for (const TimeRange range : {all, TimeRange{all.length() / 3, all.length() / 2}, TimeRange{all.length() / 5, all.length() / 5 + 60'000}}) {
+      in_memory.timelineView().setVisibleRange(range);
+      window.timelineView().setVisibleRange(range);
+      const QImage expected = picture(in_memory);
+      QVERIFY(!expected.isNull());
+      QCOMPARE(picture(window), expected);
+    }
+
+    // All events are too many for a list; those that are visible are not.
+    QVERIFY(window.events().isVisible());
+    QCOMPARE(events_table(window)->model()->rowCount(), 0);
+    window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
+    in_memory.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
+    QVERIFY(settle(window) && settle(in_memory));
+    QCOMPARE(events_table(window)->model()->rowCount(), events_table(in_memory)->model()->rowCount());
+    QVERIFY(events_table(window)->model()->rowCount() > 10);
+    window.timelineView().selectEvent({0, 200'000});
+    window.timelineView().selectNeighbour(timeline::Neighbour::kNext);
+    QCOMPARE(window.state().selectedEvent(), (EventRef{0, 200'001}));
+
+    // What can't be read any more is told, and the trace stays.
+    std::filesystem::resize_file(compact, 1'000);
+    window.timelineView().zoomToFit();
+    (void)window.timelineView().grab();
+    QVERIFY(wait_for([&] {
+      (void)window.timelineView().grab();
+      return window.messages().text().contains("can be read any more");
+    }));
+    QCOMPARE(window.state().trace(), trace);
   }
 
   void theTimelineHasTheFocusOnceATraceIsShown() {

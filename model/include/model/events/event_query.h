@@ -32,8 +32,10 @@ struct EventFilter {
 
 // The events of these lanes that the filter lets through: lane by lane, each by start. The text is looked up among the names once, so the
 // cost is O(names + events in the window), and O(lanes · log n) more. Returns early with less when asked to stop.
+//
+// Where there are more than `most`, returns early with at least one more than that.
 [[nodiscard]] std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                                                  std::stop_token stop = {});
+                                                  std::stop_token stop = {}, std::size_t most = std::numeric_limits<std::size_t>::max());
 
 enum class SortDirection : std::uint8_t { kAscending, kDescending };
 
