@@ -1,11 +1,12 @@
 #include "model/events/event_query.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "model/events/column_reader.h"
 #include "model/events/name_family.h"
 #include "model/trace/python_lock.h"
-#include "model/events/column_reader.h"
 #include "sorted_positions.h"
 
 namespace lanescope {
@@ -14,16 +15,11 @@ namespace {
 constexpr std::size_t kChunk = 1u << 14;      // events between two looks at the stop token
 constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
 constexpr std::size_t kSampledPerFirst = 64;  // events of a sample, for each that is wanted first
+constexpr std::size_t kSortedAtOnce = 1u << 20;  // events by start: what that takes is little beside all of them
 
 void reserve(std::vector<EventRef>& events, std::size_t size) {
   events.reserve(size);
   prefer_large_pages(events.data(), size * sizeof(EventRef));
-}
-
-std::size_t event_count(const Trace& trace, std::span<const LaneId> lanes) {
-  std::size_t count = 0;
-  for (const LaneId lane : lanes) count += trace.lane(lane).size();
-  return count;
 }
 
 // One byte a name: whether it contains the text.
@@ -166,33 +162,138 @@ std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span
   return number;
 }
 
+// Events of a lane that may pass a filter: [first, last).
+struct Stretch {
+  LaneId lane;
+  EventIndex first, last;
+  bool chained;  // whether its events have call chains, the names of which count as well
+};
+
+std::size_t event_count(const std::vector<Stretch>& stretches) {
+  std::size_t count = 0;
+  for (const Stretch& stretch : stretches) count += stretch.last - stretch.first;
+  return count;
+}
+
+// What a filter lets through of some lanes.
+class Passage {
+ public:
+  Passage(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter)
+      : trace_(trace), filter_(filter), names_(filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text)) {
+    if (!names_.empty()) chains_ = matching_chains(trace, names_);
+    for (const LaneId id : lanes) {
+      const TrackKey& key = trace.track_of(id).key;
+      if (!may_match(trace, key, filter)) continue;
+      const Lane& lane = trace.lane(id);
+      const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
+      if (first < last) stretches_.push_back({id, first, last, has_chains(key.kind)});
+    }
+  }
+
+  [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
+  // Where all pass, and it is so known how many.
+  void reserve_for_all(std::vector<EventRef>& events, std::size_t most) const {
+    if (const std::size_t count = event_count(stretches_); filter_ == EventFilter{}) reserve(events, count <= most ? count : most + kChunk);
+  }
+  // Until there are more than `most`.
+  void gather(const Stretch& stretch, std::vector<EventRef>& into, const std::stop_token& stop, std::size_t most) const {
+    const bool by_operation = filter_.kind == EventKind::kCopy || filter_.kind == EventKind::kSet;
+    const Lane& lane = trace_.lane(stretch.lane);
+    for (EventIndex begin = stretch.first; begin < stretch.last; begin += std::min<EventIndex>(kChunk, stretch.last - begin)) {
+      if (stop.stop_requested() || into.size() > most) return;
+      const EventIndex end = begin + std::min<EventIndex>(kChunk, stretch.last - begin);
+      for (EventIndex i = begin; i < end; ++i) {
+        if (!names_.empty() && !is_found(lane, stretch.chained, i)) continue;
+        if (filter_.minimum_duration > 0 && lane.duration(i) < filter_.minimum_duration) continue;
+        if (by_operation && event_kind(trace_, {stretch.lane, i}) != *filter_.kind) continue;
+        into.push_back({stretch.lane, i});
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_found(const Lane& lane, bool chained, EventIndex i) const {
+    return names_[lane.name(i)] != 0 || (chained && chains_[trace_.sample_detail(lane.detail(i)).call_node] != 0);
+  }
+
+  const Trace& trace_;
+  const EventFilter& filter_;
+  std::vector<std::uint8_t> names_;   // by id: whether it has the text; none where any will do
+  std::vector<std::uint8_t> chains_;  // the same by call node
+  std::vector<Stretch> stretches_;
+};
+
+// Times that cut the events into parts of about kSortedAtOnce; the last lies behind all of them. O(events / 4096), and decodes nothing.
+std::vector<Nanoseconds> ends_of_parts(const Trace& trace, const std::vector<Stretch>& stretches) {
+  constexpr EventIndex kStep = 1u << 12;  // events from one that is looked at to the next
+  static_assert(LaneSegment::kCapacity % kStep == 0);
+  std::vector<Nanoseconds> ends, starts;
+  if (stretches.size() > 1 && event_count(stretches) > kSortedAtOnce) {
+    EventIndex passed = 0;  // since the last one
+    for (const Stretch& stretch : stretches) {
+      const Lane& lane = trace.lane(stretch.lane);
+      const EventIndex size = stretch.last - stretch.first;
+      EventIndex next = kStep - passed;
+      for (; next <= size; next += kStep) {
+        const EventIndex i = stretch.first + next - 1;
+        starts.push_back(lane.holds_segments() ? lane.start(i) : lane.segment_start(i / LaneSegment::kCapacity));
+      }
+      passed = size + kStep - next;
+    }
+    std::sort(starts.begin(), starts.end());
+    for (std::size_t i = kSortedAtOnce / kStep; i < starts.size(); i += kSortedAtOnce / kStep)
+      if (ends.empty() || ends.back() < starts[i]) ends.push_back(starts[i]);
+  }
+  ends.push_back(std::numeric_limits<Nanoseconds>::max());
+  return ends;
+}
+
+// Appends the events by start; equal ones as they stand.
+void append_by_start(const Trace& trace, const std::vector<EventRef>& part, std::vector<EventRef>& events, const std::stop_token& stop) {
+  LargeArray<std::int64_t> starts(part.size());
+  for (std::size_t i = 0; i < part.size(); ++i) starts[i] = trace.lane(part[i].lane).start(part[i].index);
+  if (std::is_sorted(starts.begin(), starts.end())) {
+    events.insert(events.end(), part.begin(), part.end());
+    return;
+  }
+  LargeArray<std::uint32_t> positions = sorted_positions(std::move(starts), SortDirection::kAscending, stop);
+  if (stop.stop_requested()) return;
+  for (const std::uint32_t position : positions.span()) events.push_back(part[position]);
+}
+
 }  // namespace
 
 std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop,
                                     std::size_t most) {
-  const std::vector<std::uint8_t> matches = filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text);
-  const std::vector<std::uint8_t> chains = matches.empty() ? std::vector<std::uint8_t>() : matching_chains(trace, matches);
-  const auto is_found = [&](const Lane& lane, bool chained, EventIndex i) {
-    return matches[lane.name(i)] != 0 || (chained && chains[trace.sample_detail(lane.detail(i)).call_node] != 0);
-  };
-  const bool by_operation = filter.kind == EventKind::kCopy || filter.kind == EventKind::kSet;
+  const Passage passage(trace, lanes, filter);
   std::vector<EventRef> events;
-  if (const std::size_t count = event_count(trace, lanes); filter == EventFilter{}) reserve(events, count <= most ? count : most + kChunk);
-  for (const LaneId id : lanes) {
-    if (!may_match(trace, trace.track_of(id).key, filter)) continue;
-    const Lane& lane = trace.lane(id);
-    const bool chained = has_chains(trace.track_of(id).key.kind);
-    const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
-    for (EventIndex begin = first; begin < last; begin += std::min<EventIndex>(kChunk, last - begin)) {
-      if (stop.stop_requested() || events.size() > most) return events;
-      const EventIndex end = begin + std::min<EventIndex>(kChunk, last - begin);
-      for (EventIndex i = begin; i < end; ++i) {
-        if (!matches.empty() && !is_found(lane, chained, i)) continue;
-        if (filter.minimum_duration > 0 && lane.duration(i) < filter.minimum_duration) continue;
-        if (by_operation && event_kind(trace, {id, i}) != *filter.kind) continue;
-        events.push_back({id, i});
-      }
+  passage.reserve_for_all(events, most);
+  for (const Stretch& stretch : passage.stretches()) {
+    if (events.size() > most) break;
+    passage.gather(stretch, events, stop, most);
+  }
+  return events;
+}
+
+std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop,
+                                      std::size_t most) {
+  const Passage passage(trace, lanes, filter);
+  std::vector<Stretch> rest = passage.stretches();
+  std::vector<EventRef> events, part;
+  passage.reserve_for_all(events, most);
+  for (const Nanoseconds end : ends_of_parts(trace, rest)) {
+    const bool is_in_order = rest.size() < 2;
+    std::vector<EventRef>& into = is_in_order ? events : part;
+    part.clear();
+    for (Stretch& stretch : rest) {
+      const EventIndex last = std::clamp(trace.lane(stretch.lane).lower_bound(end), stretch.first, stretch.last);
+      passage.gather({stretch.lane, stretch.first, last, stretch.chained}, into, stop, most);
+      stretch.first = last;
     }
+    if (!is_in_order) append_by_start(trace, part, events, stop);
+    if (stop.stop_requested()) return {};
+    if (events.size() > most) break;
+    std::erase_if(rest, [](const Stretch& stretch) { return stretch.first == stretch.last; });
   }
   return events;
 }

@@ -13,8 +13,7 @@ using namespace exporters;
 std::vector<EventRef> selected_events(const EventValues& values, const ExportSelection& selection) {
   EventFilter filter;
   filter.window = selection.window;
-  const auto events = gather_events(values.trace(), values.scope().lanes(), filter);
-  return sort_events(values, events, EventColumn::kStart, SortDirection::kAscending);
+  return gather_by_start(values.trace(), values.scope().lanes(), filter);
 }
 
 bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {

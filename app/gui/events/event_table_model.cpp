@@ -33,15 +33,15 @@ void EventTableModel::setEvents(std::shared_ptr<const EventList> list) {
   if (list) return order(std::move(list));
   job_.cancel();
   wanted_ = nullptr;
-  show(nullptr, {});
+  show(nullptr, std::make_shared<const std::vector<EventRef>>());
 }
 
 EventRef EventTableModel::event(int row) const {
-  return row >= 0 && static_cast<std::size_t>(row) < order_.size() ? order_[static_cast<std::size_t>(row)] : EventRef{};
+  return row >= 0 && static_cast<std::size_t>(row) < order_->size() ? (*order_)[static_cast<std::size_t>(row)] : EventRef{};
 }
 
 std::optional<int> EventTableModel::rowOf(EventRef event) const {
-  const std::optional<std::size_t> position = position_of(order_, event);
+  const std::optional<std::size_t> position = position_of(*order_, event);
   if (!position || *position >= kLargestTable) return std::nullopt;
   return static_cast<int>(*position);
 }
@@ -136,22 +136,21 @@ void EventTableModel::sort(int column, Qt::SortOrder order_of_column) {
 void EventTableModel::order(std::shared_ptr<const EventList> list) {
   wanted_ = list;
   job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
+    if (column == EventColumn::kStart && direction == SortDirection::kAscending)  // as the list has them
+      return job.deliver([this, list] { show(list, Order(list, &list->events)); });
     const EventValues& values = list->values;
-    if (list->events.size() > kSortedAtOnce) {
-      std::vector<EventRef> page = first_events(values, list->events, column, direction, kFirstPage, job.stop());
+    const auto deliver = [&](std::vector<EventRef> order) {
       if (job.stop().stop_requested()) return;
-      job.deliver([this, list, page = std::move(page)]() mutable { show(list, std::move(page)); });
-    }
-    const bool by_start = column == EventColumn::kStart && direction == SortDirection::kAscending;
-    std::vector<EventRef> whole = by_start ? list->events : sort_events(values, list->events, column, direction, job.stop());
-    if (job.stop().stop_requested()) return;
-    job.deliver([this, list, whole = std::move(whole)]() mutable { show(list, std::move(whole)); });
+      job.deliver([this, list, order = std::make_shared<const std::vector<EventRef>>(std::move(order))] { show(list, order); });
+    };
+    if (list->events.size() > kSortedAtOnce) deliver(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
+    if (!job.stop().stop_requested()) deliver(sort_events(values, list->events, column, direction, job.stop()));
   });
 }
 
-bool EventTableModel::isWhole() const { return list_ == wanted_ && (!list_ || order_.size() == list_->events.size()); }
+bool EventTableModel::isWhole() const { return list_ == wanted_ && (!list_ || order_->size() == list_->events.size()); }
 
-void EventTableModel::show(std::shared_ptr<const EventList> list, std::vector<EventRef> order) {
+void EventTableModel::show(std::shared_ptr<const EventList> list, Order order) {
   if (list_ == list && list) {  // the same rows in another order: the view keeps its place
     emit layoutAboutToBeChanged();
     order_ = std::move(order);

@@ -33,7 +33,7 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] EventRef event(int row) const;
   // O(rows).
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
-  [[nodiscard]] const std::vector<EventRef>& order() const { return order_; }
+  [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
   // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
   [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
@@ -52,14 +52,15 @@ class EventTableModel : public QAbstractTableModel {
 
  private:
   void order(std::shared_ptr<const EventList> list);
-  void show(std::shared_ptr<const EventList> list, std::vector<EventRef> order);
+  using Order = std::shared_ptr<const std::vector<EventRef>>;
+  void show(std::shared_ptr<const EventList> list, Order order);
   [[nodiscard]] QString text(EventRef event, EventColumn column) const;
   [[nodiscard]] QString shortName(EventRef event) const;
   [[nodiscard]] QVariant color(EventRef event) const;  // as the timeline draws it
 
   std::shared_ptr<const EventList> list_;
   std::shared_ptr<const EventList> wanted_;  // what the job orders; list_ once it has come
-  std::vector<EventRef> order_;              // shorter than the list while only the first page is known
+  Order order_ = std::make_shared<const std::vector<EventRef>>();  // shorter than the list while only the first page is known
   EventColumn sort_column_ = EventColumn::kStart;
   SortDirection direction_ = SortDirection::kAscending;
   EventRef hovered_;

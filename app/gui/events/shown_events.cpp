@@ -99,7 +99,7 @@ void ShownEvents::gather(TraceChange change) {
     QElapsedTimer clock;
     clock.start();
     EventValues values(trace, scope_of(*trace, row, filter.kind));
-    std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), filter, job.stop(), most);
+    std::vector<EventRef> events = gather_by_start(*trace, values.scope().lanes(), filter, job.stop(), most);
     if (events.size() > most) {
       job.deliver([this] {
         list_ = nullptr;
@@ -109,7 +109,6 @@ void ShownEvents::gather(TraceChange change) {
       return;
     }
     if (row) keep_matching(*trace, row->sources, events);
-    events = sort_events(values, events, EventColumn::kStart, SortDirection::kAscending, job.stop());
     if (job.stop().stop_requested()) return;
     auto list = std::make_shared<const EventList>(EventList{std::move(values), std::move(events)});
     job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {

@@ -79,12 +79,11 @@ void EventSearch::search(Step then) {
     return showPosition();
   }
   job_.start([this, trace, text, then](const LatestJob::Context& job) {
-    const EventValues values(trace, EventScope::whole_trace(*trace));
     const std::size_t most = most_listed(*trace);
-    std::vector<EventRef> found = gather_events(*trace, values.scope().lanes(), {.text = text.toStdString()}, job.stop(), most);
-    const bool too_many = found.size() > most;
-    if (too_many) found.clear();
-    std::vector<EventRef> matches = sort_events(values, found, EventColumn::kStart, SortDirection::kAscending, job.stop());
+    std::vector<EventRef> matches =
+        gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
+    const bool too_many = matches.size() > most;
+    if (too_many) matches.clear();
     job.deliver([this, trace, text, then, too_many, matches = std::move(matches)]() mutable {
       searched_trace_ = trace;
       searched_text_ = text;

@@ -69,6 +69,8 @@ TEST_CASE("a filter lets through what each event's own values say, and nothing e
       for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
         if (wanted(values, {lane, i}, filter)) expected.push_back({lane, i});
     REQUIRE(gather_events(*trace, values.scope().lanes(), filter) == expected);
+    std::stable_sort(expected.begin(), expected.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; });
+    REQUIRE(gather_by_start(*trace, values.scope().lanes(), filter) == expected);
   }
 }
 
@@ -124,6 +126,26 @@ TEST_CASE("very many events, sorted by several threads, and their first page are
   REQUIRE(first_events(values, events, column, direction, page) == expected);
 }
 
+TEST_CASE("events of several lanes are gathered by start, a part at a time, as a stable sort has them") {
+  constexpr std::uint32_t kEvents = 900'000;  // of each of three lanes: several parts
+  const Nanoseconds crowd = GENERATE(Nanoseconds{0}, Nanoseconds{300'000});  // so many of each begin at one time
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  for (const std::uint32_t stream : {7u, 13u, 20u}) {
+    std::vector<Event> kernels(kEvents);
+    for (std::uint32_t i = 0; i < kEvents; ++i) kernels[i] = {std::max<Nanoseconds>(i, crowd) * stream, i < crowd ? 0 : 5, i % 3 == 0 ? builder.intern("third") : 0, i, 0};
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = 0, .stream = stream}, kernels);
+  }
+  const auto trace = builder.snapshot();
+  const EventScope all = EventScope::whole_trace(*trace);
+  for (const EventFilter& filter : {EventFilter{}, EventFilter{.text = "third"}, EventFilter{.window = TimeRange{1'000'000, 9'000'000}}}) {
+    std::vector<EventRef> expected = gather_events(*trace, all.lanes(), filter);
+    REQUIRE(expected.size() > 500'000);
+    std::stable_sort(expected.begin(), expected.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; });
+    REQUIRE(gather_by_start(*trace, all.lanes(), filter) == expected);
+  }
+}
+
 TEST_CASE("a query that was asked to stop yields no order") {
   const auto trace = random_trace(1);
   const EventValues values(trace, EventScope::whole_trace(*trace));
@@ -131,6 +153,7 @@ TEST_CASE("a query that was asked to stop yields no order") {
   std::stop_source source;
   source.request_stop();
   CHECK(gather_events(*trace, values.scope().lanes(), {}, source.get_token()).empty());
+  CHECK(gather_by_start(*trace, values.scope().lanes(), {}, source.get_token()).empty());
   CHECK(sort_events(values, events, EventColumn::kGapBefore, SortDirection::kDescending, source.get_token()).empty());
   CHECK(first_events(values, events, EventColumn::kStart, SortDirection::kDescending, 10, source.get_token()).empty());
 }
