@@ -93,7 +93,8 @@ class HeadOutline {
 
   std::vector<Event> decoded(const IndexedFrame& indexed) {
     const auto frame = file_.read(indexed);
-    const auto payload = frame ? open_frame(*frame) : Result<std::string>(frame.error());
+    if (!frame || frame->header.raw_size > most_segment_bytes(indexed.event_count) || !spending_.unpack(cost_to_decode(frame->header))) return {};
+    const auto payload = open_frame(*frame);
     const auto segment = payload ? decode_lane_segment(*payload) : std::nullopt;
     return segment ? ingest_.events_of(*segment).value_or(std::vector<Event>()) : std::vector<Event>();
   }

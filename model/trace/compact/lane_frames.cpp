@@ -227,16 +227,27 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   head.least_correlation = message.least_correlation();
   head.greatest_correlation = message.greatest_correlation();
   if (!is_near(head.first_start) || !is_near(head.end) || head.last_start < head.first_start || head.end < head.last_start) return std::nullopt;
-  for (const proto::NameSum& sum : message.names())
+  const auto is_length = [&](Nanoseconds length) { return 0 <= length && length <= head.end - head.first_start; };
+  if (!is_length(head.busy) || head.least_correlation > head.greatest_correlation) return std::nullopt;
+  if (static_cast<std::size_t>(message.names_size()) > SegmentHead::kMostNames) return std::nullopt;
+  Nanoseconds of_others = head.busy;  // that is left for names to come
+  for (const proto::NameSum& sum : message.names()) {
     head.names.push_back({sum.name(), sum.count(), static_cast<Nanoseconds>(sum.total()), static_cast<Nanoseconds>(sum.least()),
                           static_cast<Nanoseconds>(sum.greatest())});
+    const SegmentHead::NameSum& added = head.names.back();
+    if (!is_length(added.total) || added.total > of_others || !is_length(added.least) || !is_length(added.greatest)) return std::nullopt;
+    of_others -= added.total;
+  }
   const int parts = message.part_start_delta_size();
   if (!same_length(parts, message.part_busy(), message.part_name(), message.part_weight(), message.part_longest())) return std::nullopt;
   Nanoseconds start = head.first_start;
   for (int i = 0; i < parts; ++i) {
     start = sum(start, static_cast<std::int64_t>(message.part_start_delta(i)));
-    head.parts.push_back({start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i),
-                          static_cast<Nanoseconds>(message.part_weight(i)), static_cast<Nanoseconds>(message.part_longest(i))});
+    const SegmentHead::Part part{start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i),
+                                 static_cast<Nanoseconds>(message.part_weight(i)), static_cast<Nanoseconds>(message.part_longest(i))};
+    const bool is_behind = part.start >= (head.parts.empty() ? head.first_start : head.parts.back().start) && part.start <= head.last_start;
+    if (!is_behind || !is_length(part.busy) || !is_length(part.weight) || !is_length(part.longest)) return std::nullopt;
+    head.parts.push_back(part);
   }
   return head;
 }

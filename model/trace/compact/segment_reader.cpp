@@ -26,7 +26,9 @@ struct SegmentReader::State {
   std::vector<Segment> segments;     // by track, lane and time
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // of each track: from which segment to which
   std::uint64_t events = 0;
+  std::uint64_t lane_count = 0;  // of all tracks, also of those without events
 
+  [[nodiscard]] Error too_much() const { return {path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."}; }
   [[nodiscard]] Error damaged() const {
     return {path.string() + " is damaged: its index does not fit its frames. Write it anew with: lanescope export -t trace " + path.string() +
             " -o NEW.trace"};
@@ -39,8 +41,7 @@ struct SegmentReader::State {
       const auto frame = reader.read(indexed);
       if (!frame) return frame.error();
       const DecodedFrame decoded(*frame);
-      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest.memory_bytes()))
-        return Error{path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
+      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest.memory_bytes())) return too_much();
       ingest.add(decoded);
     }
     Provenance& provenance = builder.provenance();
@@ -63,7 +64,6 @@ struct SegmentReader::State {
       auto head = decode_segment_head(indexed.segment_head);
       if (!head || head->lane.track >= tracks.size() || indexed.event_count == 0 || indexed.event_count > LaneSegment::kCapacity) return damaged();
       if (!ingest.file_tracks()[head->lane.track]) continue;  // of a kind that this version does not know
-      if (head->busy < 0 || head->busy > head->end - head->first_start || head->least_correlation > head->greatest_correlation) return damaged();
       for (Nanoseconds* time : {&head->first_start, &head->last_start, &head->end}) *time -= epoch;
       for (SegmentHead::Part& part : head->parts) {
         part.start -= epoch;
@@ -86,11 +86,13 @@ struct SegmentReader::State {
 
   // Says where the segment lies among those of its lane.
   Result<void> place(std::size_t i) {
-    constexpr std::uint32_t kMostLanes = 1u << 24;
     Segment& segment = segments[i];
     auto& of_track = lanes[segment.head.lane.track];
-    if (segment.head.lane.lane >= kMostLanes || segment.head.lane.lane > of_track.size() + segments.size()) return damaged();
-    if (segment.head.lane.lane >= of_track.size()) of_track.resize(segment.head.lane.lane + std::size_t{1});
+    if (const std::size_t wanted = segment.head.lane.lane + std::size_t{1}; wanted > of_track.size()) {
+      lane_count += wanted - of_track.size();
+      if (!fits_into_memory()) return too_much();
+      of_track.resize(wanted);
+    }
     auto& [first, last] = of_track[segment.head.lane.lane];
     if (first == last) {
       first = i;
@@ -102,6 +104,13 @@ struct SegmentReader::State {
     last = i + 1;
     events += segment.count;
     return {};
+  }
+
+  // What is not an event yet counts as in a trace whose events are all in memory (TraceBuilder): one that is answered from the file must not
+  // take more.
+  [[nodiscard]] bool fits_into_memory() const {
+    constexpr std::uint64_t kEventBytes = 24, kLaneBytes = 900;
+    return Spending(reader.size()).may_keep(ingest.memory_bytes() + events * kEventBytes + lane_count * kLaneBytes);
   }
 };
 
@@ -221,6 +230,7 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   indexed.stored_size = segment.stored_bytes;
   const auto frame = state_->reader.read(indexed);
   if (!frame) return frame.error();
+  if (frame->header.raw_size > most_segment_bytes(segment.count)) return state_->damaged();
   const auto payload = open_frame(*frame);
   if (!payload) return payload.error();
   const auto decoded = decode_lane_segment(*payload);
@@ -240,10 +250,9 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
 }
 
 Result<std::shared_ptr<const Trace>> SegmentReader::trace() const {
-  constexpr std::uint64_t kEventMemory = 24;  // as TraceBuilder counts it
   State& state = *state_;
   if (state.surroundings->event_count() > 0) return state.damaged();
-  if (!Spending(state.reader.size()).may_keep(state.ingest.memory_bytes() + state.events * kEventMemory)) return state.damaged();
+  if (!state.fits_into_memory()) return state.too_much();
   std::vector<GivenLane> lanes;
   for (const std::uint32_t track : state.order)
     for (std::uint32_t number = 0; number < lane_count(track); ++number) {

@@ -41,7 +41,7 @@ struct FileBudget {
   constexpr std::uint64_t kMiB = 1u << 20;
   return {.unpacked = 256 * kMiB + 32 * file_bytes,
           .entries = 2'000'000 + file_bytes + file_bytes / 2,
-          .memory = 192 * kMiB + 48 * file_bytes,
+          .memory = 64 * kMiB + 48 * file_bytes,
           .searched = 64 * kMiB + 8 * file_bytes};
 }
 

@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 #include <random>
 
@@ -46,6 +47,41 @@ TEST_CASE("a segment comes back event by event") {
       REQUIRE(decoded->events[i] == expected);
     }
   }
+}
+
+TEST_CASE("no segment is longer than any may be") {
+  for (const std::uint32_t count : {1u, 2u, 1'000u, 65'536u}) {
+    std::vector<Event> events(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool odd = i % 2 == 1;
+      events[i] = {(Nanoseconds{1} << 44) * i, Nanoseconds{1} << 43, odd ? kNone : 0, odd ? kNone : 0, odd ? kNone : 0};
+    }
+    CHECK(encode_lane_segment({kNone, kNone}, events, kEpoch).size() <= most_segment_bytes(count));
+  }
+}
+
+TEST_CASE("a head that says what no segment can be is refused") {
+  const std::vector<Event> events = random_events(7, 5'000);
+  const SegmentHead sound = head_of({0, 0}, events, kEpoch);
+  REQUIRE(decode_segment_head(encode_segment_head(sound)) == sound);
+  const Nanoseconds too_long = sound.end - sound.first_start + 1;
+  const auto is_refused = [&](auto change) {
+    SegmentHead head = sound;
+    change(head);
+    return !decode_segment_head(encode_segment_head(head)).has_value();
+  };
+  CHECK(is_refused([&](SegmentHead& head) { head.busy = too_long; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.busy = -1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.least_correlation = head.greatest_correlation + 1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.end = head.last_start - 1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.names[0].total = head.busy; }));  // which leaves nothing for the others
+  CHECK(is_refused([&](SegmentHead& head) { head.names[0].least = -1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.names.resize(SegmentHead::kMostNames + 1); }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[1].start = head.parts[0].start - 1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts.back().start = head.last_start + 1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[2].busy = too_long; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[2].weight = too_long; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[2].longest = std::numeric_limits<Nanoseconds>::max(); }));
 }
 
 TEST_CASE("columns of zeros take no room") {

@@ -37,6 +37,9 @@ struct LaneSegmentEvents {
 // than any recording. O(bytes).
 [[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload);
 
+// Bytes of payload that so many events take at most, with room for columns of newer writers: what is longer is no segment of theirs.
+[[nodiscard]] constexpr std::uint64_t most_segment_bytes(std::uint32_t events) noexcept { return 4'096 + std::uint64_t{100} * events; }
+
 struct SegmentHead {
   // Events of one name. Sums of durations, in ns.
   struct NameSum {
@@ -75,7 +78,7 @@ struct SegmentHead {
 [[nodiscard]] SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
 // A proto::SegmentHead: at most 2 KB for common recordings.
 [[nodiscard]] std::string encode_segment_head(const SegmentHead& head);
-// None where the bytes are no such message. O(bytes).
+// None where the bytes are no such message, or say what no segment can be: parts that lie outside of it, or last longer. O(bytes).
 [[nodiscard]] std::optional<SegmentHead> decode_segment_head(std::string_view bytes);
 
 }  // namespace lanescope
