@@ -79,7 +79,7 @@ Nanoseconds clock_offset(std::span<const TimeRange> first, std::span<const TimeR
 std::vector<RankWait> match_collectives(std::span<const RankWork> ranks) {
   std::map<NameId, std::map<std::size_t, std::vector<TimeRange>>> by_name;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const CommunicationKernel& kernel : ranks[rank].communication_kernels) by_name[kernel.name][rank].push_back(kernel.range);
+    for (const CommunicationKernel& kernel : *ranks[rank].communication_kernels) by_name[kernel.name][rank].push_back(kernel.range);
   Matching matching(ranks.size());
   for (const auto& [name, by_rank] : by_name) {
     const std::vector<TimeRange>& first = by_rank.begin()->second;

@@ -20,7 +20,7 @@ constexpr Nanoseconds kLaunchLatency = 10'000;
 class Attribution {
  public:
   Attribution(const Trace& trace, const LaunchIndex& launches)
-      : trace_(trace), launches_(launches), names_(trace), threads_(trace.threads().size()) {}
+      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()) {}
 
   [[nodiscard]] EventRef launch_of(EventRef operation) const {
     const Lane& lane = trace_.lane(operation.lane);
@@ -61,7 +61,7 @@ class Attribution {
   }
 
   ThreadActivity& activity_of(ThreadId thread) {
-    if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, thread, names_);
+    if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, tracks_, thread, names_);
     return *threads_[thread];
   }
 
@@ -143,6 +143,7 @@ class Attribution {
   const Trace& trace_;
   const LaunchIndex& launches_;
   NameClasses names_;
+  ThreadTracks tracks_;
   std::vector<std::unique_ptr<ThreadActivity>> threads_;
   std::vector<Activity> pieces_;
   Surroundings last_;

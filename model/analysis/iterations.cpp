@@ -38,6 +38,8 @@ struct Candidate {
 
 // Iterations cover at least one part in this many of their lane's span; what repeats and covers less is a detail.
 constexpr Nanoseconds kLeastCoverage = 4;
+// Nor do they repeat as often as this: rules keep some of each.
+constexpr std::uint64_t kMostIterations = 4'000'000;
 
 // Ranges that PyTorch marks by itself: parts of a step, which repeat as often.
 bool is_part_of_step(std::string_view name) noexcept {
@@ -98,7 +100,7 @@ FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (candidate.count >= least && (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) &&
+      if (candidate.count >= least && candidate.count <= kMostIterations && (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) &&
           (best == nullptr || covers_more(candidate, *best)))
         best = &candidate;
     if (best != nullptr) return best->family;

@@ -1,20 +1,22 @@
 #include "loop_work.h"
 
-#include "own_rules.h"
+#include <optional>
+
 #include "wording.h"
 
 namespace lanescope::analysis {
 
-LoopWork::LoopWork(const RuleContext& context, Families& families)
-    : context_(context), families_(families), loop_(loop_of(context, families)) {
+LoopWork::LoopWork(const RuleContext& context)
+    : trace_(context.trace), time_(context.time), launch_index_(context.launch_index), stop_(context.stop), families_(context.trace) {
+  if (time_ == kWholeTrace) loop_ = Loop(trace_, families_);  // of a part all counts: that is what was asked for
   if (!loop_.known()) return;
-  for (const Track& track : context.trace.tracks()) {
+  for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);
     if (!loop || !is_gpu_work(track.key.kind)) continue;
     TimeRange& time = gpus_.try_emplace(track.key.gpu, *loop).first->second;
     time = {std::min(time.begin, loop->begin), std::max(time.end, loop->end)};
     for (const LaneId id : track.lanes) {
-      const Lane& lane = context.trace.lane(id);
+      const Lane& lane = trace_.lane(id);
       for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > time.end; --i)
         if (has({id, i - 1})) time.end = lane.end(i - 1);
     }
@@ -27,32 +29,52 @@ TimeRange LoopWork::of_gpu(GpuId gpu, TimeRange extent) const noexcept {
 }
 
 bool LoopWork::has(EventRef operation) const {
-  const ProcessId process = context_.trace.track_of(operation.lane).key.process;
+  const ProcessId process = trace_.track_of(operation.lane).key.process;
   const std::optional<TimeRange> loop = loop_.of(process);
   if (!loop) return true;
-  const Lane& lane = context_.trace.lane(operation.lane);
+  const Lane& lane = trace_.lane(operation.lane);
   const Nanoseconds begin = lane.start(operation.index);
   if (begin < loop->begin) return false;
   if (begin < loop->end) return true;
-  const EventRef launch = context_.launches().find(process, lane.correlation(operation.index), begin);
-  return launch.valid() && context_.trace.lane(launch.lane).start(launch.index) < loop->end;
+  const EventRef launch = launch_index_->of(trace_).find(process, lane.correlation(operation.index), begin);
+  return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;
 }
 
 bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
-  const Nanoseconds enqueued = gap.launch.valid() ? context_.trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
-  const ProcessId process = context_.trace.track_of(gap.next.lane).key.process;
+  const Nanoseconds enqueued = gap.launch.valid() ? trace_.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
+  const ProcessId process = trace_.track_of(gap.next.lane).key.process;
   return loop_.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring;
 }
 
-std::vector<RankWork> LoopWork::of_ranks() const {
+const std::vector<RankWork>& LoopWork::of_ranks() const {
+  std::call_once(ranks_are_known_, [this] { ranks_ = find_ranks(); });
+  return ranks_;
+}
+
+std::vector<RankWork> LoopWork::find_ranks() const {
   const auto counts = [this](EventRef operation) { return has(operation); };
-  std::vector<RankWork> ranks = loop_.known() ? rank_work(context_.trace, context_.time, counts, context_.stop)
-                                              : rank_work(context_.trace, context_.time, {}, context_.stop);
+  std::vector<RankWork> ranks = loop_.known() ? rank_work(trace_, time_, counts, stop_)
+                                              : rank_work(trace_, time_, {}, stop_);
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)
     if (const std::optional<TimeRange> loop = loop_.of(rank.process)) rank.extent = {loop->begin, std::max(loop->end, rank.extent.end)};
   return ranks;
 }
+
+class SharedLoopWork {
+ public:
+  const LoopWork& of(const RuleContext& context) {
+    std::call_once(is_known_, [&] { work_.emplace(context); });
+    return *work_;
+  }
+
+ private:
+  std::once_flag is_known_;
+  std::optional<LoopWork> work_;
+};
+
+std::shared_ptr<SharedLoopWork> share_loop_work() { return std::make_shared<SharedLoopWork>(); }
+const LoopWork& loop_work(const RuleContext& context) { return context.shared_loop_work->of(context); }
 
 std::string loop_time_text(const Families& families, const Loop& loop) {
   if (!loop.known()) return "the time";

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,12 +21,16 @@ namespace lanescope::analysis {
 
 // What a program pays once (setup, warm-up) would dilute what its loop pays again and again, so it does not count. Where only a part of the
 // trace was asked for, all of that counts, and where no loop is known, everything.
+//
+// Any thread.
 class LoopWork {
  public:
-  // The context and the families must outlive it. O(GPU work behind the loop).
-  LoopWork(const RuleContext& context, Families& families);
+  // O(NVTX ranges, and GPU work behind the loop).
+  explicit LoopWork(const RuleContext& context);
 
   [[nodiscard]] const Loop& loop() const noexcept { return loop_; }
+  // Those that were met on the way to the loop, whose family is one of them.
+  [[nodiscard]] const Families& families() const noexcept { return families_; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
   [[nodiscard]] bool has(EventRef operation) const;
   // Whether what a process does on the CPU at t belongs to it.
@@ -33,15 +40,25 @@ class LoopWork {
   // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
   // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended.
-  // A rank that takes no part in the loop has all its work.
-  [[nodiscard]] std::vector<RankWork> of_ranks() const;
+  // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
+  [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
   [[nodiscard]] std::string text() const { return loop_time_text(families_, loop_); }
 
  private:
-  const RuleContext& context_;
-  const Families& families_;
+  [[nodiscard]] std::vector<RankWork> find_ranks() const;
+
+  const Trace& trace_;
+  TimeRange time_;
+  std::shared_ptr<SharedLaunchIndex> launch_index_;
+  std::stop_token stop_;
+  Families families_;
   Loop loop_;
   std::map<GpuId, TimeRange> gpus_;  // that processes use in their loops
+  mutable std::once_flag ranks_are_known_;
+  mutable std::vector<RankWork> ranks_;
 };
+
+// That of the context, found when the first rule asks for it, and shared by all that do. Any thread.
+[[nodiscard]] const LoopWork& loop_work(const RuleContext& context);
 
 }  // namespace lanescope::analysis

@@ -13,10 +13,6 @@ namespace lanescope::analysis {
 
 [[nodiscard]] std::span<const Rule> own_rules();
 
-// The program's loop; not known where only a part of the trace counts, which is what was asked for, in the loop or not.
-[[nodiscard]] inline Loop loop_of(const RuleContext& context, Families& families) {
-  return context.time == kWholeTrace ? Loop(context.trace, families) : Loop();
-}
 // Of the time that counts.
 inline std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
   return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)

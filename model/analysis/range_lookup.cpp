@@ -2,7 +2,7 @@
 
 namespace lanescope::analysis {
 
-RangeLookup::RangeLookup(const Trace& trace) : trace_(&trace), threads_(trace.threads().size()) {
+RangeLookup::RangeLookup(const Trace& trace) : trace_(&trace), tracks_(trace), threads_(trace.threads().size()) {
   for (const Track& track : trace.tracks())
     if (track.key.kind == TrackKind::kNvtxRanges) with_ranges_[track.key.process].insert(track.key.thread);
 }
@@ -10,7 +10,8 @@ RangeLookup::RangeLookup(const Trace& trace) : trace_(&trace), threads_(trace.th
 ThreadId RangeLookup::owner(ThreadId thread, Nanoseconds t) {
   if (innermost(thread, t).valid()) return thread;
   const auto candidates = with_ranges_.find(trace_->threads()[thread].process);
-  if (candidates == with_ranges_.end()) return thread;
+  constexpr std::size_t kMostAsked = 256;  // threads, at each operation
+  if (candidates == with_ranges_.end() || candidates->second.size() > kMostAsked) return thread;
   ThreadId found = thread;
   for (const ThreadId other : candidates->second) {
     if (!innermost(other, t).valid()) continue;
@@ -33,9 +34,9 @@ std::vector<RangeLookup::Source>& RangeLookup::sources_of(ThreadId thread) {
   std::unique_ptr<std::vector<Source>>& sources = threads_[thread];
   if (!sources) {
     sources = std::make_unique<std::vector<Source>>();
-    for (const Track& track : trace_->tracks())
-      if (track.key.kind == TrackKind::kNvtxRanges && track.key.thread == thread)
-        for (const LaneId lane : track.lanes) sources->push_back({lane, LaneCursor(trace_->lane(lane))});
+    for (const TrackId track : tracks_.of(thread))
+      if (trace_->tracks()[track].key.kind == TrackKind::kNvtxRanges)
+        for (const LaneId lane : trace_->tracks()[track].lanes) sources->push_back({lane, LaneCursor(trace_->lane(lane))});
   }
   return *sources;
 }

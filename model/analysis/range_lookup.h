@@ -8,6 +8,7 @@
 
 #include "lane_cursor.h"
 #include "model/trace/trace.h"
+#include "thread_tracks.h"
 
 namespace lanescope::analysis {
 
@@ -25,7 +26,7 @@ class RangeLookup {
   [[nodiscard]] EventRef innermost(ThreadId thread, Nanoseconds t);
 
   // Whose ranges the work of a thread belongs to: its own, or, where it has none at that time (PyTorch's backward pass), those of the one
-  // thread of its process that has.
+  // thread of its process that has. Where ranges are on very many threads of it, only its own count.
   [[nodiscard]] ThreadId owner(ThreadId thread, Nanoseconds t);
 
  private:
@@ -36,6 +37,7 @@ class RangeLookup {
   std::vector<Source>& sources_of(ThreadId thread);
 
   const Trace* trace_;
+  ThreadTracks tracks_;
   std::vector<std::unique_ptr<std::vector<Source>>> threads_;
   std::map<ProcessId, std::set<ThreadId>> with_ranges_;
 };

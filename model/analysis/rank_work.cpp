@@ -10,20 +10,27 @@
 namespace lanescope::analysis {
 namespace {
 
-void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work) {
+// Of a rank, while its work is gone through.
+struct Writers {
+  IntervalUnion::Writer compute, communication, transfers, memory;
+  std::vector<CommunicationKernel> communication_kernels;
+};
+
+void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work, Writers& writers) {
+  const auto write = [&](IntervalUnion::Writer& writer) { writer.add(operation.range.begin, operation.range.end); };
   if (work.operations++ == 0) work.extent = operation.range;
   work.extent.end = std::max(work.extent.end, operation.range.end);
   const Lane& lane = trace.lane(operation.event.lane);
   const TrackKind kind = trace.track_of(operation.event.lane).key.kind;
   if (kind != TrackKind::kMemory) {
     const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
-    (communicates ? work.communication : work.compute).add(operation.range);
-    if (communicates) work.communication_kernels.push_back({lane.name(operation.event.index), operation.range});
+    write(communicates ? writers.communication : writers.compute);
+    if (communicates) writers.communication_kernels.push_back({lane.name(operation.event.index), operation.range});
     return;
   }
-  work.memory.add(operation.range);
+  write(writers.memory);
   const MemoryDetail& detail = trace.memory_detail(lane.detail(operation.event.index));
-  if (is_transfer(detail) && !moves_pageable_memory(detail)) work.transfers.add(operation.range);
+  if (is_transfer(detail) && !moves_pageable_memory(detail)) write(writers.transfers);
 }
 
 }  // namespace
@@ -59,12 +66,18 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
   std::vector<RankWork> all;
   for (const auto& [process, gpu] : ranks) {
     RankWork work;
+    Writers writers;
     work.process = process;
     work.gpu = gpu;
     GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
     while (const std::optional<GpuOperation> operation = operations.next())
-      if (!counts || counts(operation->event)) add(trace, communication, *operation, work);
+      if (!counts || counts(operation->event)) add(trace, communication, *operation, work, writers);
     if (work.operations == 0) continue;
+    work.compute = writers.compute.take();
+    work.communication = writers.communication.take();
+    work.transfers = writers.transfers.take();
+    work.memory = writers.memory.take();
+    work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(writers.communication_kernels));
     work.first = work.extent.begin;
     const bool all_time = time.begin == std::numeric_limits<Nanoseconds>::min();
     if (!all_time) work.extent = time.intersected(trace.extent());  // shares are of the time that was asked for

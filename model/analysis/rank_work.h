@@ -2,10 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
-#include "interval_set.h"
+#include "model/trace/interval_union.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -15,17 +16,18 @@ struct CommunicationKernel {
   TimeRange range;
 };
 
+// Cheap to copy: copies share their times.
 struct RankWork {
   ProcessId process = kNone;
   GpuId gpu = kNone;
   std::uint64_t operations = 0;
   Nanoseconds first = 0;      // when its first operation began
   TimeRange extent;           // from the first operation to the last, or all of the time that was asked for
-  IntervalSet compute;        // kernels that do not communicate, and whole graphs
-  IntervalSet communication;  // kernels of communication libraries...
-  IntervalSet transfers;      // copies between memories, but for those of pageable memory
-  IntervalSet memory;         // all copies and sets
-  std::vector<CommunicationKernel> communication_kernels;  // ...and each of them, by start
+  IntervalUnion compute;        // kernels that do not communicate, and whole graphs
+  IntervalUnion communication;  // kernels of communication libraries...
+  IntervalUnion transfers;      // copies between memories, but for those of pageable memory
+  IntervalUnion memory;         // all copies and sets
+  std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;  // ...and each of them, by start; never null
 };
 
 // Of what begins within the time and counts, where a condition is given. O(n log lanes).

@@ -8,10 +8,15 @@
 namespace lanescope::analysis {
 namespace {
 
-bool belongs_to(const TrackKey& key, ProcessId process, ThreadId thread) {
-  if (key.process != process) return false;
-  const bool of_process = key.kind == TrackKind::kOverhead || key.kind == TrackKind::kCompilation;
-  return key.thread == thread || (of_process && key.thread == kNone);
+// Its own, and what its process does on no thread that is known; in the order of the trace.
+std::vector<TrackId> tracks_of(const Trace& trace, const ThreadTracks& tracks, ThreadId thread) {
+  std::vector<TrackId> all(tracks.of(thread).begin(), tracks.of(thread).end());
+  for (const TrackKind kind : {TrackKind::kOverhead, TrackKind::kCompilation}) {
+    const std::vector<TrackId> more = tracks.of_no_thread(trace.threads()[thread].process, kind);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 // Of a state in which the thread did not run.
@@ -40,10 +45,11 @@ std::unordered_set<std::uint64_t> NameClasses::measured_launches(const Trace& tr
   return launches;
 }
 
-ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
+ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
   const ProcessId process = trace.threads()[thread].process;
-  for (const Track& track : trace.tracks()) {
-    if (!belongs_to(track.key, process, thread) || track.lanes.empty()) continue;
+  for (const TrackId id_of_track : tracks_of(trace, tracks, thread)) {
+    const Track& track = trace.tracks()[id_of_track];
+    if (track.lanes.empty()) continue;
     const auto add = [&](Layer layer, LaneId id) { sources_.push_back({layer, id, LaneCursor(trace.lane(id))}); };
     switch (track.key.kind) {
       case TrackKind::kCudaApi:

@@ -12,6 +12,7 @@
 #include "lane_cursor.h"
 #include "model/analysis/idle.h"
 #include "model/trace/trace.h"
+#include "thread_tracks.h"
 
 namespace lanescope::analysis {
 
@@ -47,7 +48,7 @@ struct NameClasses {
 class ThreadActivity {
  public:
   // O(tracks).
-  ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names);
+  ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names);
 
   // Appends what the thread did in the window, in adjoining pieces that cover it. Windows must come in order of begin, or cost O(log n) a
   // lane instead of O(1). O(lanes · events in the window).

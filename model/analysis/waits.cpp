@@ -162,7 +162,7 @@ struct WaitFinder::State {
     window.begin = std::max({window.begin, window.end - kLongestLook, trace.extent().begin});
     if (thread == kNone || window.empty()) return std::nullopt;
     std::vector<Activity> pieces;
-    ThreadActivity(trace, thread, names).describe(window, pieces);
+    ThreadActivity(trace, tracks, thread, names).describe(window, pieces);
     const auto longest = std::max_element(pieces.begin(), pieces.end(), [](const Activity& a, const Activity& b) { return a.range.length() < b.range.length(); });
     if (longest == pieces.end()) return std::nullopt;
     if (longest->call != 0)
@@ -292,6 +292,7 @@ struct WaitFinder::State {
   }
 
   const Trace& trace;
+  ThreadTracks tracks{trace};
   NameClasses names;
 };
 

@@ -34,7 +34,9 @@ XlaCompilation::XlaCompilation(const Trace& trace) {
   }
   for (auto& [process, of_process] : ranges) {
     std::sort(of_process.begin(), of_process.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
-    for (const TimeRange& range : of_process) by_process_[process].add(range);
+    IntervalUnion::Writer writer;
+    for (const TimeRange& range : of_process) writer.add(range.begin, range.end);
+    by_process_[process] = writer.take();
   }
 }
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "interval_set.h"
 #include "model/analysis/families.h"
+#include "model/trace/interval_union.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -23,7 +23,7 @@ class XlaCompilation {
   [[nodiscard]] bool is_under_way(ProcessId process, Nanoseconds t) const noexcept;  // O(log n)
 
  private:
-  std::map<ProcessId, IntervalSet> by_process_;
+  std::map<ProcessId, IntervalUnion> by_process_;
 };
 
 // The time on GPUs of what executions launch, other than during compilation, by lane and family of the executions. Executions return when

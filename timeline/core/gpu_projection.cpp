@@ -1,9 +1,11 @@
 #include "timeline/core/gpu_projection.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <queue>
 #include <utility>
 
 #include "timeline/core/parallel.h"
@@ -88,16 +90,10 @@ struct Launch {
   TimeRange work;
 };
 
-std::vector<Launch> launches_of(const Trace& trace, ThreadId thread, const WorkOfCalls& work) {
-  std::vector<const Lane*> lanes;
+// Calls lie on these lanes of the thread.
+std::vector<Launch> launches_of(const std::vector<const Lane*>& lanes, const WorkOfCalls& work) {
   std::size_t calls = 0;
-  for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kCudaApi || track.key.thread != thread) continue;
-    for (const LaneId id : track.lanes) {
-      lanes.push_back(&trace.lane(id));
-      calls += lanes.back()->size();
-    }
-  }
+  for (const Lane* lane : lanes) calls += lane->size();
   std::vector<Launch> launches;
   launches.reserve(calls);  // at most: what is not written takes no memory
   for (const Lane* lane : lanes)
@@ -144,9 +140,17 @@ std::vector<ProjectedLane> project(const Lane& ranges, const std::vector<Launch>
                    [](const Projected& a, const Projected& b) { return a.event.start < b.event.start; });
 
   std::vector<std::vector<Projected>> rows;  // each takes the first in which it overlaps nothing
+  std::priority_queue<std::pair<Nanoseconds, std::size_t>, std::vector<std::pair<Nanoseconds, std::size_t>>, std::greater<>> busy;  // by their ends
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
   for (const Projected& range : projected) {
-    const auto free = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.back().event.end() <= range.event.start; });
-    (free == rows.end() ? rows.emplace_back() : *free).push_back(range);
+    for (; !busy.empty() && busy.top().first <= range.event.start; busy.pop()) free.push(busy.top().second);
+    const std::size_t row = free.empty() ? rows.size() : free.top();
+    if (free.empty())
+      rows.emplace_back();
+    else
+      free.pop();
+    rows[row].push_back(range);
+    busy.emplace(range.event.end(), row);
   }
   std::vector<ProjectedLane> lanes;
   for (const auto& row : rows) {
@@ -169,11 +173,15 @@ std::vector<std::vector<ProjectedLane>> project_on_gpu(const Trace& trace, std::
   std::vector<std::pair<const ProcessId, WorkOfCalls>*> processes;
   for (auto& entry : work) processes.push_back(&entry);
   parallel_for(processes.size(), [&](std::size_t i) { processes[i]->second = WorkOfCalls(trace, processes[i]->first, gpu); });
+  std::vector<std::vector<const Lane*>> calls(trace.threads().size());  // by thread: lanes of its calls
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == TrackKind::kCudaApi && track.key.thread != kNone)
+      for (const LaneId id : track.lanes) calls[track.key.thread].push_back(&trace.lane(id));
   std::vector<std::pair<const ThreadId, std::vector<Launch>>*> threads;
   for (auto& entry : launches) threads.push_back(&entry);
   parallel_for(threads.size(), [&](std::size_t i) {
     const ThreadId thread = threads[i]->first;
-    threads[i]->second = launches_of(trace, thread, work.at(trace.threads()[thread].process));
+    threads[i]->second = launches_of(calls[thread], work.at(trace.threads()[thread].process));
   });
   std::vector<std::vector<ProjectedLane>> projected(ranges.size());
   parallel_for(ranges.size(),

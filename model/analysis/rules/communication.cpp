@@ -27,7 +27,8 @@ std::string rank_label(const Trace& trace, const RankWork& rank) {
 TimeRange longest_exposed(const RankWork& rank) {
   TimeRange best;
   Nanoseconds most = -1;
-  for (const TimeRange& range : rank.communication.ranges()) {
+  for (std::size_t i = 0; i < rank.communication.size(); ++i) {
+    const TimeRange range = rank.communication.range(i);
     const Nanoseconds exposed = range.length() - rank.compute.covered(range);
     if (exposed <= most) continue;
     most = exposed;
@@ -36,21 +37,27 @@ TimeRange longest_exposed(const RankWork& rank) {
   return best;
 }
 
-// The ranks of the loop, or of the trace where no loop is known.
-std::vector<RankWork> ranks_that_step(const LoopWork& work) {
-  std::vector<RankWork> ranks = work.of_ranks();
-  std::erase_if(ranks, [&](const RankWork& rank) { return work.loop().known() && !work.loop().of(rank.process); });
+// Whether it is one of the loop, or of the trace where no loop is known.
+bool steps(const LoopWork& work, const RankWork& rank) { return !work.loop().known() || work.loop().of(rank.process); }
+
+// Those that also compute, where only such are wanted.
+enum class Wanted : std::uint8_t { kAll, kComputing };
+std::vector<RankWork> ranks_that_step(const LoopWork& work, Wanted wanted) {
+  std::vector<RankWork> ranks;
+  for (const RankWork& rank : work.of_ranks())
+    if (steps(work, rank) && (wanted == Wanted::kAll || rank.compute.total() > 0)) ranks.push_back(rank);
   return ranks;
 }
 
 // How long ranks waited for others in their communication kernels: in collectives that were matched, and where most could not be (ranks
 // that were not all recorded, or not at one time), what they communicate longer than the one that communicates least.
 std::vector<RankWait> waits_of(std::span<const RankWork> ranks) {
-  std::vector<RankWait> waits = match_collectives(ranks);
+  constexpr std::size_t kMostMatched = 4'000'000;  // kernels: of more, a tenth of a kilobyte each would be needed to match them
   std::size_t kernels = 0, matched = 0;
+  for (const RankWork& rank : ranks) kernels += rank.communication_kernels->size();
+  std::vector<RankWait> waits = kernels <= kMostMatched ? match_collectives(ranks) : std::vector<RankWait>(ranks.size());
   const RankWork* least = nullptr;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    kernels += ranks[i].communication_kernels.size();
     matched += waits[i].matched;
     const Nanoseconds communication = ranks[i].communication.total();
     if (communication > 0 && (least == nullptr || communication < least->communication.total())) least = &ranks[i];
@@ -158,9 +165,8 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds)});
-  Families families(trace);
-  const LoopWork work(context, families);
-  const std::vector<RankWork> ranks = ranks_that_step(work);
+  const LoopWork& work = loop_work(context);
+  const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kAll);
   const std::vector<RankWait> waits = waits_of(ranks);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankWork& rank = ranks[i];
@@ -186,10 +192,8 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  Families families(trace);
-  const LoopWork work(context, families);
-  std::vector<RankWork> ranks = ranks_that_step(work);
-  std::erase_if(ranks, [](const RankWork& rank) { return rank.compute.total() == 0; });
+  const LoopWork& work = loop_work(context);
+  const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kComputing);
   RuleAnswer answer;
   if (ranks.size() < 2) {
     answer.message = "The trace holds one rank only.";

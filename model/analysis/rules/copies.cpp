@@ -18,7 +18,8 @@ namespace {
 TimeRange longest_alone(const RankWork& rank) {
   TimeRange longest;
   Nanoseconds most = 0;
-  for (const TimeRange& range : rank.transfers.ranges()) {
+  for (std::size_t i = 0; i < rank.transfers.size(); ++i) {
+    const TimeRange range = rank.transfers.range(i);
     const Nanoseconds alone = range.length() - rank.compute.covered(range);
     if (alone <= most) continue;
     most = alone;
@@ -141,8 +142,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
   stats::Table table({stats::texts("GPU"), stats::integers("PID"), stats::integers("Copy Time", stats::Unit::kNanoseconds),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
   for (const RankWork& rank : work.of_ranks()) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
@@ -174,8 +174,8 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
 
 Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
+  Families families = work.families();
   const auto groups =
       pageable_copies(context, work, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
   std::vector<std::pair<PageableKey, PageableGroup>> sorted(groups.begin(), groups.end());

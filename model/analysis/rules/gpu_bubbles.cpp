@@ -271,8 +271,8 @@ std::string summary_of(const Trace& trace, const Families& families, const Loop&
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
+  Families families = work.families();
   const Loop& loop = work.loop();
   const Nanoseconds gap = std::max<Nanoseconds>(1, arguments.duration("gap"));
   const IdleGroups collected = group_idle(context, families, work, gap);

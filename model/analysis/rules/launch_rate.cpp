@@ -250,8 +250,7 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
   SmallKernelStretches found(context, work, {arguments.duration("duration"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
@@ -289,8 +288,7 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
 Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
   LaunchBoundStretches found(context, work, {arguments.duration("latency"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);

@@ -154,9 +154,8 @@ std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, con
 
 Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  Families families(trace);
-  const LoopWork work(context, families);
-  const std::vector<RankWork> ranks = work.of_ranks();
+  const LoopWork& work = loop_work(context);
+  const std::vector<RankWork>& ranks = work.of_ranks();
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});

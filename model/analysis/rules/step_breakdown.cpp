@@ -6,11 +6,11 @@
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
-#include "../interval_set.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"
 #include "model/analysis/families.h"
+#include "model/trace/interval_union.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -41,11 +41,7 @@ class Breakdown {
         stop_(context.stop),
         ranges_(trace_),
         communication_(trace_, is_communication_name),
-        projections_(trace_.lanes().size()) {
-    for (const Track& track : trace_.tracks())
-      if (track.key.kind == TrackKind::kNvtxRanges)
-        for (const LaneId id : track.lanes) projections_[id].resize(trace_.lane(id).size());
-  }
+        projections_(trace_.lanes().size()) {}
 
   void project() {
     for (const Track& track : trace_.tracks())
@@ -61,7 +57,7 @@ class Breakdown {
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
         for (EventIndex i = 0; i < lane.size(); ++i)
-          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
+          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id].empty() ? Projection() : projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
       }
     }
     return sums;
@@ -78,7 +74,9 @@ class Breakdown {
       const Nanoseconds enqueued = trace_.lane(launch.lane).start(launch.index);
       const ThreadId thread = ranges_.owner(trace_.track_of(launch.lane).key.thread, enqueued);
       ranges_.for_each(thread, enqueued, [&](EventRef range) {
-        Projection& projection = projections_[range.lane][range.index];
+        std::vector<Projection>& of_lane = projections_[range.lane];
+        if (of_lane.empty()) of_lane.resize(trace_.lane(range.lane).size());
+        Projection& projection = of_lane[range.index];
         projection.first = std::min(projection.first, begin);
         projection.last = std::max(projection.last, begin + duration);
         projection.communication += communicates ? duration : 0;
@@ -100,11 +98,13 @@ class Breakdown {
     sum.communication += projection.communication;
   }
 
-  const IntervalSet& busy_of(GpuId gpu) {
+  const IntervalUnion& busy_of(GpuId gpu) {
     const auto [entry, is_new] = busy_.try_emplace(gpu);
     if (is_new) {
+      IntervalUnion::Writer writer;
       GpuOperations operations(trace_, gpu, stop_);
-      while (const std::optional<GpuOperation> operation = operations.next()) entry->second.add(operation->range);
+      while (const std::optional<GpuOperation> operation = operations.next()) writer.add(operation->range.begin, operation->range.end);
+      entry->second = writer.take();
     }
     return entry->second;
   }
@@ -126,8 +126,8 @@ class Breakdown {
   std::stop_token stop_;
   RangeLookup ranges_;
   NameMemo<bool> communication_;
-  std::vector<std::vector<Projection>> projections_;  // by lane and event
-  std::map<GpuId, IntervalSet> busy_;
+  std::vector<std::vector<Projection>> projections_;  // by lane and event; none of lanes in which nothing was enqueued
+  std::map<GpuId, IntervalUnion> busy_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };
 

@@ -74,8 +74,8 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& fam
 
 Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  Families families(trace);
-  const LoopWork work(context, families);
+  const LoopWork& work = loop_work(context);
+  Families families = work.families();
   std::map<Key, Waits> waits;
   count_calls(context, work, families, waits);
   const auto [operations, span] = add_idle(context, work, families, waits);

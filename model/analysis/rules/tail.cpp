@@ -5,12 +5,13 @@
 #include <set>
 
 #include "../gpu_operations.h"
-#include "../interval_set.h"
 #include "../iterations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
+#include "model/trace/interval_union.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {
@@ -55,9 +56,10 @@ std::vector<Iteration> iterations_of(const RuleContext& context, const Iteration
 
 void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, std::vector<Iteration>& iterations) {
   for (const GpuId gpu : gpus) {
-    IntervalSet busy;
+    IntervalUnion::Writer writer;
     GpuOperations operations(context.trace, gpu, context.stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) busy.add(operation->range);
+    while (const std::optional<GpuOperation> operation = operations.next()) writer.add(operation->range.begin, operation->range.end);
+    const IntervalUnion busy = writer.take();
     for (Iteration& iteration : iterations) iteration.components[kBusy] += busy.covered(iteration.time);
   }
 }
@@ -167,12 +169,13 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
 Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   RuleAnswer answer;
-  Families families(trace);
+  const LoopWork& work = loop_work(context);
+  Families families = work.families();
   const std::string& wanted = arguments.text("range");
   const std::vector<IterationSeries> all = find_iterations(trace, families, wanted);
   if (all.empty() && !wanted.empty())
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
-  const Loop loop = loop_of(context, families);
+  const Loop& loop = work.loop();
   stats::Table table = empty_table();
   for (const IterationSeries& series : all) {
     const std::set<GpuId> gpus = gpus_of(trace, series.process);

@@ -78,8 +78,10 @@ const Finding& of_rule(const std::vector<Finding>& found, std::string_view rule)
 }
 
 RankWork rank_with(const std::vector<TimeRange>& kernels, NameId name = 1) {
+  std::vector<CommunicationKernel> communication;
+  for (const TimeRange& kernel : kernels) communication.push_back({name, kernel});
   RankWork rank;
-  for (const TimeRange& kernel : kernels) rank.communication_kernels.push_back({name, kernel});
+  rank.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(communication));
   return rank;
 }
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "timeline/core/interval_union.h"
+#include "model/trace/interval_union.h"
 #include "timeline/core/lane_subset.h"
 
 namespace lanescope::timeline {

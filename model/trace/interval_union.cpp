@@ -1,8 +1,8 @@
-#include "timeline/core/interval_union.h"
+#include "model/trace/interval_union.h"
 
 #include <utility>
 
-namespace lanescope::timeline {
+namespace lanescope {
 
 std::size_t IntervalUnion::lower_bound(Nanoseconds t) const noexcept {
   const auto found =
@@ -40,6 +40,16 @@ void IntervalUnion::covered_before(std::span<const Nanoseconds> times, std::span
     }
   }
   for (; done < times.size(); ++done) into[done] = covered_before(times[done], size());
+}
+
+Nanoseconds IntervalUnion::overlap(const IntervalUnion& other) const noexcept {
+  Nanoseconds sum = 0;
+  for (std::size_t i = 0, j = 0; i < size() && j < other.size();) {
+    const TimeRange own = range(i), others = other.range(j);
+    sum += own.intersected(others).length();
+    own.end < others.end ? ++i : ++j;
+  }
+  return sum;
 }
 
 std::size_t IntervalUnion::memory_bytes() const noexcept {
@@ -87,4 +97,4 @@ IntervalUnion IntervalUnion::Writer::take() {
   return std::move(into_);
 }
 
-}  // namespace lanescope::timeline
+}  // namespace lanescope

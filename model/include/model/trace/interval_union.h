@@ -11,7 +11,7 @@
 
 #include "model/trace/ascending_times.h"
 
-namespace lanescope::timeline {
+namespace lanescope {
 
 class IntervalUnion {
  public:
@@ -24,6 +24,16 @@ class IntervalUnion {
     return part(interval).starts[interval % kCapacity] + part(interval).covered[interval % kCapacity + 1] -
            part(interval).covered[interval % kCapacity];
   }
+
+  [[nodiscard]] TimeRange range(std::size_t interval) const noexcept { return {start(interval), end(interval)}; }
+
+  [[nodiscard]] Nanoseconds total() const noexcept { return parts_.empty() ? 0 : parts_.back()->covered.back(); }  // covered time. O(1)
+  // Covered time within the window. O(log n).
+  [[nodiscard]] Nanoseconds covered(TimeRange window) const noexcept {
+    return window.empty() ? 0 : covered_before(window.end) - covered_before(window.begin);
+  }
+  // Time that both cover. O(n).
+  [[nodiscard]] Nanoseconds overlap(const IntervalUnion& other) const noexcept;
 
   // First interval with start >= t. O(log n).
   [[nodiscard]] std::size_t lower_bound(Nanoseconds t) const noexcept;
@@ -83,4 +93,4 @@ class IntervalUnion::Writer {
   Nanoseconds open_end_ = 0;
 };
 
-}  // namespace lanescope::timeline
+}  // namespace lanescope
