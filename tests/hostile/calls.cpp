@@ -33,6 +33,48 @@ void falling_correlation_ids(const Path& path, std::size_t bytes) {
     time += kChunkSpan;
   }
 }
+// Threads that have a range each, in which each launches one kernel.
+void threads_that_launch(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  for (std::uint32_t thread = 1; !file.is_full(); ++thread) {
+    const std::int64_t time = 40'000 * std::int64_t{thread};  // apart, so that the GPU is idle in between
+    proto::EventChunk ranges = chunk_at(time);
+    ranges_in(ranges, proto::NVTX_PUSH_POP, 1).set_thread(thread);
+    ranges.mutable_nvtx_ranges()->set_duration(0, 1'000);
+    proto::EventChunk calls = chunk_at(time + 10);
+    calls_in(calls, 1).set_thread(thread);
+    calls.mutable_api_calls()->set_correlation_delta(0, thread);
+    proto::EventChunk kernels = chunk_at(time + 100);
+    kernels_in(kernels, 1).set_correlation_delta(0, thread);
+    for (const proto::EventChunk* chunk : {&ranges, &calls, &kernels}) file.add(proto::FRAME_EVENTS, *chunk, kProcess, 0, 1);
+  }
+}
+// A thread that launches kernels without ranges of its own, while very many others have some.
+void launches_beside_ranges_of_many_threads(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  for (std::uint32_t thread = 10; file.position() < bytes / 2; ++thread) {
+    proto::EventChunk ranges = chunk_at(thread);
+    ranges_in(ranges, proto::NVTX_PUSH_POP, 1).set_thread(thread);
+    file.add(proto::FRAME_EVENTS, ranges, kProcess, 0, 1);
+  }
+  std::int64_t time = 0;
+  for (std::int64_t id = 1; !file.is_full(); time += kChunkSpan) {
+    proto::EventChunk calls = chunk_at(time), kernels = chunk_at(time);
+    repeat(*calls_in(calls).mutable_correlation_delta(), std::int64_t{1});
+    calls.mutable_api_calls()->set_correlation_delta(0, id);
+    repeat(*kernels_in(kernels).mutable_correlation_delta(), std::int64_t{1});
+    kernels.mutable_kernels()->set_correlation_delta(0, id);
+    id += static_cast<std::int64_t>(kRows);
+    for (const proto::EventChunk* chunk : {&calls, &kernels}) file.add(proto::FRAME_EVENTS, *chunk, kProcess, 0, kRows);
+  }
+}
+// Kernels with a gap in front of each that is long enough to be told.
+void kernels_far_apart(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  constexpr std::int64_t kApart = 20'000;
+  fill_with_chunks(file, kApart * static_cast<std::int64_t>(kRows + 1),
+                   [](proto::EventChunk& chunk) { repeat(*kernels_in(chunk).mutable_start_delta(), kApart); });
+}
 // Samples of one call chain of `depth` calls each, the chains of a chunk longer than those before.
 void deep_call_chains(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -78,6 +120,9 @@ std::vector<HostileFile> calls() {
   return {
       {"one_correlation_id", &one_correlation_id},
       {"falling_correlation_ids", &falling_correlation_ids},
+      {"threads_that_launch", &threads_that_launch},
+      {"launches_beside_ranges_of_many_threads", &launches_beside_ranges_of_many_threads},
+      {"kernels_far_apart", &kernels_far_apart},
       {"deep_call_chains", &deep_call_chains},
       {"functions_of_one_location", &functions_of_one_location},
   };

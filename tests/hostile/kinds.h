@@ -15,5 +15,6 @@ namespace lanescope::test {
 [[nodiscard]] std::vector<HostileFile> calls();
 [[nodiscard]] std::vector<HostileFile> messages_and_index();
 [[nodiscard]] std::vector<HostileFile> kernel_records();
+[[nodiscard]] std::vector<HostileFile> compacted();
 
 }  // namespace lanescope::test

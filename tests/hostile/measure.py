@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every command, and the viewer, on files, and prints what takes more than a limit.
 
-measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--commands info,stats] FILE...
+measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--cores 2] [--commands info,stats] FILE...
 Processor time and peak memory are those of the command's process. A command is ended at four times the limits.
 """
 import argparse, os, resource, subprocess, sys, tempfile, time
@@ -69,11 +69,13 @@ def main():
     parser.add_argument("--programs", required=True)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--megabytes", type=float, default=1024)
+    parser.add_argument("--cores", type=int, help="at most so many: what works side by side takes memory each")
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--all", action="store_true", help="print what is within the limits, too")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
     runs = beyond = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder

@@ -54,8 +54,7 @@ void index_of_empty_entries(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string entries;
   while (entries.size() < kHugeColumns) entries += std::string_view("\x0a\0", 2);
-  std::vector<std::string> frames(std::max<std::size_t>(1, bytes / 8'192), entries);
-  if (frames.size() > 10) frames.resize(10);
+  const std::vector<std::string> frames(std::clamp<std::size_t>(bytes / 8'192, 1, 10), entries);
   file.add_index(frames);
 }
 void outline_of_deep_lanes(const Path& path, std::size_t bytes) {
