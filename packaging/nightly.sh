@@ -30,6 +30,8 @@ trap 'kill "$neighbour" 2>/dev/null' EXIT
 part "tests beside a busy neighbour" ctest --preset dev --parallel "$(nproc)" --no-tests=error --repeat until-fail:3
 kill "$neighbour" 2>/dev/null
 
+part "translations" packaging/texts.py --check --complete
+part "texts of the window" env LANESCOPE_ALL_TEXTS=1 build/dev/bin/test_gui_language
 part "recordings that are cut" env LANESCOPE_TEST_CUTS=50 build/dev/bin/test_compact
 part "memory of long recordings" env LANESCOPE_TEST_EVENTS=200000000 build/dev/bin/test_cli_memory
 part "stress" tests/e2e/stress.sh build/dev/bin/lanescope build/dev/bin/lanescope_program_stress 600

@@ -3,7 +3,7 @@
 
 --check   names translations that differ from their text in what must be equal: places ({name}, %1), tags, mnemonics, blanks at the ends, and fails where
           there are any, as the test *translations* does; it tells which texts have no translation, and which translations no text has any more. With
-          --complete it fails for these, too, as a release does: what has no translation is shown in English.
+          --complete it fails for these, too (packaging/nightly.sh, releases): what has no translation is shown in English.
 --update  brings the translations in step with the sources: new texts come without a translation, those that are gone are dropped.
 
 A text is its own key. It is found where the sources mark it (MARKS), and in whole files that are tables of words (WORDS)."""

@@ -15,35 +15,37 @@ std::string seconds_text(Nanoseconds time) {
   return text.data();
 }
 
-std::string place_text(const Trace& trace, const analysis::Place& place) {
-  std::string text;
-  if (!place.range.empty()) text = seconds_text(place.range.begin) + " to " + seconds_text(place.range.end);
-  const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
-  if (place.gpu != kNone) add("GPU " + std::to_string(trace.gpus()[place.gpu].ordinal));
-  if (place.process != kNone) add("process " + std::to_string(trace.processes()[place.process].pid));
-  if (place.thread != kNone) add("thread " + std::to_string(trace.threads()[place.thread].tid));
+Message place_text(const Trace& trace, const analysis::Place& place) {
+  Message text;
+  if (!place.range.empty())
+    text = Message("{begin} to {end}", {{"begin", seconds_text(place.range.begin)}, {"end", seconds_text(place.range.end)}});
+  const auto add = [&](std::string_view pattern, std::uint64_t number) { text = listed(text, Message(pattern, {{"number", std::to_string(number)}})); };
+  if (place.gpu != kNone) add("GPU {number}", trace.gpus()[place.gpu].ordinal);
+  if (place.process != kNone) add("process {number}", trace.processes()[place.process].pid);
+  if (place.thread != kNone) add("thread {number}", trace.threads()[place.thread].tid);
   return text;
 }
 
 }  // namespace
 
-std::string findings_text(const Trace& trace, std::string_view summary, std::span<const analysis::Finding> findings) {
-  std::string text(summary);
-  if (!text.empty()) text += '\n';
-  if (trace.event_count() == 0) return "The trace holds no events.\n";
+std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language) {
+  const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
+  if (trace.event_count() == 0) return say("The trace holds no events.");
+  std::string text = summary.empty() ? std::string() : say(summary);
   const bool no_gpu =
       std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
   if (no_gpu && findings.empty())
-    return text + "What its threads did: lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE\n";
-  if (findings.empty()) return text + "Nothing was found that costs much of the time.\n";
+    return text + say(Message("What its threads did: {command}",
+                              {{"command", std::string("lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE")}}));
+  if (findings.empty()) return text + say("Nothing was found that costs much of the time.");
   std::size_t number = 0;
   for (const analysis::Finding& finding : findings) {
-    text += "\n" + std::to_string(++number) + ". " + finding.title + "\n";
-    text += "   Costs:  " + analysis::cost_text(finding) + "  (rule " + std::string(finding.rule) +
-            (finding.key.empty() ? "" : ", " + finding.key) + ")\n";
-    if (!finding.seen.empty()) text += "   Seen:   " + finding.seen + "\n";
-    if (const std::string place = place_text(trace, finding.place); !place.empty()) text += "   Where:  " + place + "\n";
-    text += "   To do:  " + finding.advice + "\n";
+    text += "\n" + std::to_string(++number) + ". " + say(finding.title);
+    const std::string rule = std::string(finding.rule) + (finding.key.empty() ? "" : ", " + finding.key);
+    text += say(Message("   Costs:  {cost}  (rule {rule})", {{"cost", analysis::cost_text(finding)}, {"rule", rule}}));
+    if (!finding.seen.empty()) text += say(Message("   Seen:   {seen}", {{"seen", finding.seen}}));
+    if (const Message place = place_text(trace, finding.place); !place.empty()) text += say(Message("   Where:  {place}", {{"place", place}}));
+    text += say(Message("   To do:  {advice}", {{"advice", finding.advice}}));
   }
   return text;
 }

@@ -7,14 +7,15 @@
 
 #include "model/analysis/finding.h"
 #include "model/stats/table.h"
+#include "model/text/message.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::cli {
 
 // What the findings are parts of, then one paragraph a finding: the sentence, what was seen, where to zoom, what to do.
-[[nodiscard]] std::string findings_text(const Trace& trace, std::string_view summary, std::span<const analysis::Finding> findings);
+[[nodiscard]] std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language);
 
-// Columns: Cost, Start, End, GPU, PID, TID, Rule, Key, When ("once", or empty), Finding, Seen, Advice. Where there is no such place, the
+// Always English. Columns: Cost, Start, End, GPU, PID, TID, Rule, Key, When ("once", or empty), Finding, Seen, Advice. Where there is no such place, the
 // cell is empty.
 [[nodiscard]] stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings);
 

@@ -84,8 +84,8 @@ stats::Table verdict_table(const RecordedMetrics& kernels) {
     table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
                   table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
                   table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
-                  table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen : std::string()),
-                  table.add_text(row.advice ? row.advice->what_to_do : std::string()));
+                  table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
+                  table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()));
   return table;
 }
 

@@ -144,9 +144,9 @@ class Page {
     if (findings.empty()) return say(element("p", "Nothing was found that costs much of the time."));
     for (std::size_t i = 0; i < std::min(findings.size(), options_.findings); ++i) {
       const Finding& finding = findings[i];
-      std::string text = element("h3", std::to_string(i + 1) + ". " + html(finding.title));
-      text += "<p>" + std::string(finding.cost > 0 ? "Costs " + html(analysis::cost_text(finding)) + ". " : "") + html(finding.seen) + "</p>";
-      text += element("p", "<b>What to do:</b> " + html(finding.advice));
+      std::string text = element("h3", std::to_string(i + 1) + ". " + html(finding.title.english()));
+      text += "<p>" + std::string(finding.cost > 0 ? "Costs " + html(analysis::cost_text(finding).english()) + ". " : "") + html(finding.seen.english()) + "</p>";
+      text += element("p", "<b>What to do:</b> " + html(finding.advice.english()));
       if (!finding.place.range.empty()) {
         const TimeRange shown = timeline::padded(finding.place.range, 0.3);
         text += picture(shown, finding.place.range) + "<p class=\"quiet\"><code>" + html(viewer_command(shown)) + "</code></p>";

@@ -76,9 +76,9 @@ class SharedLoopWork {
 std::shared_ptr<SharedLoopWork> share_loop_work() { return std::make_shared<SharedLoopWork>(); }
 const LoopWork& loop_work(const RuleContext& context) { return context.shared_loop_work->of(context); }
 
-std::string loop_time_text(const Families& families, const Loop& loop) {
+Message loop_time_text(const Families& families, const Loop& loop) {
   if (!loop.known()) return "the time";
-  return loop.family() == 0 ? "the time in which its work repeats" : loop_text(families.text(loop.family()));
+  return loop.family() == 0 ? Message("the time in which its work repeats") : loop_text(families.text(loop.family()));
 }
 
 }  // namespace lanescope::analysis

@@ -12,12 +12,13 @@
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
 #include "model/analysis/rule.h"
+#include "model/text/message.h"
 #include "rank_work.h"
 
 namespace lanescope::analysis {
 
 // What shares are of: `the loop "step_*"`, "the time".
-[[nodiscard]] std::string loop_time_text(const Families& families, const Loop& loop);
+[[nodiscard]] Message loop_time_text(const Families& families, const Loop& loop);
 
 // What a program pays once (setup, warm-up) would dilute what its loop pays again and again, so it does not count. Where only a part of the
 // trace was asked for, all of that counts, and where no loop is known, everything.
@@ -42,7 +43,7 @@ class LoopWork {
   // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended.
   // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
   [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
-  [[nodiscard]] std::string text() const { return loop_time_text(families_, loop_); }
+  [[nodiscard]] Message text() const { return loop_time_text(families_, loop_); }
 
  private:
   [[nodiscard]] std::vector<RankWork> find_ranks() const;

@@ -35,17 +35,19 @@ std::string duration_text(Nanoseconds duration) {
   return std::to_string(duration) + " ns";
 }
 
-std::string cost_text(const Finding& finding) { return finding.cost > 0 ? "up to " + duration_text(finding.cost) : "not known"; }
+Message cost_text(const Finding& finding) {
+  return finding.cost > 0 ? Message("up to {time}", {{"time", duration_text(finding.cost)}}) : Message("not known");
+}
 
 std::string percent_text(Nanoseconds part, Nanoseconds whole) {
   const double share = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return format_percent(share, share != 0 && share < 9.95 ? 1 : 0);
 }
 
-std::string counted(std::uint64_t number, std::string_view noun) {
+Message counted(std::uint64_t number, std::string_view noun) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits.append(" ").append(noun).append(number == 1 ? "" : "s");
+  return Message("{number} " + std::string(noun) + (number == 1 ? "" : "s"), {{"number", std::move(digits)}});
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -56,17 +58,17 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + " B";
 }
 
-std::string range_text(const Trace& trace, std::string_view name) {
+Message range_text(const Trace& trace, std::string_view name) {
   const bool nvtx = trace.provenance().format != "Chrome JSON";
-  return std::string(nvtx ? "NVTX range \"" : "range \"").append(name).append("\"");
+  return nvtx ? Message("NVTX range \"{name}\"", {{"name", name}}) : Message("range \"{name}\"", {{"name", name}});
 }
 
-std::string loop_text(std::string_view family) {
+Message loop_text(std::string_view family) {
   constexpr std::string_view kModule = "hlo_module=";
   const std::size_t found = family.starts_with("XlaModule:#") ? family.find(kModule) : std::string_view::npos;
-  if (found == std::string_view::npos) return "the loop \"" + std::string(family) + "\"";
+  if (found == std::string_view::npos) return Message("the loop \"{name}\"", {{"name", family}});
   const std::string_view module = family.substr(found + kModule.size());
-  return "the loop of module \"" + std::string(module.substr(0, module.find_first_of(",#"))) + "\"";
+  return Message("the loop of module \"{name}\"", {{"name", module.substr(0, module.find_first_of(",#"))}});
 }
 
 std::string_view range_name(const Trace& trace, EventRef range) noexcept {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/text/message.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -14,14 +15,15 @@ namespace lanescope::analysis {
 [[nodiscard]] inline double percent_of(Nanoseconds part, Nanoseconds whole) noexcept {  // the same as a number
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
-[[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);  // "1 gap", "12,034 gaps"
-[[nodiscard]] std::string bytes_text(std::uint64_t bytes);                       // "12.5 MB"
+// "1 gap", "12,034 gaps"; the noun is a template with an s to come.
+[[nodiscard]] Message counted(std::uint64_t number, std::string_view noun);
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);  // "12.5 MB"
 
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
-[[nodiscard]] std::string range_text(const Trace& trace, std::string_view name);
+[[nodiscard]] Message range_text(const Trace& trace, std::string_view name);
 
 // The loop whose iterations are ranges of the family: `the loop "step_*"`; of executions of an XLA module, `the loop of module "jit_step"`.
-[[nodiscard]] std::string loop_text(std::string_view family);
+[[nodiscard]] Message loop_text(std::string_view family);
 
 [[nodiscard]] std::string_view range_name(const Trace& trace, EventRef range) noexcept;  // "" for an invalid one
 

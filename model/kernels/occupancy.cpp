@@ -198,31 +198,34 @@ std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& mu
   return found;
 }
 
-std::string relief_text(const Relief& relief, const KernelDetail& kernel) {
-  const auto with_share = [&](std::string text) { return std::move(text) + ": " + percent(relief.share); };
+Message relief_text(const Relief& relief, const KernelDetail& kernel) {
+  const auto change = [&](std::string_view pattern, std::string then, std::string now) {
+    return Message(pattern, {{"then", std::move(then)}, {"now", std::move(now)}, {"share", percent(relief.share)}});
+  };
   switch (relief.change) {
     case Relief::Change::kRegisters:
-      return with_share(std::to_string(relief.value) + " registers or fewer a thread (" + std::to_string(kernel.registers_per_thread) + " now)");
+      return change("{then} registers or fewer a thread ({now} now): {share}", std::to_string(relief.value), std::to_string(kernel.registers_per_thread));
     case Relief::Change::kSharedMemory:
-      return with_share(bytes_text(relief.value) + " of shared memory or less a block (" + bytes_text(asked_shared_memory(kernel)) + " now)");
+      return change("{then} of shared memory or less a block ({now} now): {share}", bytes_text(relief.value), bytes_text(asked_shared_memory(kernel)));
     case Relief::Change::kSplit:
-      return with_share(bytes_text(relief.value) + " of shared memory a multiprocessor (" + bytes_text(kernel.shared_memory_executed) +
-                        " now), less of L1 cache");
+      return change("{then} of shared memory a multiprocessor ({now} now), less of L1 cache: {share}", bytes_text(relief.value),
+                    bytes_text(kernel.shared_memory_executed));
     case Relief::Change::kBlockSize:
-      return with_share("blocks of " + std::to_string(relief.value) + " threads (" + std::to_string(threads_of_block(kernel)) + " now)");
+      return change("blocks of {then} threads ({now} now): {share}", std::to_string(relief.value), std::to_string(threads_of_block(kernel)));
   }
   return {};
 }
 
-std::string limiters_text(const Occupancy& occupancy) {
-  std::string text;
-  for (const Limiter limiter : kLimiters) {
-    if (!occupancy.is_limited_by(limiter)) continue;
-    if (!text.empty()) text += ", ";
-    text += limiter_name(limiter);
-  }
-  if (const auto last = text.rfind(", "); last != std::string::npos) text.replace(last, 2, " and ");
-  return text;
+Message limiters_text(const Occupancy& occupancy) {
+  std::vector<Message> names;
+  for (const Limiter limiter : kLimiters)
+    if (occupancy.is_limited_by(limiter)) names.emplace_back(limiter_name(limiter));
+  if (names.empty()) return {};
+  Message last = std::move(names.back());
+  names.pop_back();
+  Message others;
+  for (Message& name : names) others = listed(std::move(others), std::move(name));
+  return others.empty() ? last : Message("{first} and {then}", {{"first", std::move(others)}, {"then", std::move(last)}});
 }
 
 double Waves::tail_share() const noexcept {

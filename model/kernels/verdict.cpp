@@ -72,7 +72,7 @@ class Judge {
     for (const std::string_view metric : metrics) largest = std::max(largest, get(metric));
     return largest;
   }
-  void advise(std::string_view rule, std::string seen, std::string what_to_do, double gain) {
+  void advise(std::string_view rule, Message seen, Message what_to_do, double gain) {
     verdict_.advice.push_back({rule, std::move(seen), std::move(what_to_do), std::clamp(gain, 0.0, 1.0)});
   }
   // What more issue slots could win: no more than is idle of them, nor than is left of what is used most.
@@ -107,11 +107,12 @@ class Judge {
     if (!waves_) return;
     if (waves_->idle_multiprocessors() > 0)
       advise("small_grid",
-             "The grid has " + std::to_string(waves_->blocks) + " blocks for " + std::to_string(waves_->multiprocessors) + " multiprocessors.",
+             Message("The grid has {blocks} blocks for {all} multiprocessors.",
+                     {{"blocks", std::to_string(waves_->blocks)}, {"all", std::to_string(waves_->multiprocessors)}}),
              "Split the work into more and smaller blocks, or run the kernel beside others.", waves_->idle_multiprocessors());
     constexpr std::uint64_t kFewWaves = 4;
     if (waves_->full() <= kFewWaves && waves_->tail_share() > 0)
-      advise("tail_wave", "The grid comes in " + number(waves_->waves()) + " waves.", "Choose a grid that fills whole waves, or a persistent kernel.",
+      advise("tail_wave", Message("The grid comes in {waves} waves.", {{"waves", number(waves_->waves())}}), "Choose a grid that fills whole waves, or a persistent kernel.",
              waves_->tail_share());
   }
 
@@ -122,8 +123,9 @@ class Judge {
     const auto mean = find("lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed");
     if (!most || !mean || *most - *mean < kContended) return;
     advise("atomics",
-           "Atomic operations keep one slice of the L2 cache busy for " + number(*most) + " % of the time, and all slices for " + number(*mean) +
-               " % on average: they go to few addresses.",
+           Message("Atomic operations keep one slice of the L2 cache busy for {most} % of the time, and all slices for {mean} % on average: they go to few "
+                   "addresses.",
+                   {{"most", number(*most)}, {"mean", number(*mean)}}),
            "Add up within a warp or block first (shared memory, __reduce_add_sync), and write one result of each.", (*most - *mean) / 100);
   }
 
@@ -137,8 +139,8 @@ class Judge {
                                   "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
     if (local <= 0) return;
     advise("local_memory",
-           "Of the sectors that threads access, " + number(100 * local / (local + global)) + " % are local memory: registers that were spilled, or an array that is "
-           "indexed at run time.",
+           Message("Of the sectors that threads access, {share} % are local memory: registers that were spilled, or an array that is indexed at run time.",
+                   {{"share", number(100 * local / (local + global))}}),
            "Give the array indexes that the compiler knows (unroll the loop), put it into shared memory, or allow more registers a thread "
            "(__launch_bounds__).",
            local / (local + global) * memory_ / 100);
@@ -151,18 +153,22 @@ class Judge {
     const double l2_active = l2_elapsed > 0 ? get("lts__cycles_active.avg") / l2_elapsed : 1;
     const double excess = sectors > ideal ? (sectors - ideal) / sectors * l2_active : 0;
     double gain = excess;
-    std::string seen;
-    if (excess > 0) seen = "Threads access " + number(sectors / std::max(ideal, 1.0)) + " times the sectors of global memory that they need";
+    Message seen;
+    if (excess > 0)
+      seen = Message("Threads access {times} times the sectors of global memory that they need", {{"times", number(sectors / std::max(ideal, 1.0))}});
     struct Operation {
-      const char* noun;
+      const char* seen;
+      const char* also_seen;
       const char* bytes;
       const char* hits;
       const char* all;
     };
     constexpr std::array kOperations{
-        Operation{"loads", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
+        Operation{"Of each sector of 32 B, loads use {bytes} B", "of each sector of 32 B, loads use {bytes} B",
+                  "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
                   "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
-        Operation{"stores", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", ""},
+        Operation{"Of each sector of 32 B, stores use {bytes} B", "of each sector of 32 B, stores use {bytes} B",
+                  "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", ""},
     };
     for (const Operation& operation : kOperations) {
       const double bytes = get(operation.bytes);
@@ -174,10 +180,11 @@ class Judge {
                                      misses * l2_,
                                      misses * dram_});
       gain = std::max(gain, unused * level / 100);
-      seen += (seen.empty() ? "Of each sector of 32 B, " : "; of each sector of 32 B, ") + std::string(operation.noun) + " use " + number(bytes) + " B";
+      seen = seen.empty() ? Message(operation.seen, {{"bytes", number(bytes)}})
+                          : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", Message(operation.also_seen, {{"bytes", number(bytes)}})}});
     }
     if (gain > 0)
-      advise("global_access", seen + ".",
+      advise("global_access", Message("{seen}.", {{"seen", std::move(seen)}}),
              "Let neighbouring threads access neighbouring addresses: change the layout or the order of loops, or go through a tile in shared memory.", gain);
   }
 
@@ -189,8 +196,8 @@ class Judge {
     constexpr double kNoise = 0.1;  // the hardware counts some where there are none
     if (share < kNoise) return;
     advise("bank_conflicts",
-           number(100 * share) + " % of the wavefronts to shared memory are bank conflicts: an access takes " + number(1 / (1 - std::min(share, 0.999))) +
-               " times as many as it needs.",
+           Message("{share} % of the wavefronts to shared memory are bank conflicts: an access takes {times} times as many as it needs.",
+                   {{"share", number(100 * share)}, {"times", number(1 / (1 - std::min(share, 0.999)))}}),
            "Pad the rows of the tile by one element (tile[32][33]), or swizzle the index.",
            share * get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100);
   }
@@ -200,7 +207,7 @@ class Judge {
     const auto active = find("smsp__thread_inst_executed_per_inst_executed.ratio");
     const double threads = std::min(active.value_or(kWarp), find("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio").value_or(kWarp));
     if (!active || threads >= kFew) return;
-    advise("divergence", "An instruction works for " + number(threads) + " of a warp's 32 threads.",
+    advise("divergence", Message("An instruction works for {threads} of a warp's 32 threads.", {{"threads", number(threads)}}),
            "Let the threads of a warp take the same branches and loops of the same length: sort the work, or hand it out by warps.",
            (1 - threads / kWarp) * compute_ / 100);
   }
@@ -219,7 +226,7 @@ class Judge {
     };
     const double doubles = operations('d'), floats = operations('f');
     const double share = doubles + floats > 0 ? doubles / (doubles + floats) : 1;
-    advise("fp64", "FP64 arithmetic uses " + number(fp64) + " % of its pipe.",
+    advise("fp64", Message("FP64 arithmetic uses {share} % of its pipe.", {{"share", number(fp64)}}),
            "Use single precision where it is enough; look for constants without an f and calls of functions for double.",
            share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
   }
@@ -227,7 +234,7 @@ class Judge {
   void look_at_fp32_products() {
     if (!is_fp32_product(kernel_.name)) return;
     if (const auto cores = tensor_cores_of(kernel_.gpu))
-      advise("fp32_products", "It multiplies matrices in FP32, while the tensor cores rest.", std::string(tensor_core_advice(cores->format)),
+      advise("fp32_products", "It multiplies matrices in FP32, while the tensor cores rest.", Message(tensor_core_advice(cores->format)),
              cores->gain() * compute_ / 100);
   }
 
@@ -238,8 +245,9 @@ class Judge {
     const double theoretical = occupancy_ ? occupancy_->share() : 1;
     if (theoretical < kLowOccupancy && occupancy_->blocks > 0) {
       const std::vector<Relief> ways = reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu));
-      advise("occupancy", "A multiprocessor holds " + number(100 * theoretical) + " % of the warps that it could, limited by " + limiters_text(*occupancy_) + ".",
-             ways.empty() ? "Change what limits it." : "More with " + relief_text(ways.front(), kernel_.detail) + ".",
+      advise("occupancy", Message("A multiprocessor holds {share} % of the warps that it could, limited by {limits}.",
+                     {{"share", number(100 * theoretical)}, {"limits", limiters_text(*occupancy_)}}),
+             ways.empty() ? Message("Change what limits it.") : Message("More with {way}.", {{"way", relief_text(ways.front(), kernel_.detail)}}),
              std::min(slot_gain(), 1 - theoretical));
     }
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
@@ -247,7 +255,8 @@ class Judge {
     const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
     if (achieved && 100 * theoretical - *achieved > kFarBelow && !queues)
       advise("achieved_occupancy",
-             "On average " + number(*achieved) + " % of the warps are there that could be, and " + number(100 * theoretical) + " % could be held.",
+             Message("On average {achieved} % of the warps are there that could be, and {held} % could be held.",
+                     {{"achieved", number(*achieved)}, {"held", number(100 * theoretical)}}),
              "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / theoretical));
     const double latency = get(kWarpLatency);
     const std::vector<Stall> all = stalls(metrics_, kernel_);
@@ -255,9 +264,9 @@ class Judge {
     const Stall& first = all.front();
     if (first.reason->name == "selected" || first.reason->name == "not_selected") return;
     advise("stalls",
-           "Of the " + number(latency) + " cycles between two instructions of a warp, it waits " + number(first.cycles) + " for " +
-               std::string(first.reason->waits_for) + ".",
-           std::string(first.reason->remedy), std::min(slot_gain(), first.cycles / latency));
+           Message("Of the {cycles} cycles between two instructions of a warp, it waits {waits} for {reason}.",
+                   {{"cycles", number(latency)}, {"waits", number(first.cycles)}, {"reason", Message(first.reason->waits_for)}}),
+           Message(first.reason->remedy), std::min(slot_gain(), first.cycles / latency));
   }
 
   void look_at_balance() {
@@ -266,7 +275,7 @@ class Judge {
     if (mean <= 0 || most <= 0 || (waves_ && waves_->idle_multiprocessors() > 0)) return;
     const double gain = (1 - mean / most) * active_;
     if (gain >= kUneven)
-      advise("imbalance", "The busiest multiprocessor works " + number(most / mean) + " times as long as they do on average.",
+      advise("imbalance", Message("The busiest multiprocessor works {times} times as long as they do on average.", {{"times", number(most / mean)}}),
              "Hand out work in smaller pieces, or to blocks as they come to an end.", gain);
   }
 

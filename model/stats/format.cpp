@@ -96,6 +96,7 @@ Scale scale_of(Unit unit, TimeUnit time_unit) {
       return {kBytesPerMegabyte, kSizeDecimals};
     case Unit::kNone:
     case Unit::kNumber:
+    case Unit::kWords:
     case Unit::kIdentifier:
     case Unit::kPercent:
       break;
@@ -132,6 +133,7 @@ std::string shown_title(const Column& column, TimeUnit unit) {
       return column.title + " (MB/s)";
     case Unit::kNone:
     case Unit::kNumber:
+    case Unit::kWords:
     case Unit::kIdentifier:
       break;
   }

@@ -49,7 +49,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
       for (std::size_t cause = 0; cause < kIdleCauses; ++cause) causes[gpu][cause].add(part[gpu][cause]);
 
   Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"),
-               integers("Longest", Unit::kNanoseconds), texts("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),
+               integers("Longest", Unit::kNanoseconds), words("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),
                integers("Busy", Unit::kNanoseconds), integers("Idle", Unit::kNanoseconds), texts("Device")});
   for (const GpuIdle& gpu : gpus) {
     const Nanoseconds span = selection.time() ? gpu.extent.intersected(*selection.time()).length() : gpu.extent.length();

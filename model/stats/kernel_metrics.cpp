@@ -18,7 +18,7 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   const kernels::RecordedMetrics recorded = kernels::recorded_metrics(trace);
   Table table({integers("Winnable at Most", Unit::kNanoseconds), integers("All Launches", Unit::kNanoseconds), integers("Launches"),
-               integers("Start", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), texts("Bound by"), reals("Compute", Unit::kPercent),
+               integers("Start", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), words("Bound by"), reals("Compute", Unit::kPercent),
                reals("Memory", Unit::kPercent), reals("L1", Unit::kPercent), reals("L2", Unit::kPercent), reals("DRAM", Unit::kPercent),
                reals("Achieved Occupancy", Unit::kPercent), reals("Issue Slots Used", Unit::kPercent), texts("Cause"), reals("Gain", Unit::kPercent),
                texts("GridXYZ"), texts("BlockXYZ"), integers("Passes"), reals("SM Clock MHz"), integers("GPU"), texts("Name")});

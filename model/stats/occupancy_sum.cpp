@@ -92,8 +92,8 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
     const auto waves = occupancy ? kernels::waves(detail, gpu, *occupancy) : std::nullopt;
     const auto reliefs = occupancy ? kernels::reliefs(detail, *multiprocessor) : std::vector<kernels::Relief>();
     cells.emplace_back(occupancy ? 100 * occupancy->share() : kNoReal);
-    cells.emplace_back(table.add_text(occupancy ? kernels::limiters_text(*occupancy) : std::string()));
-    cells.emplace_back(table.add_text(reliefs.empty() ? std::string() : kernels::relief_text(reliefs.front(), detail)));
+    cells.emplace_back(table.add_text(occupancy ? kernels::limiters_text(*occupancy).english() : std::string()));
+    cells.emplace_back(table.add_text(reliefs.empty() ? std::string() : kernels::relief_text(reliefs.front(), detail).english()));
     cells.emplace_back(occupancy ? std::int64_t{occupancy->blocks} : kNoInteger);
     cells.emplace_back(waves ? waves->waves() : kNoReal);
     cells.emplace_back(waves ? 100 * waves->tail_share() : kNoReal);

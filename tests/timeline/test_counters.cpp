@@ -33,7 +33,7 @@ struct Sampled : SmallTrace {
 std::vector<std::string> counter_titles(const RowTree& tree) {
   std::vector<std::string> lines;
   for (const Row& row : tree.rows())
-    if (row.kind == RowKind::kCounter || row.kind == RowKind::kCounters) lines.push_back(std::string(row.depth * 2, ' ') + row_title(row));
+    if (row.kind == RowKind::kCounter || row.kind == RowKind::kCounters) lines.push_back(std::string(row.depth * 2, ' ') + row_title(row).english());
   return lines;
 }
 
@@ -81,9 +81,9 @@ TEST_CASE("a GPU that nobody used has a row for what was sampled of it") {
   const auto trace = builder.snapshot();
   const RowTree tree(*trace);
   REQUIRE(tree.rows().size() == 3);
-  CHECK(tree.rows()[0].label == "GPU 3  NVIDIA H200");
-  CHECK(tree.rows()[1].label == "GPU metrics");
-  CHECK(tree.rows()[2].label == "Power");
+  CHECK(tree.rows()[0].label.english() == "GPU 3  NVIDIA H200");
+  CHECK(tree.rows()[1].label.english() == "GPU metrics");
+  CHECK(tree.rows()[2].label.english() == "Power");
 }
 
 TEST_CASE("a column of pixels has the least, mean and most of its time, and none where nothing is known") {
@@ -145,7 +145,7 @@ TEST_CASE("a pixel with one value tells it, one with several tells their least, 
   const auto trace = sampled.builder.snapshot();
   const auto value = [&](TimeRange pixel, const char* label) {
     for (const Property& property : describe_counter(*trace, id, pixel))
-      if (property.label == label) return property.value;
+      if (property.label == label) return property.value.english();
     return std::string("none");
   };
   CHECK(value({110, 120}, "Value") == "400 W");

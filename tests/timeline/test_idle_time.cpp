@@ -70,7 +70,7 @@ TEST_CASE("a gap tells its causes, what ended it, and in which range its thread 
   const auto gap = idle.find({1'000, 5'000});
   REQUIRE(gap);
   const std::vector<Property> properties = idle.describe(*gap);
-  CHECK(properties.front().value == "GPU 0 idle for 4.000 µs");
+  CHECK(properties.front().value.english() == "GPU 0 idle for 4.000 µs");
   CHECK(value(properties, "Ended by") == "b");
   CHECK(value(properties, "NVTX") == "step 1");
   CHECK(value(properties, "Launched by") == "cudaLaunchKernel");

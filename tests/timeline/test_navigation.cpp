@@ -118,7 +118,7 @@ TEST_CASE("an event is found again among others that begin with it, and where it
 TEST_CASE("a kernel is described with its launch, its shape and what limits it") {
   const Launches small;
   const auto properties = describe_event(*small.trace, small.kernel_event);
-  REQUIRE(properties.front().value == "void gemm<float>(float*, int)");
+  REQUIRE(properties.front().value.english() == "void gemm<float>(float*, int)");
   REQUIRE(value_of(properties, "Duration") == "4.000 µs");
   REQUIRE(value_of(properties, "Grid") == "<<<128, 1, 1>>>");
   REQUIRE(value_of(properties, "Block") == "<<<256, 1, 1>>>");

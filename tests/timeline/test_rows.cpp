@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> titles(const RowTree& tree) {
   std::vector<std::string> lines;
-  for (const Row& row : tree.rows()) lines.push_back(std::string(row.depth * 2, ' ') + row_title(row));
+  for (const Row& row : tree.rows()) lines.push_back(std::string(row.depth * 2, ' ') + row_title(row).english());
   return lines;
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("streams that are only waited for come last and have no share") {
   small.builder.add(small.on_gpu(TrackKind::kSynchronizations, 2), {small.event(0, 50, "Stream synchronization")});
   const RowTree tree(*small.builder.snapshot());
   const std::vector<RowIndex>& rows = tree.row(*tree.find("gpu:0/hw")).children;
-  REQUIRE(row_title(tree.row(rows.back())) == "Stream 2 waits");
+  REQUIRE(row_title(tree.row(rows.back())).english() == "Stream 2 waits");
 }
 
 TEST_CASE("waits for a whole context are on no stream") {
@@ -109,7 +109,7 @@ TEST_CASE("waits for a whole context are on no stream") {
   TwoStreams small;
   small.builder.add(small.on_gpu(TrackKind::kSynchronizations, stream), {small.event(0, 50, "Context synchronization")});
   const RowTree tree(*small.builder.snapshot());
-  REQUIRE(tree.row(tree.row(*tree.find("gpu:0/hw")).children.back()).label == "Context waits");
+  REQUIRE(tree.row(tree.row(*tree.find("gpu:0/hw")).children.back()).label.english() == "Context waits");
 }
 
 TEST_CASE("collapsed rows hide what is below and show it combined") {

@@ -71,7 +71,7 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   const Program program;
   const RowTree tree(*program.trace);
   const Row& row = tree.row(*tree.find("process:1/thread:4711"));
-  CHECK(row_title(row) == "30.0 % [4711] main");
+  CHECK(row_title(row).english() == "30.0 % [4711] main");
   REQUIRE(row.levels.size() == 2);  // states, samples
   const LevelContent states(program.trace, row.levels[0]);
   CHECK(states.busy({0, 100}) == 40);
@@ -107,7 +107,7 @@ TEST_CASE("threads that called nothing and hardly ran are one line") {
     const Row& process = tree.row(*tree.find("process:1"));
     for (const RowIndex child : process.children) rows.push_back(tree.row(child).key + (tree.row(child).expandable() && !tree.row(child).expanded_initially ? " closed" : ""));
     if (const auto group = tree.find("process:1/quiet")) {
-      CHECK(tree.row(*group).label == std::to_string(idle) + " threads with little activity");
+      CHECK(tree.row(*group).label.english() == std::to_string(idle) + " threads with little activity");
       CHECK(tree.row(*group).children.size() == idle);
     }
     return rows;
@@ -179,12 +179,12 @@ TEST_CASE("processors have rows, by number, with how much of the time each was i
   const Program program;
   const RowTree tree(*program.trace);
   const Row& group = tree.row(*tree.find("processors"));
-  CHECK(group.label == "CPU cores (2)");
+  CHECK(group.label.english() == "CPU cores (2)");
   CHECK_FALSE(group.expanded_initially);
   REQUIRE(group.children.size() == 2);
-  CHECK(row_title(tree.row(group.children[0])) == "20.0 % CPU 2");
-  CHECK(row_title(tree.row(group.children[1])) == "10.0 % CPU 5");
-  CHECK(row_title(group) == "15.0 % CPU cores (2)");
+  CHECK(row_title(tree.row(group.children[0])).english() == "20.0 % CPU 2");
+  CHECK(row_title(tree.row(group.children[1])).english() == "10.0 % CPU 5");
+  CHECK(row_title(group).english() == "15.0 % CPU cores (2)");
   SmallTrace without;
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }
@@ -271,6 +271,6 @@ TEST_CASE("who holds Python's lock stands under the thread that does, other star
   };
   const WithLock program;
   const RowTree tree(*program.trace);
-  CHECK(tree.row(*tree.find("process:1/thread:4711/nvtx:2")).label == "Python GIL");
-  CHECK(tree.row(*tree.find("process:1/nvtx:3")).label == "NVTX · io");
+  CHECK(tree.row(*tree.find("process:1/thread:4711/nvtx:2")).label.english() == "Python GIL");
+  CHECK(tree.row(*tree.find("process:1/nvtx:3")).label.english() == "NVTX · io");
 }

@@ -82,7 +82,7 @@ std::vector<Property> describe_counter(const Trace& trace, CounterId id, TimeRan
   const CounterSeries& series = trace.counter_series(id);
   pixel.end = std::max(pixel.end, pixel.begin + 1);
   const CounterSummary summary = series.summarize(pixel);
-  std::vector<Property> properties{{"", counter.name}};
+  std::vector<Property> properties{{"", Message(std::string_view(counter.name))}};
   const auto [first, last] = series.overlapping(pixel);
   if (summary.empty()) {
     properties.push_back({"Value", "not known here"});
@@ -95,14 +95,14 @@ std::vector<Property> describe_counter(const Trace& trace, CounterId id, TimeRan
     properties.push_back({"Mean", in_unit(counter, summary.mean())});
     properties.push_back({"Least", in_unit(counter, static_cast<double>(summary.minimum))});
     properties.push_back({"Most", in_unit(counter, static_cast<double>(summary.maximum))});
-    properties.push_back({"Samples", format_count(last - first) + " in this pixel"});
+    properties.push_back({"Samples", Message("{number} in this pixel", {{"number", format_count(last - first)}})});
     properties.push_back({"Length", format_duration(pixel.length())});
   }
   if (counter.gpu != kNone) {
     const Gpu& gpu = trace.gpus()[counter.gpu];
     properties.push_back({"Device", "GPU " + std::to_string(gpu.ordinal) + (gpu.name.empty() ? "" : "  " + gpu.name)});
   }
-  if (!counter.description.empty()) properties.push_back({"What it is", counter.description});
+  if (!counter.description.empty()) properties.push_back({"What it is", Message(std::string_view(counter.description))});
   if (!counter.source_name.empty()) properties.push_back({"Metric", counter.source_name});
   return properties;
 }

@@ -23,7 +23,7 @@ void RowTreeBuilder::add_counter(RowIndex parent, const std::string& key, Counte
   const bool tells_process = counters_of_several_.contains({counter.gpu, counter.name}) && counter.gpu != kNone && counter.process != kNone;
   const std::string owner = tells_process ? "  [" + std::to_string(trace_.processes()[counter.process].pid) + "]" : "";
   const std::string of_process = counter.process != kNone ? process_key(counter.process) + "/" : "";
-  const RowIndex row = add_row(key + "/" + of_process + counter.name, counter.name + owner, RowKind::kCounter, parent);
+  const RowIndex row = add_row(key + "/" + of_process + counter.name, owner.empty() ? Message(std::string_view(counter.name)) : Message::verbatim(counter.name + owner), RowKind::kCounter, parent);
   tree_.rows_[row].counter = id;
 }
 
@@ -54,7 +54,7 @@ void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const
     std::string group_key = group.is_of_metrics ? key + "/metrics" : key;
     if (!group.name.empty()) {
       group_key += "/" + group.name;
-      above = add_row(group_key, group.name, RowKind::kCounters, above);
+      above = add_row(group_key, Message(std::string_view(group.name)), RowKind::kCounters, above);
       tree_.rows_[above].expanded_initially = named++ < kOpenGroups;
     }
     for (const CounterId id : group.counters) add_counter(above, group_key, id);

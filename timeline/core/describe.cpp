@@ -19,18 +19,24 @@ namespace {
 
 using Properties = std::vector<Property>;
 
-void add(Properties& properties, std::string label, std::string value) {
-  if (!value.empty()) properties.push_back({std::move(label), std::move(value)});
+void add(Properties& properties, std::string_view label, std::string value) {
+  if (!value.empty()) properties.emplace_back(label, std::move(value));
 }
+
+void add(Properties& properties, std::string_view label, Message value) {
+  if (!value.empty()) properties.emplace_back(label, std::move(value));
+}
+
+void add(Properties& properties, std::string_view label, const char* words) { add(properties, label, Message(words)); }
 
 std::string dimensions(const std::uint32_t (&size)[3]) {
   if (size[0] == 0) return {};
   return "<<<" + std::to_string(size[0]) + ", " + std::to_string(size[1]) + ", " + std::to_string(size[2]) + ">>>";
 }
 
-std::string launch_type_name(std::uint32_t type) {
+Message launch_type_name(std::uint32_t type) {
   if (type == 1) return "Cooperative";
-  return type == 2 ? "Cooperative on several devices" : "Regular";
+  return type == 2 ? Message("Cooperative on several devices") : Message("Regular");
 }
 
 void add_graph(Properties& properties, std::uint32_t graph, std::uint64_t node) {
@@ -43,19 +49,21 @@ void add_occupancy(Properties& properties, const KernelDetail& kernel, const Gpu
   const auto occupancy = multiprocessor ? kernels::occupancy(kernel, *multiprocessor) : std::nullopt;
   if (!occupancy) return;
   add(properties, "Theoretical occupancy", format_share(occupancy->share()));
-  add(properties, "Blocks a multiprocessor", std::to_string(occupancy->blocks) + ", limited by " + kernels::limiters_text(*occupancy));
+  add(properties, "Blocks a multiprocessor",
+      Message("{blocks}, limited by {limits}", {{"blocks", std::to_string(occupancy->blocks)}, {"limits", kernels::limiters_text(*occupancy)}}));
   const auto reliefs = length == Length::kWhole ? kernels::reliefs(kernel, *multiprocessor) : std::vector<kernels::Relief>();
   for (const kernels::Relief& relief : reliefs) add(properties, "More occupancy with", kernels::relief_text(relief, kernel));
   const auto waves = kernels::waves(kernel, gpu, *occupancy);
   if (!waves) return;
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f", waves->waves());
-  add(properties, "Waves", std::string(text) + " of " + format_count(waves->at_once) + " blocks");
+  add(properties, "Waves", Message("{waves} of {blocks} blocks", {{"waves", std::string(text)}, {"blocks", format_count(waves->at_once)}}));
   if (waves->tail_share() > 0)
-    add(properties, "Last wave", format_count(waves->tail()) + " blocks; its empty places are " + format_share(waves->tail_share()) + " of the launch's");
+    add(properties, "Last wave", Message("{blocks} blocks; its empty places are {share} of the launch's",
+                                         {{"blocks", format_count(waves->tail())}, {"share", format_share(waves->tail_share())}}));
   if (waves->idle_multiprocessors() > 0)
     add(properties, "Multiprocessors without a block",
-        format_count(waves->multiprocessors - waves->blocks) + " of " + std::to_string(waves->multiprocessors));
+        Message("{part} of {all}", {{"part", format_count(waves->multiprocessors - waves->blocks)}, {"all", std::to_string(waves->multiprocessors)}}));
 }
 
 void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id, Length length) {
@@ -80,11 +88,12 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
 void add_counters(Properties& properties, const Trace& trace, EventRef kernel, Length length) {
   const std::optional<kernels::Verdict> verdict = kernels::verdict_of(trace, kernel);
   if (!verdict) return;
-  std::string text = "read; bound by " + std::string(kernels::bound_name(verdict->bound));
-  if (verdict->utilization > 0) text += " (" + format_share(verdict->utilization / 100) + " of its peak)";
-  add(properties, "Counters", text);
+  Message bound(kernels::bound_name(verdict->bound));
+  if (verdict->utilization > 0)
+    bound = Message("{bound} ({share} of its peak)", {{"bound", std::move(bound)}, {"share", format_share(verdict->utilization / 100)}});
+  add(properties, "Counters", Message("read; bound by {bound}", {{"bound", std::move(bound)}}));
   if (length != Length::kWhole) return;
-  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win " + format_share(advice.gain), advice.seen);
+  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win", Message("{share}: {seen}", {{"share", format_share(advice.gain)}, {"seen", advice.seen}}));
 }
 
 void add_memory(Properties& properties, const Trace& trace, const Event& event) {
@@ -94,10 +103,10 @@ void add_memory(Properties& properties, const Trace& trace, const Event& event) 
   add(properties, "Throughput", format_throughput(memory.bytes, event.duration));
   if (memory.operation == MemoryOperation::kSet) {
     add(properties, "Value", std::to_string(memory.value));
-    add(properties, "Memory", std::string(memory_kind_name(memory.destination_memory)));
+    add(properties, "Memory", Message(memory_kind_name(memory.destination_memory)));
   } else {
-    add(properties, "Source memory", std::string(memory_kind_name(memory.source_memory)));
-    add(properties, "Destination memory", std::string(memory_kind_name(memory.destination_memory)));
+    add(properties, "Source memory", Message(memory_kind_name(memory.source_memory)));
+    add(properties, "Destination memory", Message(memory_kind_name(memory.destination_memory)));
   }
   if (memory.copy_kind == CopyKind::kPeerToPeer) {
     add(properties, "Source device", std::to_string(memory.source_device));
@@ -107,7 +116,7 @@ void add_memory(Properties& properties, const Trace& trace, const Event& event) 
 }
 
 void add_synchronization(Properties& properties, const Trace& trace, const TrackKey& key, const SynchronizationDetail& detail) {
-  add(properties, "Waits for", std::string(synchronization_name(detail.type)));
+  add(properties, "Waits for", Message(synchronization_name(detail.type)));
   if (detail.event == 0) return;
   const std::string_view name = trace.cuda_name(key.process, CudaResource::kEvent, detail.event);
   add(properties, "CUDA event", std::to_string(detail.event) + (name.empty() ? "" : " ") + std::string(name));
@@ -145,7 +154,7 @@ std::string thread_text(const Trace& trace, ThreadId id) {
 
 void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id) {
   const std::string_view domain = trace.domain_name(key.process, key.domain);
-  add(properties, "Domain", domain.empty() ? "default" : std::string(domain));
+  add(properties, "Domain", domain.empty() ? Message("default") : Message::verbatim(std::string(domain)));
   if (id == 0) return;
   const NvtxDetail& range = trace.nvtx_detail(id);
   if (range.category != 0) {
@@ -179,8 +188,8 @@ std::string synchronization_name(std::uint32_t type) {
 void add_api(Properties& properties, const Trace& trace, const Event& event) {
   if (event.detail == 0) return;
   const ApiDetail& call = trace.api_detail(event.detail);
-  add(properties, "API", call.domain == ApiDomain::kRuntime ? "CUDA runtime" : "CUDA driver");
-  add(properties, "Returned", call.result == 0 ? "0 (success)" : std::to_string(call.result));
+  add(properties, "API", call.domain == ApiDomain::kRuntime ? Message("CUDA runtime") : Message("CUDA driver"));
+  add(properties, "Returned", call.result == 0 ? Message("0 (success)") : Message::verbatim(std::to_string(call.result)));
 }
 
 std::string hexadecimal(std::uint64_t value) {
@@ -204,7 +213,7 @@ void add_memory_usage(Properties& properties, const Trace& trace, DetailId id) {
   const bool of_pool = usage.operation >= MemoryUsageOperation::kPoolCreation;
   if (!of_pool) add(properties, "Size", format_bytes(usage.bytes));
   if (usage.operation == MemoryUsageOperation::kPoolTrim) add(properties, "Keeps", format_bytes(usage.bytes));
-  if (!of_pool) add(properties, "Memory", std::string(memory_kind_name(usage.memory_kind)));
+  if (!of_pool) add(properties, "Memory", Message(memory_kind_name(usage.memory_kind)));
   if (usage.variable != 0) add(properties, "Variable", std::string(trace.name(usage.variable)));
   add(properties, of_pool ? "Pool" : "Address", hexadecimal(usage.address));
   if (usage.stream != 0) add(properties, "On stream", std::to_string(usage.stream));
@@ -294,7 +303,7 @@ void add_relations(Properties& properties, const Trace& trace, EventRef ref, con
   } else if (key.kind == TrackKind::kCudaApi) {
     const std::vector<EventRef> work = trace.work_of(ref);
     if (work.size() == 1) add(properties, "GPU work", event_title(trace, work.front()));
-    if (work.size() > 1) add(properties, "GPU work", format_count(work.size()) + " operations");
+    if (work.size() > 1) add(properties, "GPU work", Message("{number} operations", {{"number", format_count(work.size())}}));
     if (!work.empty()) add(properties, "Launch latency", format_duration(trace.event(work.front()).start - event.start));
     add(properties, "NVTX", nvtx_path(trace, key.thread, event.start));
   }
@@ -398,7 +407,7 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length le
 
 std::string as_text(const std::vector<Property>& properties) {
   std::string text;
-  for (const Property& property : properties) text += property.label + "\t" + property.value + "\n";
+  for (const Property& property : properties) text += property.label + "\t" + property.value.english() + "\n";
   return text;
 }
 

@@ -66,12 +66,12 @@ std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Lengt
     for (const CodeFunction& function : stacks.functions(location)) calls.push_back(call_text(trace, stacks.location(location), function));
   }
   std::vector<Property> properties;
-  const auto add = [&](std::string text) { properties.push_back({properties.empty() ? "Call chain" : "", std::move(text)}); };
+  const auto add = [&](auto text) { properties.emplace_back(properties.empty() ? "Call chain" : "", std::move(text)); };
   const auto add_calls = [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < std::min(last, calls.size()); ++i) add(calls[i]);
   };
   const auto add_more = [&](std::size_t count) {
-    if (count > 0) add("… " + std::to_string(count) + " more");
+    if (count > 0) add(Message("… {number} more", {{"number", std::to_string(count)}}));
   };
   if (length == Length::kWhole || calls.size() <= kMostCalls) {
     add_calls(0, calls.size());

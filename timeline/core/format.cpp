@@ -55,8 +55,8 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
-std::string format_counted(std::uint64_t count, std::string_view noun) {
-  return format_count(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+Message format_counted(std::uint64_t count, std::string_view noun) {
+  return Message("{number} " + std::string(noun) + (count == 1 ? "" : "s"), {{"number", format_count(count)}});
 }
 
 std::string format_share(double share) {

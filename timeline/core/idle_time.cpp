@@ -188,10 +188,10 @@ std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
 
 std::vector<Property> IdleTime::describe(const Gap& gap) const {
   constexpr Nanoseconds kLeastPart = 100;  // a hundredth of the gap: less is not worth a line
-  std::vector<Property> properties{{"Name", gpu_name(*trace_, gap.gpu) + " idle for " + format_duration(gap.range.length())}};
+  std::vector<Property> properties{{"Name", Message("{gpu} idle for {time}", {{"gpu", gpu_name(*trace_, gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
   for (const CauseTime& cause : causes_on(gpus_->at(gap.gpu), gap.range))
     if (cause.time >= gap.range.length() / kLeastPart)
-      properties.push_back({std::string(analysis::idle_cause_name(cause.cause)), cause_text(*trace_, cause, gap.range.length())});
+      properties.push_back({analysis::idle_cause_name(cause.cause), cause_text(*trace_, cause, gap.range.length())});
   const std::optional<EventRef> next = operation_behind(gap);
   const std::optional<EventRef> launch = next ? trace_->launch_of(*next) : std::nullopt;
   if (launch) {

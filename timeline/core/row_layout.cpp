@@ -20,7 +20,7 @@ std::vector<bool> passing(const RowTree& tree, std::string_view filter) {
   std::vector<bool> passes(rows.size());
   for (std::size_t index = 0; index < rows.size(); ++index) {  // parents come first
     const Row& row = rows[index];
-    below[index] = (row.parent && below[*row.parent]) || contains_without_case(row_title(row), filter);
+    below[index] = (row.parent && below[*row.parent]) || contains_without_case(row_title(row).in(shown_language()), filter);
     passes[index] = below[index];
   }
   for (std::size_t index = rows.size(); index-- > 0;)

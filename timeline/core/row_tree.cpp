@@ -99,6 +99,8 @@ std::vector<Level> overview(const RowTree& tree) {
   return levels;
 }
 
-std::string row_title(const Row& row) { return row.share ? format_share(*row.share) + " " + row.label : row.label; }
+Message row_title(const Row& row) {
+  return row.share ? Message("{share} {row}", {{"share", format_share(*row.share)}, {"row", row.label}}) : row.label;
+}
 
 }  // namespace lanescope::timeline

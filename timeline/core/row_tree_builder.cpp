@@ -18,6 +18,12 @@ using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 // CUPTI gives waits for all of a context one of these in place of a stream.
 bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0xffffffff; }
 
+// A stream's label, and behind it whose it is; nothing where that is clear.
+Message owned(Message stream, std::string owner) {
+  if (owner.empty()) return stream;
+  return Message("{stream}{owner}", {{"stream", std::move(stream)}, {"owner", std::move(owner)}});
+}
+
 }  // namespace
 
 RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree)
@@ -36,7 +42,7 @@ void RowTreeBuilder::build() {
     const TracePart& part = trace_.parts()[i];
     SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
                     std::nullopt};
-    rows.heading = add_row("part:" + std::to_string(i), part.label, RowKind::kTrace, std::nullopt);
+    rows.heading = add_row("part:" + std::to_string(i), Message::verbatim(part.label), RowKind::kTrace, std::nullopt);
     add_part(rows);
   }
   combine_children();
@@ -54,7 +60,7 @@ bool RowTreeBuilder::in_part(const Track& track) const {
   return part_.first_track <= id && id < part_.end_track;
 }
 
-RowIndex RowTreeBuilder::add_row(std::string key, std::string label, RowKind kind, std::optional<RowIndex> parent) {
+RowIndex RowTreeBuilder::add_row(std::string key, Message label, RowKind kind, std::optional<RowIndex> parent) {
   const auto index = static_cast<RowIndex>(tree_.rows_.size());
   Row row;
   row.key = std::move(key);
@@ -125,7 +131,7 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
   const RowIndex top =
-      add_row(key, "GPU " + std::to_string(description.ordinal) + name + given_names(trace_, gpu), RowKind::kGpu, part_.heading);
+      add_row(key, Message::verbatim("GPU " + std::to_string(description.ordinal) + name + given_names(trace_, gpu)), RowKind::kGpu, part_.heading);
   if (!tracks.empty()) add_hardware(top, key, tracks);
   add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
   add_calls(top, key, faults, TrackKind::kPageFaults);
@@ -183,7 +189,7 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
     if (!domain.empty()) label += " · " + std::string(domain);
     const RowIndex row =
         add_row(key + "/" + process_key(track.key.process) + ":" + std::to_string(thread.tid) + ":" + std::to_string(track.key.domain),
-                std::move(label), RowKind::kGpuRanges, group);
+                Message::verbatim(std::move(label)), RowKind::kGpuRanges, group);
     for (const LaneId lane : track.lanes) {
       tree_.rows_[row].levels.push_back({LaneSource{.lane = lane, .on_gpu = gpu}});
       tree_.rows_[row].all.push_back(LaneSource{.lane = lane, .on_gpu = gpu});
@@ -210,7 +216,7 @@ void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, cons
   std::stable_sort(names.begin(), names.end(), [&](NameId a, NameId b) { return total[a] > total[b]; });
   for (const NameId name : names) {
     const RowIndex child =
-        add_row(key + "/" + std::string(trace_.name(name)), compact_kernel_name(trace_.name(name)), RowKind::kKernelName, row);
+        add_row(key + "/" + std::string(trace_.name(name)), Message::verbatim(compact_kernel_name(trace_.name(name))), RowKind::kKernelName, row);
     tree_.rows_[child].share = share_of(total[name], totals.all());
     tree_.rows_[child].all = level_of_name[name];
     tree_.rows_[child].levels = {level_of_name[name]};
@@ -233,7 +239,7 @@ void RowTreeBuilder::add_memory(RowIndex hardware, const std::string& key, const
     }
   for (const auto& [operation, level] : level_of_class) {
     const std::string name{memory_class_name(operation)};
-    const RowIndex child = add_row(key + "/" + name, name, RowKind::kMemoryOperation, row);
+    const RowIndex child = add_row(key + "/" + name, Message::verbatim(name), RowKind::kMemoryOperation, row);
     tree_.rows_[child].share = share_of(total[operation], totals.all());
     tree_.rows_[child].all = level;
     tree_.rows_[child].levels = {level};
@@ -260,13 +266,13 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
       const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
       const Track& track = *of_stream.front();
       if (working)
-        add_stream(hardware, name, stream_name(track) + stream_owner(track, owners), of_stream, share_of(work_of(of_stream), sum));
+        add_stream(hardware, name, owned(stream_name(track), stream_owner(track, owners)), of_stream, share_of(work_of(of_stream), sum));
       else
-        set_levels(add_row(name, waits_name(track) + stream_owner(track, owners), RowKind::kSynchronization, hardware), of_stream);
+        set_levels(add_row(name, owned(waits_name(track), stream_owner(track, owners)), RowKind::kSynchronization, hardware), of_stream);
     }
 }
 
-void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share) {
+void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const Message& label, const Tracks& tracks, double share) {
   const RowIndex row = add_row(key, label, RowKind::kStream, hardware);
   tree_.rows_[row].share = share;
   tree_.rows_[row].expanded_initially = false;
@@ -300,15 +306,15 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
   tree_.rows_[row].all = work;
 }
 
-std::string RowTreeBuilder::stream_name(const Track& track) const {
+Message RowTreeBuilder::stream_name(const Track& track) const {
   const CudaStream* stream = trace_.find_stream(track.key.process, track.key.context, track.key.stream);
-  std::string name = "Stream " + std::to_string(track.key.stream);
+  std::string name = std::to_string(track.key.stream);
   if (stream != nullptr && !stream->name.empty()) name += " " + stream->name;
-  return name;
+  return Message("Stream {name}", {{"name", std::move(name)}});
 }
 
-std::string RowTreeBuilder::waits_name(const Track& track) const {
-  return is_whole_context(track.key.stream) ? "Context waits" : stream_name(track) + " waits";
+Message RowTreeBuilder::waits_name(const Track& track) const {
+  return is_whole_context(track.key.stream) ? Message("Context waits") : Message("{stream} waits", {{"stream", stream_name(track)}});
 }
 
 RowTreeBuilder::StreamOwners RowTreeBuilder::stream_owners(const Tracks& tracks) {
@@ -349,7 +355,7 @@ void RowTreeBuilder::add_processes() {
   std::stable_sort(shown.begin(), shown.end(),
                    [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
   const RowIndex root =
-      add_row(part_.key + "processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, part_.heading);
+      add_row(part_.key + "processes", Message("Processes ({number})", {{"number", std::to_string(shown.size())}}), RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
   open_first_processes(root, shown);
 }
@@ -357,7 +363,7 @@ void RowTreeBuilder::add_processes() {
 void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   const Process& process = trace_.processes()[id];
   const std::string key = "process:" + process_key(id);
-  const RowIndex row = add_row(key, "[" + std::to_string(process.pid) + "] " + process.name, RowKind::kProcess, root);
+  const RowIndex row = add_row(key, Message::verbatim("[" + std::to_string(process.pid) + "] " + process.name), RowKind::kProcess, root);
   Tracks of_process;
   std::map<ThreadId, Tracks> by_thread;
   for (const TrackId of_this : tracks_.positions(id)) {
@@ -387,7 +393,7 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   for (auto thread = threads.begin(); thread != quiet; ++thread) add_thread(row, key, *thread, by_thread[*thread]);
   open_first_threads(row);
   if (quiet == threads.end()) return;
-  const RowIndex group = add_row(key + "/quiet", std::to_string(threads.end() - quiet) + " threads with little activity", RowKind::kQuietThreads, row);
+  const RowIndex group = add_row(key + "/quiet", Message("{number} threads with little activity", {{"number", std::to_string(threads.end() - quiet)}}), RowKind::kQuietThreads, row);
   tree_.rows_[group].expanded_initially = false;
   for (auto thread = quiet; thread != threads.end(); ++thread) add_thread(group, key, *thread, by_thread[*thread]);
 }
@@ -408,7 +414,7 @@ void RowTreeBuilder::add_thread(RowIndex parent, const std::string& process_key,
   const Thread& thread = trace_.threads()[id];
   const std::string key = process_key + "/thread:" + std::to_string(thread.tid);
   const std::string name = thread.name.empty() ? std::string() : " " + thread.name;
-  const RowIndex row = add_row(key, "[" + std::to_string(thread.tid) + "]" + name, RowKind::kThread, parent);
+  const RowIndex row = add_row(key, Message::verbatim("[" + std::to_string(thread.tid) + "]" + name), RowKind::kThread, parent);
   add_thread_states(row, tracks);
   add_cpu_rows(row, key, tracks);
   tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
@@ -458,7 +464,7 @@ void RowTreeBuilder::add_nvtx(RowIndex parent, const std::string& key, const Tra
     const std::string label = name.empty()                ? std::string("NVTX")
                               : name == kPythonLockDomain ? std::string(name)
                                                           : "NVTX · " + std::string(name);
-    set_levels(add_row(key + "/nvtx:" + std::to_string(domain), label, RowKind::kNvtx, parent), of_domain);
+    set_levels(add_row(key + "/nvtx:" + std::to_string(domain), Message::verbatim(label), RowKind::kNvtx, parent), of_domain);
   }
 }
 

@@ -47,7 +47,7 @@ class RowTreeBuilder {
   void add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks);
-  void add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share);
+  void add_stream(RowIndex hardware, const std::string& key, const Message& label, const Tracks& tracks, double share);
   void add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks);
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
@@ -68,7 +68,7 @@ class RowTreeBuilder {
   void add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind);
 
   // A row with its place in the tree. References to rows do not outlive the next call.
-  RowIndex add_row(std::string key, std::string label, RowKind kind, std::optional<RowIndex> parent);
+  RowIndex add_row(std::string key, Message label, RowKind kind, std::optional<RowIndex> parent);
   // Appends the lanes of the tracks as levels of the row, combines them in `all`, and makes the row the place of these lanes.
   void set_levels(RowIndex row, const Tracks& tracks);
   void combine_children();
@@ -82,8 +82,8 @@ class RowTreeBuilder {
   [[nodiscard]] Nanoseconds busy_sum(const Tracks& tracks) const;
   [[nodiscard]] Level combined(const Tracks& tracks) const;
   [[nodiscard]] std::string process_key(ProcessId process) const;
-  [[nodiscard]] std::string stream_name(const Track& track) const;
-  [[nodiscard]] std::string waits_name(const Track& track) const;  // of a row with waits alone
+  [[nodiscard]] Message stream_name(const Track& track) const;
+  [[nodiscard]] Message waits_name(const Track& track) const;  // of a row with waits alone
   // What streams of a GPU need so that those of the same number are told apart.
   struct StreamOwners {
     bool several_processes = false;

@@ -103,7 +103,7 @@ class Drawing {
     std::string name = row_title(row);
     for (auto parent = row.parent; parent; parent = tree_.row(*parent).parent)  // whose it is
       if (const RowKind kind = tree_.row(*parent).kind; kind == RowKind::kThread || kind == RowKind::kGpu) {
-        name = tree_.row(*parent).label + " · " + row.label;
+        name = tree_.row(*parent).label.english() + " · " + row.label.english();
         break;
       }
     if (row.kind != RowKind::kNvtx) return lines_.push_back({index, std::move(name), &row.all});

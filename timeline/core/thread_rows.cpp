@@ -101,7 +101,7 @@ void RowTreeBuilder::add_processors() {
   if (tracks.empty()) return;
   std::stable_sort(tracks.begin(), tracks.end(), [](const Track* a, const Track* b) { return a->key.processor < b->key.processor; });
   const std::string key = part_.key + "processors";
-  const RowIndex group = add_row(key, "CPU cores (" + std::to_string(tracks.size()) + ")", RowKind::kProcessorGroup, part_.heading);
+  const RowIndex group = add_row(key, Message("CPU cores ({number})", {{"number", std::to_string(tracks.size())}}), RowKind::kProcessorGroup, part_.heading);
   tree_.rows_[group].expanded_initially = false;
   TimeRange extent = trace_.lane(tracks.front()->lanes.front()).extent();
   for (const Track* track : tracks)
@@ -110,7 +110,7 @@ void RowTreeBuilder::add_processors() {
       extent.end = std::max(extent.end, trace_.lane(lane).extent().end);
     }
   for (const Track* track : tracks) {
-    const RowIndex row = add_row(key + "/" + std::to_string(track->key.processor), "CPU " + std::to_string(track->key.processor),
+    const RowIndex row = add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)),
                                  RowKind::kProcessor, group);
     tree_.rows_[row].share = share_of(busy_sum({track}), extent.length());
     tree_.rows_[row].all = combined({track});

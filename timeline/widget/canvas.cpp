@@ -15,6 +15,7 @@
 #include "canvas_accessible.h"
 #include "gestures.h"
 #include "timeline/core/describe.h"
+#include "timeline/widget/shown_text.h"
 #include "tool_tip.h"
 
 namespace lanescope::timeline {
@@ -351,7 +352,7 @@ std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge) const {
   const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
   if (state_.correlated().size() > kMostArrowLabels) return ArrowEnd{at, {}};
   const QString title = QString::fromStdString(event_title(state_.trace(), event)).left(kLongestArrowLabel);
-  return ArrowEnd{at, title + QStringLiteral(" · ") + QString::fromStdString(state_.tree().row(row->row).label)};
+  return ArrowEnd{at, title + QStringLiteral(" · ") + shown_text(state_.tree().row(row->row).label)};
 }
 
 void Canvas::paint_arrows(QPainter& painter) const {

@@ -5,6 +5,7 @@
 #include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -110,9 +111,9 @@ class RowAccessible : public Part {
     const PlacedRow* placed_row = placed();
     if (placed_row == nullptr) return {};
     const Row& row = state_of_view().tree().row(placed_row->row);
-    if (which == QAccessible::Name) return QString::fromStdString(row_title(row));
+    if (which == QAccessible::Name) return shown_text(row_title(row));
     ViewState& view = state_of_view();
-    if (row.counter && which == QAccessible::Description) return QString::fromStdString(view.trace().counters()[*row.counter].description);
+    if (row.counter && which == QAccessible::Description) return shown_text(view.trace().counters()[*row.counter].description);
     if (row.counter && which == QAccessible::Value)
       return QString::fromStdString(counter_text(view.trace(), *row.counter, view.selected_range().value_or(view.range())));
     if (which != QAccessible::Value || row.all.empty()) return {};
@@ -121,7 +122,7 @@ class RowAccessible : public Part {
     if (!sum) return {};
     const double share = range.empty() ? 0 : static_cast<double>(sum->busy) / static_cast<double>(range.length());
     return Canvas::tr("%1 busy, %2")
-        .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_counted(sum->count, "event")));
+        .arg(QString::fromStdString(format_share(share)), shown_text(format_counted(sum->count, "event")));
   }
   [[nodiscard]] QAccessible::State state() const override {
     QAccessible::State state;

@@ -13,6 +13,7 @@
 #include "gestures.h"
 #include "timeline/core/counter_pixels.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -35,7 +36,7 @@ bool looks_alike(const RowTree& tree, const Row& row, const QString& shown) {
   const std::string part = shown.chopped(1).toStdString();
   if (!row.parent || !shown.endsWith(QChar(0x2026))) return false;
   const std::vector<RowIndex>& siblings = tree.row(*row.parent).children;
-  return std::count_if(siblings.begin(), siblings.end(), [&](RowIndex each) { return tree.row(each).label.starts_with(part); }) > 1;
+  return std::count_if(siblings.begin(), siblings.end(), [&](RowIndex each) { return tree.row(each).label.english().starts_with(part); }) > 1;
 }
 
 // "elementwise_kernel<add<float>>" as "eleme…<add<float>>": instances of one template are told apart by its arguments.
@@ -73,9 +74,9 @@ double RowHeader::triangle_left(const PlacedRow& placed) const {
 
 // Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
 QString RowHeader::pinned_title(const Row& row) const {
-  QString title = QString::fromStdString(row.label);
+  QString title = shown_text(row.label);
   if (!row.parent) return title;
-  title += QStringLiteral("  ·  ") + QString::fromStdString(state_.tree().row(*row.parent).label);
+  title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
   const Row* top = &row;
   while (top->parent) top = &state_.tree().row(*top->parent);
   return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(u' ', 0, 0) + QStringLiteral("  ") + title : title;
@@ -180,7 +181,7 @@ bool RowHeader::event(QEvent* event) {
   const PlacedRow* placed = row_at(help->pos());
   if (placed == nullptr) return true;
   const Row& row = state_.tree().row(placed->row);
-  QString text = QString::fromStdString(row_title(row));
+  QString text = shown_text(row_title(row));
   if (row.kind == RowKind::kKernelName && row.all.front().name) {
     const std::string_view whole = state_.trace().name(*row.all.front().name);
     text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
@@ -190,12 +191,12 @@ bool RowHeader::event(QEvent* event) {
     if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
       text +=
           (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
-    text += QStringLiteral("\n") + QString::fromStdString(state_.trace().counters()[*row.counter].description);
+    text += QStringLiteral("\n") + shown_text(state_.trace().counters()[*row.counter].description);
   }
   const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
   if (const auto sum = row.all.empty() ? std::nullopt : state_.row_sum(row, range)) {
     text += tr("\n%1, busy for %2 of %3")
-                .arg(QString::fromStdString(format_counted(sum->count, "event")),
+                .arg(shown_text(format_counted(sum->count, "event")),
                      QString::fromStdString(format_duration(sum->busy)),
                      QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
@@ -292,7 +293,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   painter.setPen(theme.text);
   const QFontMetrics metrics(bold);
   const int room = static_cast<int>(right - text_left);
-  QString title = metrics.elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight, room);
+  QString title = metrics.elidedText(placed.pinned ? pinned_title(row) : shown_text(row.label), Qt::ElideRight, room);
   if (row.kind == RowKind::kKernelName && !placed.pinned && looks_alike(state_.tree(), row, title))
     title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);

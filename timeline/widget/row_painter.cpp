@@ -8,6 +8,7 @@
 
 #include "counter_painter.h"
 #include "ruler_bar.h"
+#include "model/text/language.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
@@ -155,8 +156,9 @@ void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gp
     const double right = gap ? std::min<double>(viewport.x_at(gap->range.end), viewport.width) : x + 1;
     const double room = (right - x) / ratio - 2 * kInset;
     if (gap && room >= kNarrowestCause) {
-      const std::string_view name = analysis::idle_cause_name(gap->cause);
-      const QStaticText* label = labels_.label(name, static_cast<int>(room));
+      const auto [name, is_new] = cause_names_.try_emplace(gap->cause);
+      if (is_new) name->second = shown_language().translate(analysis::idle_cause_name(gap->cause));
+      const QStaticText* label = labels_.label(name->second, static_cast<int>(room));
       if (label != nullptr) painter.drawStaticText(QPointF(x / ratio + kInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
     }
     x = std::max(x + 1, static_cast<std::int32_t>(right));

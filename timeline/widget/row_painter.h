@@ -1,6 +1,7 @@
 // Paints rows into an image of device pixels: columns straight into its scan lines, labels on top. Knows no input and no selection.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,7 +48,8 @@ class RowPainter {
   [[nodiscard]] std::string_view label_of(const Trace& trace, const Box& box);
 
   LabelCache labels_;
-  std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to
+  std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to; likewise:
+  std::map<analysis::IdleCause, std::string> cause_names_;
   ColorCache colors_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column

@@ -3,6 +3,7 @@
 
 #include <QContextMenuEvent>
 
+#include "timeline/widget/shown_text.h"
 #include "timeline_parts.h"
 
 namespace lanescope::timeline {
@@ -30,7 +31,7 @@ std::vector<LaneSource> TimelineView::rowEvents(const QString& row_key) const {
 
 QString TimelineView::rowTitle(const QString& row_key) const {
   const auto row = parts_->state.tree().find(row_key.toStdString());
-  return row ? QString::fromStdString(row_title(parts_->state.tree().row(*row))) : QString();
+  return row ? shown_text(row_title(parts_->state.tree().row(*row))) : QString();
 }
 
 bool TimelineView::isPinned(const QString& row_key) const {

@@ -7,6 +7,7 @@
 #include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -14,13 +15,13 @@ namespace {
 constexpr qsizetype kLongestName = 160;  // characters; the details panel shows all
 
 QString table(const std::vector<Property>& properties) {
-  QString title = QString::fromStdString(properties.front().value);
+  QString title = shown_text(properties.front().value);
   if (title.size() > kLongestName) title = title.left(kLongestName) + QChar(0x2026);
   QString html =
       "<p style='white-space:pre-wrap; margin:0'><b>" + title.toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
   for (std::size_t index = 1; index < properties.size(); ++index)
-    html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + QString::fromStdString(properties[index].label).toHtmlEscaped() +
-            "</td><td>" + QString::fromStdString(properties[index].value).toHtmlEscaped() + "</td></tr>";
+    html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + shown_text(properties[index].label).toHtmlEscaped() +
+            "</td><td>" + shown_text(properties[index].value).toHtmlEscaped() + "</td></tr>";
   return html + "</table>";
 }
 
@@ -34,13 +35,13 @@ QString gap_tool_tip(const IdleTime& idle, const Gap& gap) { return table(idle.d
 
 QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;
-  std::vector<Property> properties{{"", format_counted(events, "event") + " in this pixel"}};
+  std::vector<Property> properties{{"", Message("{events} in this pixel", {{"events", format_counted(events, "event")}})}};
   properties.push_back({"Length", format_duration(static_cast<Nanoseconds>(length))});
   properties.push_back({"Busy", format_share(busy_share(column, std::max(1.0, length), sharers))});
   if (has_dominant(column)) {
     const double least = static_cast<double>(column.weight) / static_cast<double>(column.total);
-    const std::string share = least >= 1 ? "all of it" : "at least " + format_share(least);
-    properties.push_back({"Mostly", std::string(trace.name(column.dominant)) + " (" + share + ")"});
+    const Message share = least >= 1 ? Message("all of it") : Message("at least {share}", {{"share", format_share(least)}});
+    properties.push_back({"Mostly", Message("{name} ({share})", {{"name", trace.name(column.dominant)}, {"share", share}})});
   }
   properties.push_back({"Longest", event_title(trace, column.longest) + ", " + format_duration(column.longest_duration)});
   return table(properties);

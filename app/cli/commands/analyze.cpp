@@ -85,7 +85,7 @@ Result<void> write_tables(const std::vector<Answered>& answers, const TableOutpu
                                  nsight ? std::string(rule.description) : ""};
       if (const auto done = output.write(written++, heading, table.table); !done) return done;
     }
-    if (!answered.answer.message.empty()) TableOutput::skip(std::string(rule.name) + ": " + answered.answer.message);
+    if (!answered.answer.message.empty()) TableOutput::skip(std::string(rule.name) + ": " + answered.answer.message.english());
   }
   return {};
 }
@@ -99,7 +99,7 @@ std::vector<Finding> findings_of(const std::vector<Answered>& answers) {
 }
 
 // What the findings are parts of; where there is no GPU work, that.
-std::string summary_of(const std::vector<Answered>& answers) {
+Message summary_of(const std::vector<Answered>& answers) {
   for (const Answered& answered : answers)
     if (!answered.answer.summary.empty()) return answered.answer.summary;
   for (const Answered& answered : answers)
@@ -107,13 +107,14 @@ std::string summary_of(const std::vector<Answered>& answers) {
   return {};
 }
 
-Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail) {
+Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail,
+                           const Language& language) {
   const std::vector<Finding> findings = findings_of(answers);
   const bool own = std::any_of(answers.begin(), answers.end(),
                                [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
   std::size_t written = 0;
   if (own && output.is_for_people(0)) {
-    std::cout << findings_text(trace, summary_of(answers), findings);
+    std::cout << findings_text(trace, summary_of(answers), findings, language);
   } else if (!findings.empty()) {
     const auto done = output.write(written++, {"Findings", "findings", ""}, findings_table(trace, findings));
     if (!done) return done;
@@ -161,6 +162,8 @@ int run_analyze(Arguments arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
+  std::string language;
+  app.add_option("--language", language, "Of the findings: en or zh_CN; else as the locale says. Tables and files are English")->type_name("CODE");
   output.add_options(app);
   filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs");
   auto* help_rules = app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")
@@ -177,6 +180,8 @@ int run_analyze(Arguments arguments) {
   if (help_rules->count() > 0) return print_rules(help_rule);
   if (files.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});
 
+  const Language* const wished = language.empty() ? &language_of_environment() : find_language(language);
+  if (wished == nullptr) return fail({"There is no language " + language + ". Name en or zh_CN.", ErrorKind::kUsage});
   const Detail detail = names.empty() ? Detail::kFindings : Detail::kTables;
   if (names.empty()) names.emplace_back("all");
   const Result<std::vector<Request>> requests = parse_requests(names);
@@ -192,7 +197,7 @@ int run_analyze(Arguments arguments) {
   if (!time) return fail(time.error());
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
-  const Result<void> written = write_answers(**trace, *answers, output, detail);
+  const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);
   return written ? kSuccess : fail(written.error());
 }
 

@@ -8,6 +8,8 @@
 #include "model/analysis/loop.h"
 #include "model/samples/most_sampled.h"
 #include "model/samples/thread_samples.h"
+#include "model/text/message.h"
+#include "model/text/to_translate.h"
 
 namespace lanescope::ui {
 namespace {
@@ -74,7 +76,7 @@ std::string_view advice_about(const Trace& trace, const BubbleGroup& group, cons
 
 stats::TextId text(Table& table, std::string_view value) { return table.add_text(std::string(value)); }
 
-std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? "setup" : "loop"; }
+std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? to_translate("setup") : to_translate("loop"); }
 
 std::string operation_text(const Trace& trace, EventRef operation) {
   return shown_name(trace, event_kind(trace, operation), trace.event(operation).name).toStdString();
@@ -103,7 +105,9 @@ GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& sampl
   }
   const auto main = std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   GapWords words{std::string(analysis::idle_cause_name(main->first)), sampled_text(*bubbles.trace, chains, 1), {}, {}};
-  if (causes.size() > 1) words.causes += ", and " + std::to_string(causes.size() - 1) + " more";
+  if (causes.size() > 1)
+    words.causes = Message("{cause}, and {number} more", {{"cause", Message(analysis::idle_cause_name(main->first))}, {"number", std::to_string(causes.size() - 1)}})
+                       .in(shown_language());
   if (longest->part.nvtx.valid()) words.range = bubbles.trace->name(bubbles.trace->event(longest->part.nvtx).name);
   words.call = call_text(*bubbles.trace, longest->part.call);
   return words;
@@ -169,8 +173,8 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   });
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::texts("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"),
-               stats::texts("When"), stats::integers("Gaps"), stats::integers("Longest", Unit::kNanoseconds)});
+               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"),
+               stats::words("When"), stats::integers("Gaps"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
@@ -207,7 +211,7 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
   }
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds),
-               stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"), stats::texts(kSampledCodeTitle),
+               stats::integers("Start", Unit::kNanoseconds), stats::words("Cause"), stats::texts(kSampledCodeTitle),
                stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);

@@ -11,6 +11,7 @@
 #include "base/time_text.h"
 #include "samples/samples_panel.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -31,7 +32,7 @@ class SampledCodeDelegate : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    if (index.model()->headerData(index.column(), Qt::Horizontal, Qt::DisplayRole) == QLatin1String(kSampledCodeTitle))
+    if (index.model()->headerData(index.column(), Qt::Horizontal, Qt::DisplayRole) == shown_text(kSampledCodeTitle))
       option->textElideMode = Qt::ElideMiddle;
   }
 };
@@ -270,7 +271,7 @@ void BubblesPanel::showGroup(TableRow row) {
     const std::string_view advice = grouped_.advice[row];
     const QString sampled = QString::fromStdString(grouped_.sampled[row]);
     advice_->setText((sampled.isEmpty() ? QString() : tr("Seen to run: %1.\n").arg(sampled)) +
-                     QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));
+                     shown_text(advice));
   }
   showGap(grouped_.longest[row]);
   list();

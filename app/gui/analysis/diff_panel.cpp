@@ -12,6 +12,7 @@
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
 #include "model/events/event_query.h"
+#include "model/text/language.h"
 #include "model/trace/percent.h"
 #include "timeline/core/format.h"
 
@@ -30,16 +31,22 @@ std::string interval_text(const DiffItem& item) {
   return format_change(item.change_low) + " … " + format_change(item.change_high);
 }
 
+// Iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
+std::string name_of(const DiffItem& item) {
+  const bool is_ours = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
+  return is_ours ? shown_language().translate(item.name) : item.name;
+}
+
 stats::Table table_of(const TraceDiff& diff) {
-  const std::string per = diff.by_iteration() ? " per Iteration" : "";
-  stats::Table table({stats::reals("Difference" + per, stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent),
-                      stats::texts("Between"), stats::texts("Verdict"), stats::texts("Kind"), stats::texts("Name"),
-                      stats::reals("A" + per, stats::Unit::kNanoseconds), stats::reals("B" + per, stats::Unit::kNanoseconds),
+  const bool by_iteration = diff.by_iteration();
+  stats::Table table({stats::reals(by_iteration ? "Difference per Iteration" : "Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent),
+                      stats::texts("Between"), stats::words("Verdict"), stats::words("Kind"), stats::texts("Name"),
+                      stats::reals(by_iteration ? "A per Iteration" : "A", stats::Unit::kNanoseconds), stats::reals(by_iteration ? "B per Iteration" : "B", stats::Unit::kNanoseconds),
                       stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
     table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(interval_text(item)),
                   table.add_text(std::string(analysis::diff_verdict_name(item.verdict))),
-                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(item.name), item.first.per_iteration,
+                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(name_of(item)), item.first.per_iteration,
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
   return table;
 }
@@ -61,7 +68,7 @@ QString aligned_text(const TraceDiff& diff) {
 QString headline_text(const DiffItem& item) {
   QString text =
       QStringLiteral("%1 %2 → %3")
-          .arg(QString::fromStdString(item.name), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration));
+          .arg(QString::fromStdString(name_of(item)), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration));
   if (std::isfinite(item.change)) text += QStringLiteral(" (%1)").arg(QString::fromStdString(format_change(item.change)));
   if (item.verdict == DiffVerdict::kSame) text += QObject::tr(", no more than noise");
   return text;

@@ -9,6 +9,8 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "model/text/to_translate.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -32,10 +34,10 @@ QString paragraph(const QString& label, const QString& text) {
 
 stats::Table table_of(const std::vector<Finding>& findings) {
   stats::Table table(
-      {stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::texts("When"), stats::texts("Rule")});
+      {stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::words("When"), stats::texts("Rule")});
   for (const Finding& finding : findings)
-    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, table.add_text(finding.title),
-                  table.add_text(finding.recurrence == analysis::Recurrence::kOnce ? "once" : ""),
+    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, table.add_text(finding.title.in(shown_language())),
+                  table.add_text(std::string(finding.recurrence == analysis::Recurrence::kOnce ? to_translate("once") : "")),
                   table.add_text(std::string(finding.rule)));
   return table;
 }
@@ -57,7 +59,7 @@ Result<std::vector<RuleRequest>> parse_requests(const QString& text) {
 QString options_text(const Rule& rule) {
   QStringList lines;
   for (const analysis::RuleOption& option : rule.options)
-    lines += QStringLiteral("%1=%2: %3").arg(text_of(option.name), text_of(option.default_value), text_of(option.meaning));
+    lines += QStringLiteral("%1=%2: %3").arg(text_of(option.name), text_of(option.default_value), shown_text(option.meaning));
   return lines.join(u'\n');
 }
 
@@ -79,8 +81,8 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
     rule_->insertSeparator(rule_->count());
     for (const Rule& rule : analysis::rules()) {
       if (rule.origin != origin) continue;
-      rule_->addItem(text_of(rule.title), text_of(rule.name));
-      rule_->setItemData(rule_->count() - 1, text_of(rule.description), Qt::ToolTipRole);
+      rule_->addItem(shown_text(rule.title), text_of(rule.name));
+      rule_->setItemData(rule_->count() - 1, shown_text(rule.description), Qt::ToolTipRole);
     }
   }
   connect(rule_, &QComboBox::activated, this, [this] {
@@ -212,7 +214,7 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   QStringList messages;
   for (RuleAnswer& answer : tables_) {
     found_.insert(found_.end(), answer.findings.begin(), answer.findings.end());
-    if (!answer.message.empty()) messages += QString::fromStdString(answer.message);
+    if (!answer.message.empty()) messages += shown_text(answer.message);
   }
   analysis::rank(found_);
   findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)));
@@ -222,9 +224,9 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   if (!found_.empty())
     describe(0);  // what costs most
   else
-    answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + text_of(chosen->description)
+    answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description)
                           : tables_.front().summary.empty() ? tr("Nothing was found that costs much of the time.")
-                                                            : QString::fromStdString(tables_.front().summary) + u'\n' +
+                                                            : shown_text(tables_.front().summary) + u'\n' +
                                                                   tr("Nothing was found that costs much of the time."));
   if (found_.empty() && pages_->count() > 1) pages_->setCurrentIndex(1);
 }
@@ -239,14 +241,14 @@ void FindingsPanel::showTables() {
   if (!rule()) return;
   for (const RuleAnswer& answer : tables_) {
     for (const analysis::NamedTable& named : answer.tables) {
-      auto* page = new ResultTable(QString::fromStdString(named.title), pages_);
+      auto* page = new ResultTable(shown_text(named.title), pages_);
       page->setTable(std::make_shared<const stats::Table>(named.table));
       connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
         if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row);
             time && answered_ && answered_ == answered_trace_.trace())
           answered_trace_.show(*time, event_at(*answered_, *time));
       });
-      pages_->addTab(page, QString::fromStdString(named.title));
+      pages_->addTab(page, shown_text(named.title));
     }
   }
 }
@@ -260,12 +262,12 @@ void FindingsPanel::changeEvent(QEvent* event) {
 void FindingsPanel::describe(TableRow row) {
   described_ = row;
   const Finding& finding = found_[row];
-  const QString cost = finding.cost > 0 ? QString::fromStdString(analysis::cost_text(finding)) : QString();
+  const QString cost = finding.cost > 0 ? shown_text(analysis::cost_text(finding)) : QString();
   answer_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
-  answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(QString::fromStdString(finding.title).toHtmlEscaped()) +
-                   paragraph(tr("What to do"), QString::fromStdString(finding.advice)) +
-                   paragraph(tr("What was seen"), QString::fromStdString(finding.seen)) + paragraph(tr("What it costs"), cost));
+  answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
+                   paragraph(tr("What to do"), shown_text(finding.advice)) +
+                   paragraph(tr("What was seen"), shown_text(finding.seen)) + paragraph(tr("What it costs"), cost));
 }
 
 void FindingsPanel::showFinding(TableRow row) {

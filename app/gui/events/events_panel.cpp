@@ -16,6 +16,7 @@
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -194,7 +195,7 @@ bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
 
 void EventsPanel::showCount() {
   const std::size_t count = model_->events() ? model_->events()->events.size() : 0;
-  count_->setText(QString::fromStdString(timeline::format_counted(count, "event")));
+  count_->setText(shown_text(timeline::format_counted(count, "event")));
   nothing_->setText(count == 0 ? whyNothing() : QString());
   pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
 }

@@ -8,7 +8,7 @@
 namespace lanescope::ui {
 namespace {
 
-KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std::size_t number, std::string where) {
+KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std::size_t number, Message where) {
   const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[number];
   return {std::move(where), kernels::judge(recorded.metrics, kernel), kernels::sections(recorded.metrics, kernel), kernels::roofline(recorded.metrics, kernel),
           kernels::duration(recorded.metrics, kernel)};
@@ -18,12 +18,13 @@ std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& r
                                                    const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others) {
   if (const auto number = records.counters.of_kind(facts.name, facts.detail, facts.event)) {
     const EventRef measured = records.counters.measurements[*number].event;
-    const std::string where = measured == facts.event ? "of this launch" : "of the launch at " + timeline::format_time(records.trace->event(measured).start);
-    return counters_of(records.counters, *number, where);
+    Message where = measured == facts.event ? Message("of this launch")
+                                            : Message("of the launch at {time}", {{"time", timeline::format_time(records.trace->event(measured).start)}});
+    return counters_of(records.counters, *number, std::move(where));
   }
   for (auto other = others.rbegin(); other != others.rend(); ++other)
     if (const auto number = (*other)->counters.of_kind(facts.name, facts.detail, {}))
-      return counters_of((*other)->counters, *number, "of a recording that was made for them");
+      return counters_of((*other)->counters, *number, Message("of a recording that was made for them"));
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ struct KernelFacts {
 
   // Of a launch of its name and shape; empty where the counters of none were read.
   struct Counters {
-    std::string where;  // "of this launch", "of the launch at 0.463 s", "of another recording"
+    Message where;  // "of this launch", "of the launch at 0.463 s", "of another recording"
     kernels::Verdict verdict;
     std::vector<kernels::Section> sections;
     kernels::Roofline roofline;

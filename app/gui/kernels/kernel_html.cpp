@@ -5,12 +5,15 @@
 
 #include "analysis/command_text.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
 
 QString html(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
 QString html(std::string_view text) { return html(std::string(text)); }
+QString said(std::string_view words) { return shown_text(words).toHtmlEscaped(); }
+QString said(const Message& message) { return shown_text(message).toHtmlEscaped(); }
 QString tr(const char* text) { return QObject::tr(text); }
 
 QString number_text(double value) {
@@ -71,13 +74,13 @@ QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
     return html(timeline::format_bytes(std::uint64_t{of.detail.static_shared_memory} + of.detail.dynamic_shared_memory));
   });
   add("Theoretical occupancy", [](const KernelFacts& of) { return of.occupancy ? html(timeline::format_share(of.occupancy->share())) : QString(); });
-  add("Limited by", [](const KernelFacts& of) { return of.occupancy ? html(kernels::limiters_text(*of.occupancy)) : QString(); });
+  add("Limited by", [](const KernelFacts& of) { return of.occupancy ? said(kernels::limiters_text(*of.occupancy)) : QString(); });
   add("Waves", [](const KernelFacts& of) { return of.waves ? QString::number(of.waves->waves(), 'f', 2) : QString(); });
   add("Empty in the last wave", [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->tail_share())) : QString(); });
   add("Multiprocessors without a block",
       [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->idle_multiprocessors())) : QString(); });
   QString text = rows.table(tr("Launch and occupancy"));
-  for (const kernels::Relief& relief : facts.reliefs) text += QStringLiteral("<br>%1").arg(tr("More occupancy with %1").arg(html(kernels::relief_text(relief, facts.detail))));
+  for (const kernels::Relief& relief : facts.reliefs) text += QStringLiteral("<br>%1").arg(tr("More occupancy with %1").arg(said(kernels::relief_text(relief, facts.detail))));
   return text;
 }
 
@@ -94,8 +97,8 @@ QString section_tables(const KernelFacts::Counters& counters, const KernelFacts*
   for (const kernels::Section& section : counters.sections) {
     if (section.name == "LaunchStats") continue;  // the launch has it
     Rows rows(before != nullptr);
-    for (const kernels::SectionRow& row : section.rows) rows.add(html(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
-    text += rows.table(html(section.title));
+    for (const kernels::SectionRow& row : section.rows) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
+    text += rows.table(said(section.title));
   }
   return text;
 }
@@ -104,17 +107,17 @@ QString verdict_text(const KernelFacts& facts) {
   const KernelFacts::Counters& counters = *facts.counters;
   QString text = QStringLiteral("<p>%1</p>")
                      .arg(counters.verdict.utilization > 0
-                              ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(html(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
+                              ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(said(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
                               : tr("What bounds it was not measured."));
   if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("Nothing stands out that it could win."));
   text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
   const Nanoseconds time = std::max(facts.all.time, facts.duration);
   for (const kernels::Advice& advice : counters.verdict.advice)
     text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4<br><span class='label'>%5</span></td></tr>")
-                .arg(html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))), html(kernels::cause_name(advice.rule)),
-                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), html(advice.seen), html(advice.what_to_do));
+                .arg(html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))), said(kernels::cause_name(advice.rule)),
+                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), said(advice.seen), said(advice.what_to_do));
   return text + QStringLiteral("</table><p class='label'>%1</p>").arg(tr("Counters %1, which took %2 then; gains are of all launches of this shape.")
-                                                                           .arg(html(counters.where), html(timeline::format_duration(counters.duration))));
+                                                                           .arg(said(counters.where), html(timeline::format_duration(counters.duration))));
 }
 
 QStringList program_of(const KernelFacts& facts) {
@@ -144,7 +147,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
     text += QStringLiteral("<p class='label'>%1%2</p>")
                 .arg(tr("Baseline: %1, %2").arg(html(baseline->brief_name), html(timeline::format_duration(baseline->duration))),
                      baseline->counters ? tr(", bound by %1: %2 % of its peak")
-                                              .arg(html(kernels::bound_name(baseline->counters->verdict.bound)))
+                                              .arg(said(kernels::bound_name(baseline->counters->verdict.bound)))
                                               .arg(baseline->counters->verdict.utilization, 0, 'f', 1)
                                         : QString());
   if (facts.counters)

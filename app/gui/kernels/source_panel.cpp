@@ -13,6 +13,7 @@
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
 #include "model/trace/last_path_part.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -35,7 +36,7 @@ QString tip_of(const std::vector<kernels::StallCount>& stalls, std::uint64_t sam
     const kernels::StallMeaning meaning = kernels::stall_meaning(stall.reason);
     rows += QStringLiteral("%1 %  %2%3")
                 .arg(100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, samples)), 0, 'f', 0)
-                .arg(text_of(stall.reason), meaning.waits_for.empty() ? QString() : QStringLiteral(": ") + text_of(meaning.waits_for));
+                .arg(text_of(stall.reason), meaning.waits_for.empty() ? QString() : QStringLiteral(": ") + shown_text(meaning.waits_for));
   }
   return rows.join(u'\n');
 }
@@ -134,7 +135,7 @@ void SourcePanel::compute() {
     clock.start();
     Result<kernels::KernelCode> read = kernels::kernel_code(*trace, process, name);
     if (!read) {
-      const QString failure = QString::fromStdString(read.error().text);
+      const QString failure = shown_text(read.error().text);
       return job.deliver([this, failure] { present(nullptr, failure); });
     }
     auto code = std::make_shared<Code>(Code{trace, std::string(trace->name(name)), std::move(*read), {}, false});

@@ -13,6 +13,7 @@
 #include "base/shown_name.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -34,7 +35,7 @@ QString idle_rows(const RangeSummary& summary) {
   for (const auto& [gpu, causes] : summary.idle)
     for (const timeline::IdleTime::CauseTime& cause : causes)
       rows += property_row(QObject::tr("GPU %1 idle").arg(summary.trace->gpus()[gpu].ordinal),
-                           html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + html(analysis::idle_cause_name(cause.cause)));
+                           html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
   return rows;
 }
 
@@ -50,7 +51,7 @@ std::optional<EventRef> linked_event(const QUrl& url) {
 
 QString link_with_time(const Trace& trace, EventRef ref) {
   const Event event = trace.event(ref);
-  return QStringLiteral("%1 <span class='label'>%2 at %3</span>")
+  return QObject::tr("%1 <span class='label'>%2 at %3</span>")
       .arg(link(ref, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)),
            html(timeline::format_time(event.start)));
 }
@@ -68,7 +69,7 @@ QString value_html(const Trace& trace, EventRef event, const timeline::Property&
   if (property.label == "Launched by")
     if (const std::optional<EventRef> launch = trace.launch_of(event)) return link_with_time(trace, *launch);
   if (property.label == "GPU work") return work_html(trace, event);
-  return html(property.value);
+  return shown_text(property.value).toHtmlEscaped();
 }
 
 }  // namespace
@@ -145,7 +146,7 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   const std::vector<timeline::Property> properties = timeline::describe_event(trace, event);
   QString rows;
   for (std::size_t i = 1; i < properties.size(); ++i)
-    rows += property_row(html(properties[i].label), value_html(trace, event, properties[i]));
+    rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), value_html(trace, event, properties[i]));
   const std::string whole = timeline::event_title(trace, event);
   QString title = QString::fromStdString(whole);
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
@@ -182,8 +183,9 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
   QString title = tr("Selected range"), rows;
   if (gap) {
     const std::vector<timeline::Property> properties = idle->describe(*gap);
-    title = html(properties.front().value);
-    for (std::size_t i = 1; i < properties.size(); ++i) rows += property_row(html(properties[i].label), html(properties[i].value));
+    title = shown_text(properties.front().value).toHtmlEscaped();
+    for (std::size_t i = 1; i < properties.size(); ++i)
+      rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), shown_text(properties[i].value).toHtmlEscaped());
   } else {
     rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) +
            property_row(tr("End"), html(timeline::format_time(range.end))) +

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "model/stats/format.h"
+#include "model/text/to_translate.h"
 
 namespace lanescope::ui {
 namespace {
@@ -20,17 +21,17 @@ constexpr std::chrono::seconds kListInterval{2};
 constexpr int kWidthInCharacters = 120;
 constexpr int kHeightInLines = 44;
 
-const char* possible(const ProcessSummary& process) {
-  if (process.refusal.empty()) return "yes";
-  return process.observation_refusal.empty() ? "from outside" : "no";
+std::string_view possible(const ProcessSummary& process) {
+  if (process.refusal.empty()) return to_translate("yes");
+  return process.observation_refusal.empty() ? to_translate("from outside") : to_translate("no");
 }
 
 stats::Table table_of(const std::vector<ProcessSummary>& processes) {
-  stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::texts("CUDA"), stats::texts("Can be attached to"),
+  stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::words("CUDA"), stats::words("Can be attached to"),
                       stats::texts("User"), stats::texts("Command")});
   for (const ProcessSummary& process : processes)
     table.add_row(std::int64_t{process.pid}, table.add_text(process.name), table.add_text(process.uses_cuda ? "yes" : ""),
-                  table.add_text(possible(process)), table.add_text(process.user), table.add_text(process.command_line));
+                  table.add_text(std::string(possible(process))), table.add_text(process.user), table.add_text(process.command_line));
   return table;
 }
 

@@ -17,6 +17,7 @@
 #include "model/kernels/pc_statistics.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -147,7 +148,7 @@ std::vector<std::string> FlameGraphView::pathOf(std::uint32_t node) const {
 }
 
 QString FlameGraphView::labelOf(std::uint32_t node) const {
-  if (node == 0) return tr("All: %1").arg(text(weight_text(profile_->top_down.total(), profile_->source)));
+  if (node == 0) return tr("All: %1").arg(shown_text(weight_text(profile_->top_down.total(), profile_->source)));
   return text(profile_->top_down.function_of(node).name);
 }
 
@@ -233,15 +234,15 @@ QString FlameGraphView::toolTipOf(std::uint32_t node) const {
     if (!place.isEmpty() || !module.isEmpty())
       lines << (place.isEmpty() || module.isEmpty() ? place + module : place + " · " + module).toHtmlEscaped();
     if (const auto meaning = kernels::stall_meaning(function.name); function.kind == FrameKind::kWarpState && !meaning.waits_for.empty())
-      lines << tr("Warps wait for: %1").arg(text(meaning.waits_for).toHtmlEscaped());
+      lines << tr("Warps wait for: %1").arg(shown_text(meaning.waits_for).toHtmlEscaped());
   }
   const auto share = [&](const samples::Weight& part, const samples::Weight& whole) {
     const double all = samples::amount(whole, profile_->by);
     return text(timeline::format_share(all > 0 ? samples::amount(part, profile_->by) / all : 0));
   };
-  lines << tr("%1: %2 of all").arg(text(weight_text(call.total, profile_->source)), share(call.total, tree.total()));
+  lines << tr("%1: %2 of all").arg(shown_text(weight_text(call.total, profile_->source)), share(call.total, tree.total()));
   if (focus_ != 0) lines << tr("%1 of %2").arg(share(call.total, tree.node(focus_).total), labelOf(focus_).toHtmlEscaped());
-  if (node != 0) lines << tr("Itself: %1, %2").arg(text(weight_text(call.self, profile_->source)), share(call.self, tree.total()));
+  if (node != 0) lines << tr("Itself: %1, %2").arg(shown_text(weight_text(call.self, profile_->source)), share(call.self, tree.total()));
   return "<p style='white-space:pre-wrap; margin:0'>" + lines.join("<br>") + "</p>";
 }
 

@@ -38,18 +38,20 @@ std::string source_text(const Trace& trace, const samples::SampledFunction& func
   return text;
 }
 
-std::string weight_text(const samples::Weight& weight, StackSource source) {
+Message weight_text(const samples::Weight& weight, StackSource source) {
   const std::string time = timeline::format_duration(weight.time);
+  const auto in = [&](Message calls) { return Message("{time} in {calls}", {{"time", time}, {"calls", std::move(calls)}}); };
   switch (source) {
     case StackSource::kGpuWork:  // lines of a kernel have an estimate alone
-      return weight.count == 0 && weight.time > 0 ? "about " + time : time + " in " + timeline::format_counted(weight.count, "operation");
+      return weight.count == 0 && weight.time > 0 ? Message("about {time}", {{"time", time}}) : in(timeline::format_counted(weight.count, "operation"));
     case StackSource::kBacktraces:
-      return time + " in " + timeline::format_counted(weight.count, "call");
+      return in(timeline::format_counted(weight.count, "call"));
     case StackSource::kCpuSamples:
       break;
   }
-  const std::string samples = timeline::format_counted(weight.count, "sample");
-  return weight.time > 0 ? samples + ", about " + time : samples;
+  Message samples = timeline::format_counted(weight.count, "sample");
+  if (weight.time == 0) return samples;
+  return Message("{samples}, about {time}", {{"samples", std::move(samples)}, {"time", time}});
 }
 
 std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request, const std::stop_token& stop) {

@@ -8,6 +8,7 @@
 #include "model/samples/call_tree.h"
 #include "model/samples/flame_graph.h"
 #include "model/stats/table.h"
+#include "model/text/message.h"
 
 namespace lanescope::ui {
 
@@ -39,6 +40,6 @@ struct ProfileRequest {
 // "train.py:30", "" where that is not known.
 [[nodiscard]] std::string source_text(const Trace& trace, const samples::SampledFunction& function);
 // "12 345 samples", "1.234 s in 17 calls", "1.234 s in 17 operations".
-[[nodiscard]] std::string weight_text(const samples::Weight& weight, samples::StackSource source);
+[[nodiscard]] Message weight_text(const samples::Weight& weight, samples::StackSource source);
 
 }  // namespace lanescope::ui

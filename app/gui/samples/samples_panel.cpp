@@ -11,6 +11,7 @@
 
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -383,7 +384,7 @@ void SamplesPanel::showNote() {
                                                                               : missingText());
     return;
   }
-  QString text = QString::fromStdString(weight_text(profile_->top_down.total(), profile_->source));
+  QString text = shown_text(weight_text(profile_->top_down.total(), profile_->source));
   if (flame && !search_->text().isEmpty())
     text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
   if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_functions_).arg(functions_->model()->rowCount());

@@ -6,6 +6,7 @@
 
 #include "model/trace/percent.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -39,6 +40,7 @@ QString number_text(const Column& column, std::int64_t value) {
       return QString::number(value);
     case Unit::kNumber:
     case Unit::kNone:
+    case Unit::kWords:
       return value < 0 ? QString::number(value) : as_text(timeline::format_count(static_cast<std::uint64_t>(value)));
   }
   return {};
@@ -54,7 +56,7 @@ QString real_text(const Column& column, double value) {
 QString cell_text(const Table& table, const Column& column, TableRow row) {
   if (column.has_texts()) {
     const std::string_view text = table.text(column.text(row));
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+    return column.has_words() ? shown_text(text) : QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
   }
   if (column.has_reals()) return std::isfinite(column.real(row)) ? real_text(column, column.real(row)) : QString();
   return column.integer(row) == stats::kNoInteger ? QString() : number_text(column, column.integer(row));
@@ -140,7 +142,7 @@ QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int r
   if (orientation != Qt::Horizontal || !table_) return {};
   const Column& shown = column(section);
   if (role == Qt::TextAlignmentRole) return QVariant((shown.has_texts() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-  if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(shown.title);
+  if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return shown_text(shown.title);
   if (role == Qt::InitialSortOrderRole) return shown.has_texts() || is_point_in_time(shown) ? Qt::AscendingOrder : Qt::DescendingOrder;
   return {};
 }

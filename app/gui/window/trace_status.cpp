@@ -5,6 +5,7 @@
 
 #include "model/trace/completeness.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -95,7 +96,7 @@ void TraceStatus::showTrace() {
     trace_->setText(tr("No trace"));
     return showTime();
   }
-  QStringList parts = {QString::fromStdString(timeline::format_counted(trace->event_count(), "event")), QString::fromStdString(completeness_text(*trace))};
+  QStringList parts = {shown_text(timeline::format_counted(trace->event_count(), "event")), shown_text(completeness_text(*trace))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
   trace_->setToolTip(trace_->text());

@@ -29,7 +29,7 @@ namespace lanescope::analysis {
   return rows < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(rows);
 }
 
-[[nodiscard]] inline RuleAnswer answer(std::string name, std::string title, stats::Table table, std::string nothing_found) {
+[[nodiscard]] inline RuleAnswer answer(std::string name, std::string title, stats::Table table, Message nothing_found) {
   if (table.empty()) return {{}, {}, std::move(nothing_found)};
   RuleAnswer result;
   result.tables.push_back({std::move(name), std::move(title), std::move(table)});

@@ -73,7 +73,7 @@ stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation
 
 template <typename Wanted>
 Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& arguments, Kind kind, std::string name, std::string title,
-                         std::string nothing_found, Wanted wanted) {
+                         Message nothing_found, Wanted wanted) {
   const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   return answer(std::move(name), std::move(title),

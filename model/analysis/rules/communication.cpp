@@ -20,8 +20,8 @@ std::string part_label(const Trace& trace, ProcessId process) {
   return {};
 }
 
-std::string rank_label(const Trace& trace, const RankWork& rank) {
-  return part_label(trace, rank.process) + process_label(trace, rank.process) + " on " + gpu_label(trace, rank.gpu);
+Message rank_label(const Trace& trace, const RankWork& rank) {
+  return Message("{process} on {gpu}", {{"process", part_label(trace, rank.process) + process_label(trace, rank.process)}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
 TimeRange longest_exposed(const RankWork& rank) {
@@ -76,12 +76,18 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWor
   const Nanoseconds communication = rank.communication.total();
   Finding finding;
   finding.rule = "comm_overlap";
-  finding.title = rank_label(trace, rank) + " communicated for " + duration_text(communication - waited) + " (" +
-                  percent_text(communication - waited, rank.extent.length()) + " of " + work.text() + ")" +
-                  (waited > 0 ? " beside waiting for ranks that came later" : "") + ", and for " + duration_text(exposed - waited) +
-                  " of that nothing was computed.";
-  finding.seen = "Computation " + duration_text(rank.compute.total()) + ", exposed communication " + duration_text(exposed) +
-                 (waited > 0 ? ", of which up to " + duration_text(waited) + " was waiting for a rank that came later" : "") + ".";
+  finding.title = Message("{rank} communicated for {time} ({share} of {loop}){waiting}, and for {exposed} of that nothing was computed.",
+                          {{"rank", rank_label(trace, rank)},
+                           {"time", duration_text(communication - waited)},
+                           {"share", percent_text(communication - waited, rank.extent.length())},
+                           {"loop", work.text()},
+                           {"waiting", waited > 0 ? Message(" beside waiting for ranks that came later") : Message()},
+                           {"exposed", duration_text(exposed - waited)}});
+  finding.seen = Message("Computation {compute}, exposed communication {exposed}{waiting}.",
+                         {{"compute", duration_text(rank.compute.total())},
+                          {"exposed", duration_text(exposed)},
+                          {"waiting", waited > 0 ? Message(", of which up to {time} was waiting for a rank that came later", {{"time", duration_text(waited)}})
+                                                 : Message()}});
   finding.place.range = longest_exposed(rank);
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
@@ -97,10 +103,13 @@ Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t r
   const Nanoseconds excess = most.compute.total() - mean;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = rank_label(trace, most) + " computed for " + duration_text(most.compute.total()) + " in " + work.text() + ", " +
-                  percent_text(excess, mean) + " more than the ranks do on average; where they meet, the others wait for it.";
-  finding.seen = counted(ranks, "rank") + "; the fastest, " + rank_label(trace, least) + ", computed for " +
-                 duration_text(least.compute.total()) + ".";
+  finding.title = Message("{rank} computed for {time} in {loop}, {excess} more than the ranks do on average; where they meet, the others wait for it.",
+                          {{"rank", rank_label(trace, most)},
+                           {"time", duration_text(most.compute.total())},
+                           {"loop", work.text()},
+                           {"excess", percent_text(excess, mean)}});
+  finding.seen = Message("{ranks}; the fastest, {fastest}, computed for {time}.",
+                         {{"ranks", counted(ranks, "rank")}, {"fastest", rank_label(trace, least)}, {"time", duration_text(least.compute.total())}});
   finding.place.range = most.extent;
   finding.place.gpu = most.gpu;
   finding.place.process = most.process;
@@ -134,18 +143,23 @@ Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std
       std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) - 1);
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = rank_label(trace, rank) + " came last to collectives, though it computed no longer: the others waited for it for " +
-                  duration_text(wait.caused / others) + " on average (" + percent_text(wait.caused / others, rank.extent.length()) +
-                  " of " + work.text() + ").";
+  finding.title =
+      Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
+              {{"rank", rank_label(trace, rank)},
+               {"time", duration_text(wait.caused / others)},
+               {"share", percent_text(wait.caused / others, rank.extent.length())},
+               {"loop", work.text()}});
   Nanoseconds of_others = 0;
   for (const RankWork& other : ranks) of_others += &other == &rank ? 0 : other.communication.total();
-  finding.seen = (wait.last > 0 ? "It came last " + counted(wait.last, "time") + "; the longest wait took " +
-                                      duration_text(wait.longest.length()) + ". "
-                                : std::string()) +
-                 "Communication kernels took " + duration_text(rank.communication.total()) + " on it, and " +
-                 duration_text(of_others / others) + " on the others.";
+  finding.seen = Message("Communication kernels took {time} on it, and {others} on the others.",
+                         {{"time", duration_text(rank.communication.total())}, {"others", duration_text(of_others / others)}});
+  if (wait.last > 0)
+    finding.seen = followed_by(Message("It came last {times}; the longest wait took {time}.",
+                                       {{"times", counted(wait.last, "time")}, {"time", duration_text(wait.longest.length())}}),
+                               finding.seen);
   if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= wait.caused / others / 4)
-    finding.seen += " Its GPU was idle for " + duration_text(cause.total) + " " + std::string(idle_cause_clause(cause.cause)) + ".";
+    finding.seen = followed_by(finding.seen, Message("Its GPU was idle for {time} {why}.",
+                                                     {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
   finding.place.range = wait.longest.empty() ? rank.extent : wait.longest;
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
@@ -184,9 +198,8 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
-    answer.message = answer.tables.empty()
-                         ? "No kernels of a communication library were recorded."
-                         : "Communication hides behind computation, or is waiting for a rank that comes later (imbalance).";
+    answer.message = answer.tables.empty() ? Message("No kernels of a communication library were recorded.")
+                                           : Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).");
   return answer;
 }
 

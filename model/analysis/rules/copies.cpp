@@ -152,13 +152,16 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
-    finding.title = gpu_label(trace, rank.gpu) + " copied for " + duration_text(exposure.copies) + ", and for " +
-                    duration_text(exposure.copies - exposure.hidden) + " of that no kernel ran (" +
-                    percent_text(exposure.copies - exposure.hidden, rank.extent.length()) + " of " + work.text() +
-                    "): copies and kernels take turns.";
-    finding.seen = "Kernels ran for " + duration_text(rank.compute.total()) + "; " + percent_text(exposure.hidden, exposure.copies) +
-                   " of the copy time is hidden behind them. Run beside each other, they could save up to " +
-                   duration_text(exposure.winnable) + ".";
+    finding.title = Message("{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
+                            {{"gpu", gpu_label(trace, rank.gpu)},
+                             {"copies", duration_text(exposure.copies)},
+                             {"exposed", duration_text(exposure.copies - exposure.hidden)},
+                             {"share", percent_text(exposure.copies - exposure.hidden, rank.extent.length())},
+                             {"loop", work.text()}});
+    finding.seen = Message("Kernels ran for {kernels}; {hidden} of the copy time is hidden behind them. Run beside each other, they could save up to {won}.",
+                           {{"kernels", duration_text(rank.compute.total())},
+                            {"hidden", percent_text(exposure.hidden, exposure.copies)},
+                            {"won", duration_text(exposure.winnable)}});
     finding.place.range = longest_alone(rank);
     finding.place.gpu = rank.gpu;
     finding.place.process = rank.process;
@@ -207,12 +210,16 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
     const std::string range = families.text(std::get<2>(sorted.front().first));
     Finding finding;
     finding.rule = "pageable";
-    finding.title = duration_text(all.total) + " (" + percent_text(all.total, span) + " of " + work.text() +
-                    ") went into copies of pageable memory; from pinned memory they would take about " +
-                    duration_text(all.total - all.gain) + ".";
-    finding.seen = counted(all.copies, "transfer") + " of " + bytes_text(all.bytes) + " in total" +
-                   (range.empty() ? std::string() : ", mostly in " + range_text(trace, range)) + "; the longest took " +
-                   duration_text(longest.longest) + ".";
+    finding.title = Message("{time} ({share} of {loop}) went into copies of pageable memory; from pinned memory they would take about {pinned}.",
+                            {{"time", duration_text(all.total)},
+                             {"share", percent_text(all.total, span)},
+                             {"loop", work.text()},
+                             {"pinned", duration_text(all.total - all.gain)}});
+    finding.seen = Message("{transfers} of {bytes} in total{where}; the longest took {longest}.",
+                           {{"transfers", counted(all.copies, "transfer")},
+                            {"bytes", bytes_text(all.bytes)},
+                            {"where", range.empty() ? Message() : Message(", mostly in {place}", {{"place", range_text(trace, range)}})},
+                            {"longest", duration_text(longest.longest)}});
     const Lane& lane = trace.lane(longest.longest_copy.lane);
     const TrackKey& track = trace.track_of(longest.longest_copy.lane).key;
     finding.place.range = {lane.start(longest.longest_copy.index), lane.end(longest.longest_copy.index)};

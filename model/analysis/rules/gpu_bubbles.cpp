@@ -15,6 +15,7 @@
 #include "model/analysis/stream_idle.h"
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
+#include "model/text/to_translate.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -27,8 +28,8 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
-                      stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::texts("Cause"),
-                      stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"), stats::texts("Sampled Code")});
+                      stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::words("Cause"),
+                      stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"), stats::texts("Sampled Code")});
   const Nanoseconds idle = collected.idle();
   for (const Group& group : collected.groups) {
     if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
@@ -47,7 +48,7 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
 // One row a GPU and cause, with the gaps below the threshold as the last: the rows of a GPU add up to its idle time.
 stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent),
-                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::texts("Cause")});
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::words("Cause")});
   for (const GpuIdle& gpu : collected.gpus) {
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu.gpu].ordinal);
     const auto found = collected.causes.find(gpu.gpu);
@@ -60,7 +61,7 @@ stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
       }
     }
     table.add_row(ordinal, percent_of(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
-                  table.add_text("Gaps below the threshold"));
+                  table.add_text(std::string(to_translate("Gaps below the threshold"))));
   }
   return table;
 }
@@ -120,13 +121,14 @@ NameId dominant_call(const CauseInLoop& cause) {
 std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
 
 // "mostly in NVTX range "train" (cudaStreamSynchronize)"
-std::string where_mostly(const Trace& trace, std::string_view range, std::string_view call) {
-  if (range.empty()) return call.empty() ? std::string() : ", mostly in " + std::string(call);
-  return ", mostly in " + range_text(trace, range) + (call.empty() ? std::string() : " (" + std::string(call) + ")");
+Message where_mostly(const Trace& trace, std::string_view range, std::string_view call) {
+  if (range.empty()) return call.empty() ? Message() : Message(", mostly in {place}", {{"place", call}});
+  if (call.empty()) return Message(", mostly in {place}", {{"place", range_text(trace, range)}});
+  return Message(", mostly in {range} ({call})", {{"range", range_text(trace, range)}, {"call", call}});
 }
 
 // "By range: 38 % backward, 31 % optimizer": where a cause's time lies in the loop, if in several places.
-std::string phases_text(const Families& families, const CauseInLoop& cause) {
+Message phases_text(const Families& families, const CauseInLoop& cause) {
   constexpr std::size_t kNamed = 4;
   constexpr Nanoseconds kLeastPart = 20;  // a twentieth
   std::vector<std::pair<Nanoseconds, FamilyId>> phases;
@@ -134,42 +136,42 @@ std::string phases_text(const Families& families, const CauseInLoop& cause) {
     if (family != 0 && time >= cause.total / kLeastPart) phases.emplace_back(time, family);
   std::sort(phases.begin(), phases.end(), std::greater<>());
   if (phases.size() < 2) return {};
-  std::string text;
+  Message shares;
   for (std::size_t i = 0; i < std::min(kNamed, phases.size()); ++i)
-    text.append(i == 0 ? " By range: " : ", ")
-        .append(percent_text(phases[i].first, cause.total))
-        .append(" ")
-        .append(families.text(phases[i].second));
-  return text + ".";
+    shares = listed(shares, Message::verbatim(percent_text(phases[i].first, cause.total) + " " + families.text(phases[i].second)));
+  return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
 }
 
-std::string samples_text(const Trace& trace, const samples::ChainCounts& chains) {
+Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::size_t kNamed = 3;
   const std::string sampled = sampled_text(trace, chains, kNamed);
-  return sampled.empty() ? sampled : " " + counted(sample_count(chains), "sample") + " of the CPU in it: " + sampled + ".";
+  if (sampled.empty()) return {};
+  return Message(" {samples} of the CPU in it: {functions}.", {{"samples", counted(sample_count(chains), "sample")}, {"functions", sampled}});
 }
 
+Message gpu_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
+
 // "GPU 0 was"; the summary says what it is called.
-std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
-  return collected.gpus.size() == 1 ? "GPU " + std::to_string(trace.gpus()[collected.gpus.front().gpu].ordinal) + " was"
-                                    : counted(collected.gpus.size(), "GPU") + " were together";
+Message gpus_text(const Trace& trace, const IdleGroups& collected) {
+  return collected.gpus.size() == 1 ? gpu_text("GPU " + std::to_string(trace.gpus()[collected.gpus.front().gpu].ordinal))
+                                    : Message("{gpus} were together", {{"gpus", counted(collected.gpus.size(), "GPU")}});
 }
 
 // Whose idle time a finding speaks of: one GPU's, where that has nearly all of it, else that of all together.
 struct Subject {
-  std::string text;      // "GPU 1 was"
+  Message text;          // "GPU 1 was"
   Nanoseconds span = 0;  // time that it is a share of
-  std::string share;     // " 80 % of it on GPU 1.", where one of several has most of it
+  Message share;         // " 80 % of it on GPU 1.", where one of several has most of it
 };
 
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
   const auto most =
       std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::string gpu = "GPU " + std::to_string(trace.gpus()[most->first].ordinal);
-  if (most->second >= cause.total - cause.total / 20) return {gpu + " was", collected.spans.at(most->first), {}};
+  if (most->second >= cause.total - cause.total / 20) return {gpu_text(gpu), collected.spans.at(most->first), {}};
   Subject all{gpus_text(trace, collected), collected.span, {}};
   const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
-  if (most->second >= even + even / 2) all.share = " " + percent_text(most->second, cause.total) + " of it on " + gpu + ".";
+  if (most->second >= even + even / 2) all.share = Message(" {share} of it on {gpu}.", {{"share", percent_text(most->second, cause.total)}, {"gpu", gpu}});
   return all;
 }
 
@@ -190,24 +192,33 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.rule = "gpu_bubbles";
   finding.key = idle_cause_key(group.cause);
   const Subject subject = subject_of(trace, collected, cause);
-  finding.title = subject.text + " idle for " + duration_text(cause.total) + " (" + percent_text(cause.total, subject.span) + " of " +
-                  loop_time_text(families, loop) + ") " + std::string(idle_cause_clause(group.cause)) +
-                  (sum.is_between_launches() ? " between launches" : "") +
-                  where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
+  const Message why(idle_cause_clause(group.cause));
   constexpr double kWorthNaming = 0.2;
   const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
-  finding.title += sampled.empty() ? "." : ": " + sampled + ".";
+  finding.title = Message("{who} idle for {time} ({share} of {loop}) {why}{where}{sampled}.",
+                          {{"who", subject.text},
+                           {"time", duration_text(cause.total)},
+                           {"share", percent_text(cause.total, subject.span)},
+                           {"loop", loop_time_text(families, loop)},
+                           {"why", sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why},
+                           {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
+                           {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
-  finding.seen =
-      "In " + counted(cause.gaps, "gap") +
-      (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average; the longest took " + duration_text(cause.longest) : "") +
-      "." + subject.share + phases_text(families, cause) + samples_text(trace, cause.samples);
+  finding.seen = Message("In {gaps}{each}.{share}{phases}{samples}",
+                         {{"gaps", counted(cause.gaps, "gap")},
+                          {"each", gaps > 1 ? Message(", {average} each on average; the longest took {longest}",
+                                                      {{"average", duration_text(cause.total / gaps)}, {"longest", duration_text(cause.longest)}})
+                                            : Message()},
+                          {"share", subject.share},
+                          {"phases", phases_text(families, cause)},
+                          {"samples", samples_text(trace, cause.samples)}});
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
-    finding.seen +=
-        " If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup.";
+    finding.seen = followed_by(
+        finding.seen,
+        Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
   set_place(trace, cause.longest_gap, cause.longest_stretch, finding);
   finding.cost = cause.total;
-  finding.advice = idle_advice(sum);
+  finding.advice = Message(idle_advice(sum));
   return finding;
 }
 
@@ -216,15 +227,23 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = "setup";
-  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) +
-                  (loop.family() == 0 ? " before its work began to repeat" : " before and after " + loop_time_text(families, loop)) +
-                  " (setup and warm-up, paid once), mostly " + std::string(idle_cause_clause(group.cause)) + ".";
-  finding.seen = "Its largest share, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
-                 (group.family == 0 ? std::string("outside of ranges") : "in " + range_text(trace, families.text(group.family))) +
-                 "; the longest part took " + duration_text(group.longest) + "." + samples_text(trace, group.samples);
+  finding.title =
+      Message("{who} idle for {time} {when} (setup and warm-up, paid once), mostly {why}.",
+              {{"who", gpus_text(trace, collected)},
+               {"time", duration_text(collected.once.total)},
+               {"when", loop.family() == 0 ? Message("before its work began to repeat")
+                                           : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
+               {"why", Message(idle_cause_clause(group.cause))}});
+  finding.seen =
+      Message("Its largest share, {time} in {parts}, lies {where}; the longest part took {longest}.{samples}",
+              {{"time", duration_text(group.total)},
+               {"parts", counted(group.parts, "part")},
+               {"where", group.family == 0 ? Message("outside of ranges") : Message("in {range}", {{"range", range_text(trace, families.text(group.family))}})},
+               {"longest", duration_text(group.longest)},
+               {"samples", samples_text(trace, group.samples)}});
   set_place(trace, group.longest_gap, group.longest_part, finding);
   finding.cost = collected.once.total;
-  finding.advice = idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0});
+  finding.advice = Message(idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0}));
   finding.recurrence = Recurrence::kOnce;
   return finding;
 }
@@ -250,21 +269,35 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   return findings;
 }
 
-std::string summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
+Message summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
   const Nanoseconds idle = collected.recurring_idle();
-  const std::string gpus = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was" : gpus_text(trace, collected);
+  const Message who = collected.gpus.size() == 1 ? gpu_text(gpu_label(trace, collected.gpus.front().gpu)) : gpus_text(trace, collected);
   const bool worth_saying = percent_of(collected.short_idle, collected.span) >= 1;
   const std::string in_short = duration_text(collected.short_idle) + " (" + percent_text(collected.short_idle, collected.span) + ")";
-  const std::string longer =
-      ", in gaps of " + duration_text(gap) + " or longer" + (worth_saying ? "; shorter ones add " + in_short : "") + ".";
-  const std::string shorter =
-      ", but for gaps shorter than " + duration_text(gap) + (worth_saying ? ", which add up to " + in_short : "") + ".";
-  return gpus + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") + duration_text(collected.span) +
-         (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
-         (loop.known() ? " in " + loop_time_text(families, loop) : std::string()) +
-         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) +
-         (loop.iterations() > 0 && loop.processes() > 1 ? " of " + counted(loop.processes(), "rank") + " together" : std::string()) +
-         (idle == 0 ? shorter : longer);
+  Message loop_part;
+  if (loop.known()) loop_part = Message(" in {loop}", {{"loop", loop_time_text(families, loop)}});
+  Message iterations;
+  if (loop.iterations() > 0) iterations = Message(", {iterations}", {{"iterations", counted(loop.iterations(), "iteration")}});
+  if (loop.iterations() > 0 && loop.processes() > 1)
+    iterations = Message(", {iterations} of {ranks} together",
+                         {{"iterations", counted(loop.iterations(), "iteration")}, {"ranks", counted(loop.processes(), "rank")}});
+  if (idle == 0)
+    return Message("{who} never idle in {span}{loop}{iterations}, but for gaps shorter than {gap}{shorter}.",
+                   {{"who", who},
+                    {"span", duration_text(collected.span)},
+                    {"loop", loop_part},
+                    {"iterations", iterations},
+                    {"gap", duration_text(gap)},
+                    {"shorter", worth_saying ? Message(", which add up to {time}", {{"time", in_short}}) : Message()}});
+  return Message("{who} idle for {idle} of {span} ({share}){loop}{iterations}, in gaps of {gap} or longer{shorter}.",
+                 {{"who", who},
+                  {"idle", duration_text(idle)},
+                  {"span", duration_text(collected.span)},
+                  {"share", percent_text(idle, collected.span)},
+                  {"loop", loop_part},
+                  {"iterations", iterations},
+                  {"gap", duration_text(gap)},
+                  {"shorter", worth_saying ? Message("; shorter ones add {time}", {{"time", in_short}}) : Message()}});
 }
 
 }  // namespace
@@ -289,7 +322,7 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
-  if (answer.findings.empty()) answer.message = answer.summary + " No cause takes much of it.";
+  if (answer.findings.empty()) answer.message = followed_by(answer.summary, "No cause takes much of it.");
   return answer;
 }
 

@@ -49,10 +49,10 @@ Nanoseconds time_of_kernels(const RuleContext& context) {
   return all;
 }
 
-std::string bound_text(const kernels::Verdict& verdict) {
-  std::string text(kernels::bound_name(verdict.bound));
-  if (verdict.utilization > 0) text += " (" + percent_text(verdict.utilization) + " of its peak)";
-  return text;
+Message bound_text(const kernels::Verdict& verdict) {
+  Message bound(kernels::bound_name(verdict.bound));
+  if (verdict.utilization <= 0) return bound;
+  return Message("{bound} ({share} of its peak)", {{"bound", std::move(bound)}, {"share", percent_text(verdict.utilization)}});
 }
 
 Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
@@ -64,19 +64,26 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
   finding.key = std::string(first.rule);
   finding.place = {{event.start, event.end()}, measurement.event, measurement.gpu, measurement.process, kNone};
   finding.cost = candidate.winnable();
-  finding.title = "Kernel " + kernel_text(trace, measurement) + " is bound by " + bound_text(candidate.verdict) + ", and could save up to " +
-                  duration_text(finding.cost) + ": " + std::string(kernels::cause_name(first.rule)) + ".";
-  finding.seen = counted(measurement.of_its_kind.count, "run") + " of this shape took " + duration_text(candidate.time) + ", " +
-                 analysis::percent_text(candidate.time, all) + " of the time of all kernels. " + first.seen;
+  finding.title = Message("Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}.",
+                          {{"kernel", kernel_text(trace, measurement)},
+                           {"bound", bound_text(candidate.verdict)},
+                           {"won", duration_text(finding.cost)},
+                           {"cause", Message(kernels::cause_name(first.rule))}});
+  finding.seen = followed_by(Message("{runs} of this shape took {time}, {share} of the time of all kernels.",
+                                     {{"runs", counted(measurement.of_its_kind.count, "run")},
+                                      {"time", duration_text(candidate.time)},
+                                      {"share", analysis::percent_text(candidate.time, all)}}),
+                             first.seen);
   if (candidate.advice.size() > 1)
-    finding.seen += " Next, up to " + duration_text(candidate.winnable(candidate.advice[1])) + ": " + candidate.advice[1].seen;
+    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.advice[1]))},
+                                                                                   {"seen", candidate.advice[1].seen}}));
   finding.advice = first.what_to_do;
   return finding;
 }
 
 stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const std::vector<Candidate>& candidates) {
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Launches"), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent), stats::texts("Cause"),
+                      stats::integers("Launches"), stats::words("Bound by"), stats::reals("Utilization", stats::Unit::kPercent), stats::texts("Cause"),
                       stats::reals("Gain", stats::Unit::kPercent), stats::integers("GPU"), stats::texts("Kernel")});
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];

@@ -103,15 +103,25 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   finding.place.gpu = sum.gpu;
   finding.place.process = sum.process;
   finding.cost = candidate.winnable();
-  const std::string reason = meaning.waits_for.empty() ? std::string(candidate.stall->reason) : std::string(meaning.waits_for);
-  finding.title = "Warps of kernel " + kernel_text(trace, candidate) + " wait for " + reason +
-                  (line == nullptr ? std::string() : ", most at " + line->line) + ": without that it could save up to " + duration_text(finding.cost) + ".";
-  finding.seen = counted(candidate.launches.count, "run") + " took " + duration_text(candidate.launches.total) + " in all. Of " + counted(sum.samples, "sample") +
-                 ", " + share_text(share_of(candidate.stall->samples, sum.samples)) + " are " + std::string(candidate.stall->reason) +
-                 (line == nullptr ? std::string()
-                                  : ", " + share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples)) + " of these at that line") +
-                 "; in " + share_text(share_of(sum.not_issued, sum.samples)) + " of all, nothing was issued meanwhile.";
-  finding.advice = meaning.remedy.empty() ? "Look at the instructions that are sampled most." : std::string(meaning.remedy);
+  const std::string name(candidate.stall->reason);
+  finding.title = Message("Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}.",
+                          {{"kernel", kernel_text(trace, candidate)},
+                           {"reason", meaning.waits_for.empty() ? Message::verbatim(name) : Message(meaning.waits_for)},
+                           {"where", line == nullptr ? Message() : Message(", most at {line}", {{"line", line->line}})},
+                           {"won", duration_text(finding.cost)}});
+  const Message at_line =
+      line == nullptr ? Message()
+                      : Message(", {share} of these at that line",
+                                {{"share", share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples))}});
+  finding.seen = Message("{runs} took {time} in all. Of {samples}, {share} are {reason}{line}; in {idle} of all, nothing was issued meanwhile.",
+                         {{"runs", counted(candidate.launches.count, "run")},
+                          {"time", duration_text(candidate.launches.total)},
+                          {"samples", counted(sum.samples, "sample")},
+                          {"share", share_text(share_of(candidate.stall->samples, sum.samples))},
+                          {"reason", name},
+                          {"line", at_line},
+                          {"idle", share_text(share_of(sum.not_issued, sum.samples))}});
+  finding.advice = meaning.remedy.empty() ? Message("Look at the instructions that are sampled most.") : Message(meaning.remedy);
   return finding;
 }
 

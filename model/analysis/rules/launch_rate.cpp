@@ -261,22 +261,26 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
     const Nanoseconds busy = work_span(found.stretches, &Stretch::busy);
     Finding finding;
     finding.rule = "small_kernels";
-    finding.title = counted(kernels, "kernel") + " of at most " + duration_text(arguments.duration("duration")) +
-                    " follow each other closely; of the gaps between them about " + duration_text(won) + " (" + percent_text(won, span) +
-                    " of " + work.text() + ") could be won.";
+    finding.title = Message("{kernels} of at most {longest} follow each other closely; of the gaps between them about {won} ({share} of {loop}) could be won.",
+                            {{"kernels", counted(kernels, "kernel")},
+                             {"longest", duration_text(arguments.duration("duration"))},
+                             {"won", duration_text(won)},
+                             {"share", percent_text(won, span)},
+                             {"loop", work.text()}});
     const Stretch& most = most_winnable(found.stretches);
-    finding.seen = counted(found.stretches.size(), "dense sequence") + " with kernels of " +
-                   duration_text(busy / static_cast<Nanoseconds>(kernels)) + " on average" +
-                   (found.stretches.size() > 1
-                        ? "; in one of " + duration_text(most.range.length()) + ", " + duration_text(most.won) + " could be won."
-                        : ".");
+    finding.seen = Message("{sequences} with kernels of {average} on average{one}.",
+                           {{"sequences", counted(found.stretches.size(), "dense sequence")},
+                            {"average", duration_text(busy / static_cast<Nanoseconds>(kernels))},
+                            {"one", found.stretches.size() > 1
+                                        ? Message("; in one of {time}, {won} could be won", {{"time", duration_text(most.range.length())}, {"won", duration_text(most.won)}})
+                                        : Message()}});
     set_place(trace, most, finding);
     finding.cost = won;
     std::uint64_t of_graphs = 0;
     for (const Stretch& stretch : found.stretches) of_graphs += stretch.of_graphs;
-    finding.advice = of_graphs >= kernels / 2 ? "CUDA graphs launch them already: put more into one graph, or fuse the kernels."
-                                              : "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
-                                                "mode=\"reduce-overhead\"), or fuse the kernels.";
+    finding.advice = of_graphs >= kernels / 2 ? Message("CUDA graphs launch them already: put more into one graph, or fuse the kernels.")
+                                              : Message("Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
+                                                        "mode=\"reduce-overhead\"), or fuse the kernels.");
     answer.findings.push_back(std::move(finding));
     answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, found.kernels)});
   } else {
@@ -304,14 +308,19 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   for (const Stretch& stretch : found.stretches) length += stretch.range.length();
   Finding finding;
   finding.rule = "staircase";
-  finding.title = "For " + duration_text(length) + " the GPU ran at the pace of launches: each of " +
-                  counted(static_cast<std::uint64_t>(operations), "operation") +
-                  " started as soon as it was enqueued, and the GPU was idle for " + duration_text(won) + " (" + percent_text(won, span) +
-                  " of " + work.text() + ") between them.";
+  finding.title = Message("For {length} the GPU ran at the pace of launches: each of {operations} started as soon as it was enqueued, and the GPU was "
+                          "idle for {idle} ({share} of {loop}) between them.",
+                          {{"length", duration_text(length)},
+                           {"operations", counted(static_cast<std::uint64_t>(operations), "operation")},
+                           {"idle", duration_text(won)},
+                           {"share", percent_text(won, span)},
+                           {"loop", work.text()}});
   const Stretch& most = most_winnable(found.stretches);
-  finding.seen = "One operation each " + duration_text(length / operations) + ", and each keeps the GPU busy for " +
-                 duration_text(work_span(found.stretches, &Stretch::busy) / operations) + " on average" +
-                 (found.stretches.size() > 1 ? "; one of the stretches took " + duration_text(most.range.length()) + "." : ".");
+  finding.seen = Message(
+      "One operation each {pace}, and each keeps the GPU busy for {busy} on average{one}.",
+      {{"pace", duration_text(length / operations)},
+       {"busy", duration_text(work_span(found.stretches, &Stretch::busy) / operations)},
+       {"one", found.stretches.size() > 1 ? Message("; one of the stretches took {time}", {{"time", duration_text(most.range.length())}}) : Message()}});
   set_place(trace, most, finding);
   finding.cost = won;
   finding.advice =

@@ -185,10 +185,13 @@ Finding finding_of(const RuleContext& context, std::string_view rule, const Judg
   return finding;
 }
 
-std::string launches_text(const Judged& judged) {
-  return counted(judged.group.launches, "run") + " took " + duration_text(judged.group.total) + " in all" +
-         (judged.group.alone < judged.group.total ? ", " + duration_text(judged.group.alone) + " of that without another kernel beside it"
-                                                  : "");
+Message launches_text(const Judged& judged) {
+  return Message("{runs} took {time} in all{alone}",
+                 {{"runs", counted(judged.group.launches, "run")},
+                  {"time", duration_text(judged.group.total)},
+                  {"alone", judged.group.alone < judged.group.total
+                                ? Message(", {time} of that without another kernel beside it", {{"time", duration_text(judged.group.alone)}})
+                                : Message()}});
 }
 
 stats::Table table_of(const Trace& trace, const std::vector<Judged>& judged) {
@@ -206,7 +209,7 @@ stats::Table table_of(const Trace& trace, const std::vector<Judged>& judged) {
   return table;
 }
 
-std::string unknown_text() { return "The trace lacks the shapes of kernels, or which GPUs they ran on."; }
+Message unknown_text() { return "The trace lacks the shapes of kernels, or which GPUs they ran on."; }
 
 }  // namespace
 
@@ -219,26 +222,30 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
     if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "small_grid", judged);
     const std::string all = std::to_string(judged.waves.multiprocessors);
-    finding.title = "Kernel " + kernel_text(trace, judged) + " has " + counted(judged.waves.blocks, "block") + " for " + all +
-                    " multiprocessors: on all of them it could save up to " + duration_text(judged.winnable) + ".";
-    finding.seen = launches_text(judged) + "; " + std::to_string(judged.waves.multiprocessors - judged.waves.blocks) + " of " + all +
-                   " multiprocessors had no block of it.";
+    finding.title = Message("Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
+                            {{"kernel", kernel_text(trace, judged)},
+                             {"blocks", counted(judged.waves.blocks, "block")},
+                             {"all", all},
+                             {"won", duration_text(judged.winnable)}});
+    finding.seen =
+        Message("{launches}; {without} of {all} multiprocessors had no block of it.",
+                {{"launches", launches_text(judged)}, {"without", std::to_string(judged.waves.multiprocessors - judged.waves.blocks)}, {"all", all}});
     if (judged.waves.blocks == 1) {  // serial as it stands: whether it could be split, the shape does not say
-      finding.title = "Kernel " + kernel_text(trace, judged) + " runs as one block on one of " + all + " multiprocessors.";
+      finding.title = Message("Kernel {kernel} runs as one block on one of {all} multiprocessors.", {{"kernel", kernel_text(trace, judged)}, {"all", all}});
       finding.cost = 0;
     }
     finding.advice =
         judged.detail(trace).launch_type != 0
-            ? "Give it work for more blocks, or run it beside other kernels on a stream of its own."
-            : "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
-              "others on a stream of its own.";
+            ? Message("Give it work for more blocks, or run it beside other kernels on a stream of its own.")
+            : Message("Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
+                      "others on a stream of its own.");
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
     answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(trace, judgement.judged)});
   if (answer.findings.empty())
     answer.message =
-        judgement.shapes_known ? "Kernels with fewer blocks than the GPU has multiprocessors cost little time." : unknown_text();
+        judgement.shapes_known ? Message("Kernels with fewer blocks than the GPU has multiprocessors cost little time.") : unknown_text();
   return answer;
 }
 
@@ -252,19 +259,21 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
   for (const Judged& judged : judgement.judged) {
     if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "tail_wave", judged);
-    finding.title = "Kernel " + kernel_text(trace, judged) + " runs in " + number_text(judged.waves.waves()) +
-                    " waves: spread evenly, its blocks could save up to " + duration_text(judged.winnable) + ".";
-    finding.seen = launches_text(judged) + ". The GPU holds " + counted(judged.waves.at_once, "block") + " of it at once; behind " +
-                   counted(judged.waves.full(), "full wave") + " a last one of " + counted(judged.waves.tail(), "block") +
-                   " takes as long.";
-    finding.advice = "Choose the grid so that it fills whole waves of " + std::to_string(judged.waves.at_once) +
-                     " blocks (smaller blocks, or more work in each), or let as many blocks as fit take work from a loop (a persistent "
-                     "kernel; stream-K of matrix products).";
+    finding.title = Message("Kernel {kernel} runs in {waves} waves: spread evenly, its blocks could save up to {won}.",
+                            {{"kernel", kernel_text(trace, judged)}, {"waves", number_text(judged.waves.waves())}, {"won", duration_text(judged.winnable)}});
+    finding.seen = Message("{launches}. The GPU holds {blocks} of it at once; behind {waves} a last one of {last} takes as long.",
+                           {{"launches", launches_text(judged)},
+                            {"blocks", counted(judged.waves.at_once, "block")},
+                            {"waves", counted(judged.waves.full(), "full wave")},
+                            {"last", counted(judged.waves.tail(), "block")}});
+    finding.advice = Message("Choose the grid so that it fills whole waves of {number} blocks (smaller blocks, or more work in each), or let as many blocks "
+                             "as fit take work from a loop (a persistent kernel; stream-K of matrix products).",
+                             {{"number", std::to_string(judged.waves.at_once)}});
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
     answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(trace, judgement.judged)});
-  if (answer.findings.empty()) answer.message = judgement.shapes_known ? "Last waves that are not full cost little time." : unknown_text();
+  if (answer.findings.empty()) answer.message = judgement.shapes_known ? Message("Last waves that are not full cost little time.") : unknown_text();
   return answer;
 }
 
@@ -280,13 +289,17 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     if (reliefs.empty() || percent_of(judged.group.alone, judgement.span) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);
     finding.cost = 0;
-    finding.title = "Kernel " + kernel_text(trace, judged) + " keeps at most " + number_text(100 * judged.occupancy.share()) +
-                    " % of a multiprocessor's warps busy: " + kernels::limiters_text(judged.occupancy) + " admit no more than " +
-                    counted(judged.occupancy.blocks, "block") + ".";
-    finding.seen = launches_text(judged) + ". More occupancy with ";
-    for (std::size_t i = 0; i < reliefs.size(); ++i)
-      finding.seen += (i == 0 ? "" : "; or ") + kernels::relief_text(reliefs[i], judged.detail(trace));
-    finding.seen += ".";
+    finding.title = Message("Kernel {kernel} keeps at most {percent} % of a multiprocessor's warps busy: {limits} admit no more than {blocks}.",
+                            {{"kernel", kernel_text(trace, judged)},
+                             {"percent", number_text(100 * judged.occupancy.share())},
+                             {"limits", kernels::limiters_text(judged.occupancy)},
+                             {"blocks", counted(judged.occupancy.blocks, "block")}});
+    Message ways;
+    for (const kernels::Relief& relief : reliefs) {
+      Message way = kernels::relief_text(relief, judged.detail(trace));
+      ways = ways.empty() ? std::move(way) : Message("{first}; or {then}", {{"first", std::move(ways)}, {"then", std::move(way)}});
+    }
+    finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(judged)}, {"ways", std::move(ways)}});
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix "
         "products on "
@@ -297,7 +310,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(trace, judgement.judged)});
   if (answer.findings.empty())
     answer.message = judgement.shapes_known
-                         ? "Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it."
+                         ? Message("Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it.")
                          : unknown_text();
   return answer;
 }

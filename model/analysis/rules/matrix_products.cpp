@@ -85,11 +85,13 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
     finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
                      trace.track_of(first.longest_launch.lane).key.process, kNone};
     finding.cost = winnable(found.total);
-    finding.title = "Matrix products in FP32 leave the tensor cores of GPU " + std::to_string(ordinal) + " unused: in " + std::string(format_name(cores->format)) +
-                    " they could save up to " + duration_text(finding.cost) + ".";
-    finding.seen = counted(found.products.size(), "kernel") + " of such products took " + duration_text(found.total) + ", " +
-                   percent_text(found.total, found.kernels) + " of the time of all kernels.";
-    finding.advice = kernels::tensor_core_advice(cores->format);
+    finding.title = Message("Matrix products in FP32 leave the tensor cores of GPU {gpu} unused: in {format} they could save up to {won}.",
+                            {{"gpu", std::to_string(ordinal)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
+    finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
+                           {{"kernels", counted(found.products.size(), "kernel")},
+                            {"time", duration_text(found.total)},
+                            {"share", percent_text(found.total, found.kernels)}});
+    finding.advice = Message(kernels::tensor_core_advice(cores->format));
     answer.findings.push_back(std::move(finding));
   }
   if (table.row_count() > 0) answer.tables.push_back({"fp32_products", "Matrix products in FP32 without tensor cores", std::move(table)});

@@ -137,11 +137,14 @@ std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, con
   Finding finding;
   finding.rule = "one_stream";
   finding.key = "chunks";
-  finding.title = process_label(trace, process) + " copied " + counted(chunks->rounds, "chunk") +
-                  " to the GPU and back, and all of them ran on one stream, so that none overlapped.";
-  finding.seen = "On stream " + std::to_string(chunks->stream.stream) + ", " + duration_text(chunks->time[0]) + " of copies to the GPU, " +
-                 duration_text(chunks->time[1]) + " of kernels and " + duration_text(chunks->time[2]) +
-                 " of copies back took turns, though the memory is pinned. No other stream that the program created had work.";
+  finding.title = Message("{process} copied {chunks} to the GPU and back, and all of them ran on one stream, so that none overlapped.",
+                          {{"process", process_label(trace, process)}, {"chunks", counted(chunks->rounds, "chunk")}});
+  finding.seen = Message("On stream {stream}, {there} of copies to the GPU, {kernels} of kernels and {back} of copies back took turns, though the memory is "
+                         "pinned. No other stream that the program created had work.",
+                         {{"stream", std::to_string(chunks->stream.stream)},
+                          {"there", duration_text(chunks->time[0])},
+                          {"kernels", duration_text(chunks->time[1])},
+                          {"back", duration_text(chunks->time[2])}});
   finding.place = {.range = chunks->extent, .event = {}, .gpu = chunks->stream.gpu, .process = process, .thread = kNone};
   finding.cost = winnable;
   finding.advice =
@@ -180,11 +183,13 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
     const bool some_unused = created >= 2 && created <= kFew && streams.used.size() < created;
     if (!all_on_one && !some_unused) continue;
     finding.rule = "one_stream";
-    finding.title = process_label(trace, process) + " created " + counted(created, "stream") +
-                    (all_on_one ? ", and all its GPU work ran on one stream."
-                                : ", and its GPU work ran on only " + std::to_string(streams.used.size()) + ".");
-    finding.seen =
-        "Operations of one stream never overlap; copies and kernels that took turns could win up to " + duration_text(finding.cost) + ".";
+    finding.title = Message(all_on_one ? "{process} created {streams}, and all its GPU work ran on one stream."
+                                       : "{process} created {streams}, and its GPU work ran on only {used}.",
+                            {{"process", process_label(trace, process)},
+                             {"streams", counted(created, "stream")},
+                             {"used", std::to_string(streams.used.size())}});
+    finding.seen = Message("Operations of one stream never overlap; copies and kernels that took turns could win up to {time}.",
+                           {{"time", duration_text(finding.cost)}});
     finding.place.process = process;
     finding.advice =
         "Check that launches and copies name their stream (kernel<<<grid, block, shared, stream>>>); what names none goes to the default "

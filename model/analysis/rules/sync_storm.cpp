@@ -102,14 +102,21 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
     const auto& [key, first] = sorted.front();
     Finding finding;
     finding.rule = "sync_storm";
-    finding.title = "The program waited for the GPU " + counted(all.calls, "time") + " for " + counted(operations, "GPU operation") +
-                    ", and the waits left GPUs idle for " + duration_text(all.idle) + " (" + percent_text(all.idle, span) + " of " +
-                    work.text() + ").";
-    finding.seen = std::string(api_display_name(trace.name(std::get<1>(key)))) + " on thread " + thread_label(trace, std::get<0>(key)) +
-                   (std::get<2>(key) == 0 ? std::string() : ", " + range_text(trace, families.text(std::get<2>(key)))) + ": " +
-                   counted(first.calls, "call") + ", blocked for " + duration_text(first.blocked) + ", GPU idle for " +
-                   duration_text(first.idle) +
-                   (first.calls > 1 ? ", for " + duration_text(first.longest.range.length()) + " at most." : ".");
+    finding.title = Message("The program waited for the GPU {times} for {operations}, and the waits left GPUs idle for {idle} ({share} of {loop}).",
+                            {{"times", counted(all.calls, "time")},
+                             {"operations", counted(operations, "GPU operation")},
+                             {"idle", duration_text(all.idle)},
+                             {"share", percent_text(all.idle, span)},
+                             {"loop", work.text()}});
+    finding.seen =
+        Message("{call} on thread {thread}{range}: {calls}, blocked for {blocked}, GPU idle for {idle}{longest}.",
+                {{"call", api_display_name(trace.name(std::get<1>(key)))},
+                 {"thread", thread_label(trace, std::get<0>(key))},
+                 {"range", std::get<2>(key) == 0 ? Message() : Message(", {range}", {{"range", range_text(trace, families.text(std::get<2>(key)))}})},
+                 {"calls", counted(first.calls, "call")},
+                 {"blocked", duration_text(first.blocked)},
+                 {"idle", duration_text(first.idle)},
+                 {"longest", first.calls > 1 ? Message(", for {time} at most", {{"time", duration_text(first.longest.range.length())}}) : Message()}});
     finding.place.range = first.longest.range;
     finding.place.gpu = first.longest_gpu;
     finding.place.thread = std::get<0>(key);

@@ -13,6 +13,7 @@
 #include "model/analysis/loop.h"
 #include "model/trace/interval_union.h"
 #include "model/events/event_values.h"
+#include "model/text/to_translate.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -28,8 +29,9 @@ struct Iteration {
   Components components{};
 };
 
-std::string component_name(std::size_t component) {
-  return component == kBusy ? "GPU work" : "idle GPU: " + std::string(idle_cause_name(static_cast<IdleCause>(component)));
+Message component_name(std::size_t component) {
+  if (component == kBusy) return "GPU work";
+  return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
 std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
@@ -143,7 +145,7 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
       finding.place.event = iteration.range;
     }
     table.add_row(time, percent_of(time, typical_time), iteration.time.begin, differs.time,
-                  table.add_text(differs.time == 0 ? "nothing on the GPU" : component_name(differs.component)),
+                  table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component).english()),
                   table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
   }
   const Nanoseconds least =
@@ -151,16 +153,22 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
   if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
   const auto most = static_cast<std::size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   finding.rule = "tail";
-  finding.title = std::to_string(slow) + " of " + counted(compared, "iteration") + " (\"" + families.text(series.family) +
-                  "\") took over " + percent_text(static_cast<Nanoseconds>(slower), 100) + " longer than the median of " +
-                  duration_text(typical_time) + ": together " + duration_text(finding.cost) + " more.";
-  finding.seen = excess[most] == 0 ? std::string("On the GPU nothing differs.")
-                                   : "What differs most is " + component_name(most) + ": " + duration_text(excess[most]) + " (" +
-                                         percent_text(excess[most], finding.cost) + ") more in them. The slowest took " +
-                                         duration_text(finding.place.range.length()) + ".";
+  finding.title = Message("{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more.",
+                          {{"slow", std::to_string(slow)},
+                           {"iterations", counted(compared, "iteration")},
+                           {"range", families.text(series.family)},
+                           {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
+                           {"median", duration_text(typical_time)},
+                           {"time", duration_text(finding.cost)}});
+  finding.seen = excess[most] == 0 ? Message("On the GPU nothing differs.")
+                                   : Message("What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}.",
+                                             {{"what", component_name(most)},
+                                              {"time", duration_text(excess[most])},
+                                              {"share", percent_text(excess[most], finding.cost)},
+                                              {"slowest", duration_text(finding.place.range.length())}});
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = advice_about(most);
+  finding.advice = Message(advice_about(most));
   answer.findings.push_back(std::move(finding));
 }
 
@@ -193,7 +201,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
     answer.message =
-        all.empty() ? "The trace has no NVTX ranges that repeat like iterations." : "No iteration is much slower than the median.";
+        all.empty() ? Message("The trace has no NVTX ranges that repeat like iterations.") : Message("No iteration is much slower than the median.");
   return answer;
 }
 

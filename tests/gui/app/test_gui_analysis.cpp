@@ -364,8 +364,8 @@ class AnalysisTest : public QObject {
     const timeline::RowTree& rows = window_->timelineView().rows();
     const timeline::Row& a = rows.row(*rows.find("part:0"));
     const timeline::Row& b = rows.row(*rows.find("part:1"));
-    QCOMPARE(a.label, std::string("A  known.trace"));
-    QCOMPARE(b.label, std::string("B  faster.trace"));
+    QCOMPARE(a.label.english(), std::string("A  known.trace"));
+    QCOMPARE(b.label.english(), std::string("B  faster.trace"));
     QCOMPARE(a.children.size(), b.children.size());
     QVERIFY(!a.children.empty());
     QVERIFY(window_->windowTitle().contains("known.trace | faster.trace"));

@@ -139,7 +139,7 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   const analysis::Finding& finding = answer->findings.front();
   CHECK(finding.key == "global_access");
   CHECK(finding.cost == Approx(kGain * 3 * kMillisecond).margin(1));
-  CHECK(finding.title == "Kernel strided is bound by DRAM bandwidth (85 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
+  CHECK(finding.title.english() == "Kernel strided is bound by DRAM bandwidth (85 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
   CHECK_THAT(finding.seen, contains_text("3 runs of this shape took 3.00 ms, 33 % of the time of all kernels."));
   CHECK(trace->event(finding.place.event).start == 10 * kMillisecond);
   REQUIRE(answer->tables.size() == 1);

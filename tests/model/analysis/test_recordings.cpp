@@ -189,10 +189,10 @@ TEST_CASE("whatever was recorded, the place of each finding holds the number tha
     const auto trace = recorded(name);
     for (const Finding& finding : findings(*trace)) {
       INFO(name << ": " << finding.title << "\n" << finding.seen);
-      const std::size_t named = finding.seen.find("longest ");
+      const std::size_t named = finding.seen.english().find("longest ");
       if (named == std::string::npos) continue;
       CHECK_FALSE(finding.place.range.empty());
-      CHECK_THAT(finding.seen.substr(named), contains_text(" took " + duration_text(finding.rule == "gpu_bubbles" && finding.key != "setup"
+      CHECK_THAT(finding.seen.english().substr(named), contains_text(" took " + duration_text(finding.rule == "gpu_bubbles" && finding.key != "setup"
                                                                                         ? idle_in(*trace, finding)
                                                                                         : finding.place.range.length())));
     }

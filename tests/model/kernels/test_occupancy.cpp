@@ -145,13 +145,13 @@ TEST_CASE("what would lift the occupancy is said in words") {
   // 255 registers: eight warps of 65,536 / (256 x 32); as many as two blocks of 128 threads have.
   const KernelDetail spilling = shape(2048, 128, 255, 0, 0);
   const auto found = occupancy(spilling, *multiprocessor);
-  CHECK(limiters_text(*found) == "registers");
+  CHECK(limiters_text(*found).english() == "registers");
   const std::vector<Relief> lifts = reliefs(spilling, *multiprocessor);
   REQUIRE(lifts.size() == 1);
-  CHECK(relief_text(lifts[0], spilling) == "168 registers or fewer a thread (255 now): 18.75 %");
+  CHECK(relief_text(lifts[0], spilling).english() == "168 registers or fewer a thread (255 now): 18.75 %");
   CHECK(reliefs(shape(100, 256, 32, 0, 0), *multiprocessor).empty());
   // Blocks that are too small: 32 of 32 threads fill half of the warps.
   const KernelDetail tiny = shape(100, 32, 16, 0, 0);
-  CHECK(limiters_text(*occupancy(tiny, *multiprocessor)) == "blocks");
-  CHECK(relief_text(reliefs(tiny, *multiprocessor).at(0), tiny) == "blocks of 64 threads (32 now): 100 %");
+  CHECK(limiters_text(*occupancy(tiny, *multiprocessor)).english() == "blocks");
+  CHECK(relief_text(reliefs(tiny, *multiprocessor).at(0), tiny).english() == "blocks of 64 threads (32 now): 100 %");
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/text/message.h"
 #include "model/trace/types.h"
 
 namespace lanescope::analysis {
@@ -27,16 +28,16 @@ enum class Recurrence : std::uint8_t {
 struct Finding {
   std::string_view rule;  // name of the rule: "gpu_bubbles"
   std::string key;        // what kind of finding among those of the rule, for programs: "cpu_code"; may be empty
-  std::string title;      // one sentence: the answer
-  std::string seen;       // what was observed, with numbers
+  Message title;          // one sentence: the answer
+  Message seen;           // what was observed, with numbers
   Place place;
   Nanoseconds cost = 0;  // time that could be won at most; 0 when it can't be told
   Recurrence recurrence = Recurrence::kRecurring;
-  std::string advice;  // what to do
+  Message advice;  // what to do
 };
 
 // What it costs, as precise as its title says it: "up to 289 ms", "not known".
-[[nodiscard]] std::string cost_text(const Finding& finding);
+[[nodiscard]] Message cost_text(const Finding& finding);
 
 // Orders findings by what they cost, the highest first; what is paid once comes last.
 void rank(std::vector<Finding>& findings);

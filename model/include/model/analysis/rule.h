@@ -65,8 +65,8 @@ struct NamedTable {
 struct RuleAnswer {
   std::vector<Finding> findings;   // ranked
   std::vector<NamedTable> tables;  // without empty ones
-  std::string message;             // what there is to say where nothing was found, or about the tables; may be empty
-  std::string summary;             // one sentence of what the findings are parts of; may be empty
+  Message message;                 // what there is to say where nothing was found, or about the tables; may be empty
+  Message summary;                 // one sentence of what the findings are parts of; may be empty
 };
 
 inline constexpr TimeRange kWholeTrace{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/text/message.h"
 #include "model/trace/details.h"
 #include "model/trace/trace.h"
 
@@ -75,9 +76,9 @@ struct Relief {
 // One for each change that helps, the one that helps most first.
 [[nodiscard]] std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& multiprocessor);
 // "128 registers or fewer a thread (168 now): 25 %".
-[[nodiscard]] std::string relief_text(const Relief& relief, const KernelDetail& kernel);
+[[nodiscard]] Message relief_text(const Relief& relief, const KernelDetail& kernel);
 // "registers", "registers and shared memory": what admits no more blocks than there are.
-[[nodiscard]] std::string limiters_text(const Occupancy& occupancy);
+[[nodiscard]] Message limiters_text(const Occupancy& occupancy);
 
 // How a launch's blocks come over the GPU: in waves of as many as it holds at once.
 struct Waves {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/kernels/kernel_metrics.h"
+#include "model/text/message.h"
 
 namespace lanescope::kernels {
 
@@ -53,8 +54,8 @@ enum class Bound : std::uint8_t { kUnknown, kCompute, kL1, kL2, kDram, kLatency,
 
 struct Advice {
   std::string_view rule;  // "bank_conflicts"
-  std::string seen;       // one sentence with numbers
-  std::string what_to_do;
+  Message seen;           // one sentence with numbers
+  Message what_to_do;
   double gain;            // of the kernel's time, what it could win at most: 0 to 1
 };
 

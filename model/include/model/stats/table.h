@@ -23,6 +23,7 @@ enum class Unit : std::uint8_t {
   kNanoseconds,
   kBytes,
   kBytesPerSecond,
+  kWords,  // texts that are words of ours, not names of the program: a viewer may show them in another language
 };
 
 enum class TextId : std::uint32_t {};  // a text of a table; 0 is the empty one
@@ -48,6 +49,7 @@ struct Column {
   [[nodiscard]] bool has_texts() const noexcept {
     return std::holds_alternative<Texts>(values) || std::holds_alternative<Computed<TextId>>(values);
   }
+  [[nodiscard]] bool has_words() const noexcept { return unit == Unit::kWords; }
   [[nodiscard]] bool has_reals() const noexcept { return std::holds_alternative<Reals>(values); }
   // Each requires a column of that type, and row < row_count() of the table.
   [[nodiscard]] TextId text(std::size_t row) const {
@@ -66,6 +68,7 @@ struct Column {
 [[nodiscard]] inline Column identifiers(std::string title) { return {std::move(title), Unit::kIdentifier, Integers{}}; }
 [[nodiscard]] inline Column reals(std::string title, Unit unit = Unit::kNone) { return {std::move(title), unit, Reals{}}; }
 [[nodiscard]] inline Column texts(std::string title) { return {std::move(title), Unit::kNone, Texts{}}; }
+[[nodiscard]] inline Column words(std::string title) { return {std::move(title), Unit::kWords, Texts{}}; }
 
 using Cell = std::variant<std::int64_t, double, TextId>;
 

@@ -25,7 +25,7 @@ inline std::vector<std::string> answers_of(const Trace& trace) {
     const auto answer = analysis::apply_rule(trace, *request);
     std::string text(rule.name);
     if (answer)
-      for (const analysis::Finding& finding : answer->findings) text += '\n' + finding.title + " costs " + std::to_string(finding.cost);
+      for (const analysis::Finding& finding : answer->findings) text += '\n' + finding.title.english() + " costs " + std::to_string(finding.cost);
     else
       text += answer.error().text;
     answers.push_back(std::move(text));

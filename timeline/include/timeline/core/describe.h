@@ -6,14 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "model/text/message.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::timeline {
 
 struct Property {
-  std::string label;  // "Grid"
-  std::string value;  // "<<<128, 1, 1>>>"
-  bool operator==(const Property&) const = default;
+  Property(std::string_view words, std::string text) : label(words), value(Message::verbatim(std::move(text))) {}
+  Property(std::string_view words, Message text) : label(words), value(std::move(text)) {}
+  Property(std::string_view words, const char* text) : label(words), value(text) {}
+
+  std::string label;  // "Grid": words of ours
+  Message value;      // "<<<128, 1, 1>>>"
 };
 
 enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fits into a tooltip

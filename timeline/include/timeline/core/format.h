@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/text/message.h"
 #include "model/trace/types.h"
 
 namespace lanescope::timeline {
@@ -23,7 +24,7 @@ namespace lanescope::timeline {
 // "1 234 567": groups of three.
 [[nodiscard]] std::string format_count(std::uint64_t count);
 // "1 event", "12 034 events".
-[[nodiscard]] std::string format_counted(std::uint64_t count, std::string_view noun);
+[[nodiscard]] Message format_counted(std::uint64_t count, std::string_view noun);
 // "43.1 %" of 0.431; "<0.1 %" of what is little, and not nothing.
 [[nodiscard]] std::string format_share(double share);
 

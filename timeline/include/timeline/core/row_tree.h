@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/text/message.h"
 #include "model/trace/trace.h"
 #include "timeline/core/segment_sums.h"
 
@@ -72,7 +73,7 @@ using Level = std::vector<LaneSource>;
 
 struct Row {
   std::string key;
-  std::string label;  // without the share
+  Message label;  // without the share
   RowKind kind = RowKind::kGpu;
   std::uint32_t depth = 0;  // in the tree
   std::optional<RowIndex> parent;
@@ -121,6 +122,6 @@ class RowTree {
 [[nodiscard]] std::vector<Level> overview(const RowTree& tree);
 
 // "87.3 % Kernels": a row's label with its share, where it has one.
-[[nodiscard]] std::string row_title(const Row& row);
+[[nodiscard]] Message row_title(const Row& row);
 
 }  // namespace lanescope::timeline
