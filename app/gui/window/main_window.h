@@ -19,6 +19,7 @@
 #include "base/settings.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
+#include "fleet/fleet_opening.h"
 #include "kernels/kernel_panel.h"
 #include "kernels/kernel_profiling.h"
 #include "kernels/source_panel.h"
@@ -57,6 +58,8 @@ class MainWindow : public QMainWindow {
   void openFile(const QString& path) { begin({WishKind::kOpen, path}); }
   // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Where none is, opens it.
   void openBeside(const QString& path) { begin({WishKind::kOpenBeside, path}); }
+  // Shows what `lanescope fleet` found, in a window of its own; null where the file can't be shown, which a message says.
+  FleetWindow* openFleet(const QString& path);
   // Starts a program and draws what it does; then a recording that runs is let go. Ends with recordingEnded(), then opened() for its file.
   void launch(const LaunchSettings& settings);
   // The same with a program that runs already; it is recorded, or a message says why not, some time after this returns.
@@ -134,6 +137,7 @@ class MainWindow : public QMainWindow {
   void chooseAttach();
   void chooseElsewhere();
   void chooseBeside();
+  void chooseFleet();
   void exportEvents();
   void showLongestGaps();
   void showFlameGraph();  // of the bound part of time
@@ -151,6 +155,7 @@ class MainWindow : public QMainWindow {
   ShownEvents shown_;
   SessionController session_;
   AnsweredTrace answered_;
+  FleetOpening fleet_opening_{session_, state_};
   KernelProfiling profiling_;
 
   MessageArea* messages_;

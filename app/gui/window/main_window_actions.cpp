@@ -47,6 +47,7 @@ void MainWindow::connectActions() {
   connect(actions_.attach, &QAction::triggered, this, wish_attach);
   connect(actions_.record_elsewhere, &QAction::triggered, this, [this] { begin({WishKind::kRecordElsewhere, {}}); });
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
+  connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);

@@ -16,6 +16,7 @@ struct WindowActions {
   QAction* open;
   QMenu* open_recent;
   QAction* compare;
+  QAction* open_fleet;
   QAction* launch;
   QAction* attach;
   QAction* record_elsewhere;

@@ -1,0 +1,49 @@
+// The answer of a fleet's recipe: a picture of its ranks by steps, from which one or two ranks are opened at a step.
+#pragma once
+
+#include <vector>
+
+#include <QComboBox>
+#include <QDialog>
+#include <QLabel>
+#include <QPushButton>
+
+#include "fleet/fleet_file.h"
+#include "fleet/heat_map_view.h"
+
+namespace lanescope::ui {
+
+// A step of a rank, in its recording.
+struct FleetPlace {
+  QString file;
+  FleetSource::Cell at;
+};
+
+class FleetWindow : public QDialog {
+  Q_OBJECT
+
+ public:
+  FleetWindow(FleetFile fleet, const QString& path, QWidget* parent = nullptr);
+
+  [[nodiscard]] HeatMapView& heatMap() { return *view_; }
+  // What the chosen cells are of; empty where one of them is of no recording or no known time.
+  [[nodiscard]] std::vector<FleetPlace> chosen() const;
+
+ signals:
+  void openRequested(const std::vector<lanescope::ui::FleetPlace>& places);  // one or two
+
+ private:
+  void layOut();
+  void showMap(int number);
+  void showChosen();
+  void open();
+
+  FleetFile fleet_;
+  QComboBox* measure_;
+  HeatMapView* view_;
+  QLabel* legend_;
+  QLabel* chosen_;
+  QPushButton* open_;
+};
+
+}  // namespace lanescope::ui

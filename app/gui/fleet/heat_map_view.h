@@ -1,0 +1,69 @@
+// A measure of ranks by steps: a row for each rank, the darker (on dark themes, the brighter) the larger. Cells that are not known stay empty.
+//
+// Click chooses a cell, Ctrl+click a second rank at the same step. Arrow keys move, with Ctrl the second rank; Enter and a double-click
+// activate. Where columns are narrower than a pixel, each pixel shows the largest value in it. Cost of painting: O(cells in sight).
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <QAbstractScrollArea>
+
+#include "fleet/fleet_file.h"
+
+namespace lanescope::ui {
+
+class HeatMapView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit HeatMapView(QWidget* parent = nullptr);
+
+  // Must outlive the view, or be replaced. What is chosen stays where the map has as many rows and columns.
+  void setMap(const FleetMap* map);
+
+  [[nodiscard]] int column() const { return column_; }                    // the chosen step; -1: none
+  [[nodiscard]] const std::vector<int>& rows() const { return rows_; }    // one or two, in the order in which they were chosen
+  void choose(int row, int column);
+  void toggle(int row);  // at the chosen step: adds it, in place of the second one, or takes it away
+
+  [[nodiscard]] QRect rectangle(int row, int column) const;  // in the viewport
+  [[nodiscard]] QString toolTipOf(int row, int column) const;
+
+ signals:
+  void chosen();
+  void activated();  // what is chosen is to be opened
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+
+ private:
+  struct Cell {
+    int row, column;
+  };
+  [[nodiscard]] int rowHeight() const;
+  [[nodiscard]] int labelWidth() const { return std::min(label_width_, viewport()->width() / kMostLabelShare); }
+  [[nodiscard]] int columnCount() const;
+  [[nodiscard]] std::optional<Cell> cellAt(QPoint position) const;
+  [[nodiscard]] QColor colorOf(double value) const;
+  void fitScrollBar();
+  void measure();
+  void moveBy(int rows, int columns);
+  void scrollTo(int row);
+
+  static constexpr int kMostLabelShare = 3;  // labels take a third of the view at most
+
+  const FleetMap* map_ = nullptr;
+  int label_width_ = 0;        // of the widest
+  double low_ = 0, high_ = 0;  // of the known values, and 0
+  int column_ = -1;
+  std::vector<int> rows_;
+};
+
+}  // namespace lanescope::ui

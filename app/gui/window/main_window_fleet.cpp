@@ -1,0 +1,29 @@
+// What the main window does with answers about many recordings.
+#include <QFileDialog>
+#include <QFileInfo>
+
+#include "fleet/fleet_file.h"
+#include "fleet/fleet_window.h"
+#include "window/main_window.h"
+
+namespace lanescope::ui {
+
+void MainWindow::chooseFleet() {
+  const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open an answer of lanescope fleet"), folder, tr("Fleets (fleet.json *.json);;All files (*)"));
+  if (!path.isEmpty()) openFleet(path);
+}
+
+FleetWindow* MainWindow::openFleet(const QString& path) {
+  Result<FleetFile> fleet = read_fleet_file(path);
+  if (!fleet) {
+    showFailure(QString::fromStdString(fleet.error().text));
+    return nullptr;
+  }
+  auto* shown = new FleetWindow(std::move(*fleet), path, this);
+  connect(shown, &FleetWindow::openRequested, &fleet_opening_, &FleetOpening::open);
+  shown->show();
+  return shown;
+}
+
+}  // namespace lanescope::ui
