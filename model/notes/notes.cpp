@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <tuple>
 
 #include "model/trace/utf8.h"
 
@@ -53,9 +55,14 @@ std::string time_text(Nanoseconds time) {
   return (time < 0 ? "-" : "") + std::to_string(magnitude / 1'000'000'000) + "." + std::string(kDecimals - fraction.size(), '0') + fraction;
 }
 
-std::string unescaped(std::string_view text) {
+// Adds to `cut` where the text is longer than kLongestNote.
+std::string unescaped(std::string_view text, std::size_t& cut) {
   std::string result;
-  for (std::size_t i = 0; i < text.size() && result.size() < kLongestNote; ++i) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (result.size() >= kLongestNote) {
+      ++cut;
+      break;
+    }
     const bool escapes = text[i] == '\\' && i + 1 < text.size();
     if (escapes && text[i + 1] == 'n')
       result.push_back('\n');
@@ -103,7 +110,7 @@ Notes parse_notes(std::string_view text) {
     else if (notes.notes.size() == kMostNotes)
       ++notes.left_out;
     else
-      notes.notes.push_back({*time, unescaped(line)});
+      notes.notes.push_back({*time, unescaped(line, notes.left_out)});
   }
   std::stable_sort(notes.notes.begin(), notes.notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
   return notes;
@@ -114,6 +121,26 @@ std::string format_notes(const Notes& notes, std::string_view trace) {
   for (const Note& note : notes.notes) text.append(time_text(note.time)).append("  ").append(escaped(note.text)).append("\n");
   for (const std::string& line : notes.other_lines) text.append(line).append("\n");
   return text;
+}
+
+Notes merge_notes(const Notes& base, const std::vector<Note>& mine, const Notes& theirs) {
+  const auto before = [](const Note& a, const Note& b) { return std::tie(a.time, a.text) < std::tie(b.time, b.text); };
+  const auto sorted = [&before](std::vector<Note> notes) {
+    std::sort(notes.begin(), notes.end(), before);
+    return notes;
+  };
+  const auto less = [&before](const std::vector<Note>& of, const std::vector<Note>& without) {
+    std::vector<Note> rest;
+    std::set_difference(of.begin(), of.end(), without.begin(), without.end(), std::back_inserter(rest), before);
+    return rest;
+  };
+  const std::vector<Note> was = sorted(base.notes), is = sorted(mine), there = sorted(theirs.notes);
+  const std::vector<Note> kept = less(there, less(was, is));     // without what was removed here
+  const std::vector<Note> added = less(less(is, was), kept);     // and is not there already
+  Notes merged = theirs;
+  merged.notes.clear();
+  std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(merged.notes), before);
+  return merged;
 }
 
 }  // namespace lanescope

@@ -32,20 +32,15 @@ void NotesKeeper::open(const QString& trace_file) {
   notes_ = {};
   may_write_ = true;
   const std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded
-  const QString path = fileOf(trace_file);
-  QFile file(path);
-  if (file.exists()) {
-    const bool is_readable = QFileInfo(path).isFile() && file.size() <= static_cast<qint64>(kLargestNotesFile) && file.open(QIODevice::ReadOnly);
-    if (!is_readable) {
-      may_write_ = false;
-      emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(QFileInfo(path).fileName()));
-      return;
-    }
-    notes_ = parse_notes(file.read(static_cast<qint64>(kLargestNotesFile)).toStdString());
+  const QString name = QFileInfo(fileOf(trace_file)).fileName();
+  if (read(notes_) == Reading::kRefused) {
+    may_write_ = false;
+    emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(name));
+    return;
   }
   if (notes_.left_out > 0) {
     may_write_ = false;  // what is left out would be gone
-    emit said(tr("%1 has more than %2 notes: the first are shown, and changes are not kept.").arg(QFileInfo(path).fileName()).arg(kMostNotes));
+    emit said(tr("%1 has more notes than %2, or longer ones than %3 bytes: not all is shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
   }
   std::vector<timeline::TimelineView::Marker> markers;
   for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});
@@ -53,12 +48,36 @@ void NotesKeeper::open(const QString& trace_file) {
   for (const timeline::TimelineView::Marker& marker : made) view_.addMarker(marker.time, marker.text);
 }
 
+NotesKeeper::Reading NotesKeeper::read(Notes& notes) const {
+  const QString path = fileOf(trace_file_);
+  QFile file(path);
+  if (!file.exists()) return Reading::kNoFile;
+  const bool is_readable = QFileInfo(path).isFile() && file.size() <= static_cast<qint64>(kLargestNotesFile) && file.open(QIODevice::ReadOnly);
+  if (!is_readable) return Reading::kRefused;
+  notes = parse_notes(file.read(static_cast<qint64>(kLargestNotesFile)).toStdString());
+  return Reading::kDone;
+}
+
 void NotesKeeper::save() {
   if (trace_file_.isEmpty() || !may_write_) return;
-  std::vector<Note> now = notes_of(view_.markers());
+  const std::vector<Note> now = notes_of(view_.markers());
   if (now == notes_.notes) return;
-  notes_.notes = std::move(now);
   const QString path = fileOf(trace_file_);
+  Notes there;
+  const Reading reading = read(there);
+  if (reading == Reading::kRefused || there.left_out > 0) {
+    emit said(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(path).fileName()));
+    return;
+  }
+  if (reading == Reading::kDone)
+    notes_ = merge_notes(notes_, now, there);
+  else
+    notes_.notes = now;
+  if (notes_.notes != now) {
+    std::vector<timeline::TimelineView::Marker> markers;
+    for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});
+    view_.setMarkers(std::move(markers));
+  }
   if (notes_.notes.empty() && notes_.other_lines.empty()) {
     QFile::remove(path);
     return;

@@ -1,5 +1,5 @@
 // Keeps the markers of the timeline beside the trace's file, as notes (model/notes): they are there again when the file is opened, here or
-// elsewhere. The trace itself is never written to.
+// elsewhere. The trace itself is never written to. What somebody else, or another window, wrote into the file meanwhile stays in it.
 //
 // Threads: the GUI thread only. Files of notes are small.
 #pragma once
@@ -29,11 +29,14 @@ class NotesKeeper : public QObject {
   void said(const QString& sentence);  // of notes that can't be read or written
 
  private:
+  enum class Reading { kDone, kNoFile, kRefused };
+  // The notes that the file has now.
+  [[nodiscard]] Reading read(Notes& notes) const;
   void save();
 
   timeline::TimelineView& view_;
   QString trace_file_;           // empty: none
-  Notes notes_;                  // as they are in the file
+  Notes notes_;                  // as they were in the file when it was last read or written here
   bool may_write_ = false;       // not over a file that could not be read
 };
 

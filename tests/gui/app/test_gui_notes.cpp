@@ -109,6 +109,24 @@ class NotesTest : public QObject {
     QCOMPARE(QFileInfo(notesFile()).size(), qint64{kLargestNotesFile} + 1);
   }
 
+  void whatAnotherWindowWritesMeanwhileStays() {
+    timeline().addMarker(300'000, "first");
+    const auto other = window_of(known_);
+    QVERIFY(other);
+    other->timelineView().addMarker(500'000, "of the other window");
+    timeline().addMarker(700'000, "of this one");
+    const auto has = [](const timeline::TimelineView& view, const QStringList& texts) {
+      QStringList there;
+      for (const auto& marker : view.markers()) there << marker.text;
+      return there == texts;
+    };
+    QVERIFY(has(timeline(), {"first", "of the other window", "of this one"}));
+    other->timelineView().removeMarker(300'000);
+    QVERIFY(has(other->timelineView(), {"of the other window", "of this one"}));
+    window_ = window_of(known_);
+    QVERIFY(has(timeline(), {"of the other window", "of this one"}));
+  }
+
   void hostileNotesAreTextLikeOther() {
     write(QByteArray("0.0003 <b>bold</b>\\n\x1b[2J\xff\n1e9999 x\n-5 before all\n99999999999999 far\n") + QByteArray(100'000, 'x') + "\n");
     window_ = window_of(known_);

@@ -21,6 +21,32 @@ TEST_CASE("notes are read as they were written") {
   CHECK(format_notes(again, "run.trace") == text);
 }
 
+TEST_CASE("what two people change in the same notes is all there") {
+  const auto notes = [](std::vector<Note> of) {
+    Notes made;
+    made.notes = std::move(of);
+    return made;
+  };
+  const Notes base = notes({{1, "a"}, {2, "b"}, {3, "c"}});
+  Notes theirs = notes({{1, "a"}, {2, "their words"}, {3, "c"}, {4, "theirs"}});
+  theirs.other_lines = {"# by hand"};
+  // Mine: c is gone, one is new, and one has other words.
+  const Notes merged = merge_notes(base, {{1, "my words"}, {2, "b"}, {5, "mine"}}, theirs);
+  CHECK(merged.notes == std::vector<Note>{{1, "my words"}, {2, "their words"}, {4, "theirs"}, {5, "mine"}});
+  CHECK(merged.other_lines == theirs.other_lines);
+  CHECK(merge_notes(base, base.notes, theirs).notes == theirs.notes);
+  CHECK(merge_notes(base, {{9, "x"}}, base).notes == std::vector<Note>{{9, "x"}});
+  CHECK(merge_notes(base, {{4, "theirs"}, {1, "a"}, {2, "b"}, {3, "c"}}, theirs).notes == theirs.notes);  // the same note twice is one
+}
+
+TEST_CASE("a note that is too long is cut, and said to be") {
+  const std::string longest(kLongestNote, 'x');
+  CHECK(parse_notes("1 " + longest).left_out == 0);
+  const Notes cut = parse_notes("1 " + longest + "y");
+  CHECK(cut.notes == std::vector<Note>{{1'000'000'000, longest}});
+  CHECK(cut.left_out == 1);
+}
+
 TEST_CASE("a line that somebody wrote by hand is a time in seconds and a text") {
   const Notes notes = parse_notes("2 later\r\n  0.5\tfirst  \n1.25\n\n1e3 no time\n1.x\n.5\n1.\n-\n7up\n0.1234567891 more digits than there are\n");
   CHECK(notes.notes == std::vector<Note>{{123'456'789, "more digits than there are"}, {500'000'000, "first"}, {1'250'000'000, ""}, {2'000'000'000, "later"}});

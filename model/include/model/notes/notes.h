@@ -25,11 +25,11 @@ struct Note {
 struct Notes {
   std::vector<Note> notes;               // by time
   std::vector<std::string> other_lines;  // of the file, that are none: comments, and what somebody else wrote; they stay in it
-  std::size_t left_out = 0;              // notes beyond kMostNotes
+  std::size_t left_out = 0;              // notes beyond kMostNotes, and those whose text was cut: to write these notes would lose something
 };
 
 inline constexpr std::size_t kMostNotes = 10'000;
-inline constexpr std::size_t kLongestNote = 4'096;         // bytes of a text; the rest is left away
+inline constexpr std::size_t kLongestNote = 4'096;         // bytes of a text; it is cut there
 inline constexpr std::size_t kLargestNotesFile = 4u << 20;  // bytes that are worth reading
 
 // Whatever the text says. O(n log n).
@@ -37,5 +37,8 @@ inline constexpr std::size_t kLargestNotesFile = 4u << 20;  // bytes that are wo
 
 // What parse_notes() reads as the same notes. `trace` is the name of the trace's file, for the line that says what this is.
 [[nodiscard]] std::string format_notes(const Notes& notes, std::string_view trace);
+
+// `theirs` with what changed from `base` to `mine`: what somebody else wrote meanwhile stays, as do their other lines. O(n log n).
+[[nodiscard]] Notes merge_notes(const Notes& base, const std::vector<Note>& mine, const Notes& theirs);
 
 }  // namespace lanescope
