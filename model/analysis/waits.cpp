@@ -171,20 +171,22 @@ struct WaitFinder::State {
     return Wait{WaitKind::kCode, longest->nvtx, longest->range, longest->cause};
   }
 
-  // Since the GPU of its work fell idle, or its stream did where the GPU is busy with something else.
+  // What held up a call that enqueues: since the GPU of its work fell idle, or its stream did where the GPU is busy with something else. Where
+  // neither did, it came in time; and of a call that enqueues nothing, nobody can say when it was due.
   [[nodiscard]] std::optional<Wait> of_call_start(EventRef call) {
     const Nanoseconds start = time(call).begin;
-    Nanoseconds since = start - kLongestLook;
     const std::vector<EventRef> work = trace.work_of(call);
-    if (!work.empty()) {
-      const GpuId gpu = key(work.front()).gpu;
-      const EventRef busy = last_operation(start, [gpu](const TrackKey& each) { return each.gpu == gpu; });
-      const EventRef front = in_front_on_stream(work.front());
-      if (busy.valid() && time(busy).end < start)
-        since = time(busy).end;
-      else if (front.valid() && time(front).end < start)
-        since = time(front).end;
-    }
+    if (work.empty()) return std::nullopt;
+    Nanoseconds since = start - kLongestLook;
+    const GpuId gpu = key(work.front()).gpu;
+    const EventRef busy = last_operation(start, [gpu](const TrackKey& each) { return each.gpu == gpu; });
+    const EventRef front = in_front_on_stream(work.front());
+    if (busy.valid() && time(busy).end < start)
+      since = time(busy).end;
+    else if (front.valid() && time(front).end < start)
+      since = time(front).end;
+    else if (busy.valid())
+      return std::nullopt;
     return of_thread(key(call).thread, {since, start});
   }
 

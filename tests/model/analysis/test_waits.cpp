@@ -124,6 +124,25 @@ TEST_CASE("a wait for data leads to the thread that wrote it, and to what that d
   CHECK(told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "train"), 10)) == "enqueued cudaLaunchKernel < call poll < writer write < code decode");
 }
 
+TEST_CASE("a call that enqueues nothing, or comes while the GPU works, is not said to have waited") {
+  Scenario program;
+  program.kernel("long", 0, 5'000, 10'000, 1'000'000);
+  program.call("cudaGetDevice", 900'000, 900'100);  // behind 0.9 ms of code
+  program.kernel("in time", 950'000, 960'000, 1'000'000, 1'100'000);
+  program.call("cudaGetLastError", 1'200'000, 1'200'100);
+  program.kernel("too late", 1'500'000, 1'510'000, 1'512'000, 1'600'000);  // the GPU is idle since 1.1 ms
+  const auto trace = program.trace();
+  WaitFinder finder(*trace);
+  CHECK_FALSE(finder.before(find(*trace, TrackKind::kCudaApi, "cudaGetDevice")));
+  CHECK_FALSE(finder.before(find(*trace, TrackKind::kCudaApi, "cudaGetLastError")));
+  CHECK_FALSE(finder.before(find(*trace, TrackKind::kCudaApi, "cudaLaunchKernel", 1)));
+  const std::optional<Wait> late = finder.before(find(*trace, TrackKind::kCudaApi, "cudaLaunchKernel", 2));
+  REQUIRE(late);
+  CHECK(late->kind == WaitKind::kCode);
+  CHECK(late->time.begin >= 1'100'000);
+  CHECK(late->time.end <= 1'500'000);
+}
+
 TEST_CASE("chains of recorded programs lead to what their sources make them wait for") {
   const auto loader = recorded("cause_slow_loader");  // 30 steps, each of which loads a batch for 15 ms and copies it
   const auto [loaded, copies] = with(*loader, TrackKind::kMemory, "code load batch");

@@ -1,10 +1,11 @@
 // Why something happened when it did and not earlier: what it waited for, and what that waited for in turn, back to the code of a thread.
 //
 // An operation of a GPU begins when what is in front of it on its stream is done, when the work of other streams is done for which its stream
-// was made to wait, and when its call has enqueued it: the last of these is what it waited for. A call is made when its thread comes to it:
-// what the thread did most since the GPU fell idle is what it waited for. A call that waits for the GPU ends with the GPU's work; one that
-// waits for Python's lock ends when its holder lets go; one that waits for data, with the call of another thread that wrote some then. A
-// collective ends on all ranks at once, as soon as the last has come: what its kernel takes longer than that one's is waiting, not transfer.
+// was made to wait, and when its call has enqueued it: the last of these is what it waited for. A call that enqueues work is made when its
+// thread comes to it: where the GPU fell idle before, what the thread did most since then is what it waited for. A call that waits for the GPU
+// ends with the GPU's work; one that waits for Python's lock ends when its holder lets go; one that waits for data, with the call of another
+// thread that wrote some then. A collective ends on all ranks at once, as soon as the last has come: what its kernel takes longer than that
+// one's is waiting, not transfer.
 #pragma once
 
 #include <cstdint>
