@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSLATIONS = sorted((ROOT / "model/text/translations").glob("*.po"))
-SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "app/cli/findings_text.cpp"]
+SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "app/cli/output/findings_text.cpp"]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = rf"((?:{LITERAL}\s*)+)(?!\s*\+)"
 CHOICE = r"(?:[^\";{}]*\?\s*)?"  # in front of two texts of which a condition takes one
@@ -41,6 +41,11 @@ FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/k
 # No texts: without words and places; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")
 NO_TEXTS = {"app/gui/base/settings.cpp", "app/gui/options.cpp"}
+
+
+for path in [*SOURCES, *WORDS, *FUNCTIONS, *NO_TEXTS]:
+    if not (ROOT / path).exists():
+        sys.exit(f"texts.py: {path}, which it names, does not exist")
 
 
 def unquoted(literals):

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "command.h"
-#include "foreign_options.h"
+#include "options/foreign_options.h"
 #include "help.h"
-#include "launch_options.h"
+#include "options/launch_options.h"
 #include "text.h"
 
 namespace lanescope::cli {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "commands/commands.h"
-#include "foreign_options.h"
+#include "options/foreign_options.h"
 #include "memory_budget.h"
 
 namespace lanescope::cli {

@@ -2,7 +2,7 @@
 
 #include "collector/session/inheritance.h"
 #include "command.h"
-#include "printable_stream.h"
+#include "output/printable_stream.h"
 
 int main(int argc, char** argv) {
   lanescope::session::keep_inheritance();

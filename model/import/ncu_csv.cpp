@@ -16,7 +16,7 @@
 #include "model/kernels/sections.h"
 #include "model/trace/kernel_name.h"
 #include "model/trace/trace_builder.h"
-#include "text_source.h"
+#include "chrome/text_source.h"
 
 namespace lanescope {
 namespace {

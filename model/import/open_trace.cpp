@@ -19,7 +19,7 @@
 #include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/trace/combine.h"
-#include "text_source.h"
+#include "chrome/text_source.h"
 
 namespace lanescope {
 namespace {

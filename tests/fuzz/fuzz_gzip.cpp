@@ -5,7 +5,7 @@
 
 #include "fuzz_target.h"
 #include "scratch_file.h"
-#include "text_source.h"
+#include "chrome/text_source.h"
 
 using namespace lanescope;
 

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "../checks.h"
-#include "../filter_options.h"
-#include "../findings_text.h"
-#include "../output_file.h"
-#include "../table_output.h"
+#include "checks.h"
+#include "options/filter_options.h"
+#include "output/findings_text.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
 #include "commands.h"
 #include "model/analysis/rule.h"
 #include "model/import/open_trace.h"

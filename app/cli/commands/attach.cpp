@@ -6,14 +6,14 @@
 #include <iostream>
 #include <limits>
 
-#include "../checks.h"
-#include "../launch_options.h"
-#include "../recording_options.h"
-#include "../recording_watch.h"
-#include "../remote/remote_work.h"
-#include "../session_directory.h"
-#include "../session_server.h"
-#include "../text.h"
+#include "checks.h"
+#include "options/launch_options.h"
+#include "options/recording_options.h"
+#include "session/recording_watch.h"
+#include "remote/remote_work.h"
+#include "session/session_directory.h"
+#include "session/session_server.h"
+#include "text.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_list.h"
 #include "collector/session/recording.h"

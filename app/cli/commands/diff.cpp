@@ -6,9 +6,9 @@
 #include <iostream>
 #include <optional>
 
-#include "../output_file.h"
-#include "../table_output.h"
-#include "../text.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
+#include "text.h"
 #include "commands.h"
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"

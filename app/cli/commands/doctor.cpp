@@ -3,8 +3,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "../doctor/examination.h"
-#include "../remote/remote_work.h"
+#include "doctor/examination.h"
+#include "remote/remote_work.h"
 #include "commands.h"
 
 namespace lanescope::cli {

@@ -3,10 +3,10 @@
 #include <fstream>
 #include <iostream>
 
-#include "../checks.h"
-#include "../foreign_options.h"
-#include "../output_file.h"
-#include "../text.h"
+#include "checks.h"
+#include "options/foreign_options.h"
+#include "output/output_file.h"
+#include "text.h"
 #include "commands.h"
 #include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"

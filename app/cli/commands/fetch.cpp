@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "../remote/remote_work.h"
-#include "../text.h"
+#include "remote/remote_work.h"
+#include "text.h"
 #include "collector/remote/serve.h"
 #include "commands.h"
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <iostream>
 
-#include "../output_file.h"
-#include "../text.h"
+#include "output/output_file.h"
+#include "text.h"
 #include "commands.h"
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"

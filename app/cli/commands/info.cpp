@@ -9,10 +9,10 @@
 #include <iostream>
 #include <set>
 
-#include "../checks.h"
-#include "../info_json.h"
-#include "../text.h"
-#include "../trace_summary.h"
+#include "checks.h"
+#include "output/info_json.h"
+#include "text.h"
+#include "output/trace_summary.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
 #include "model/trace/by_process.h"

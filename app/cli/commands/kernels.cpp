@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
-#include "../checks.h"
-#include "../kernel_run.h"
-#include "../kernel_tables.h"
-#include "../output_file.h"
-#include "../table_output.h"
-#include "../text.h"
+#include "checks.h"
+#include "session/kernel_run.h"
+#include "output/kernel_tables.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
+#include "text.h"
 #include "collector/session/kernel_counters.h"
 #include "commands.h"
 #include "model/file/frame.h"

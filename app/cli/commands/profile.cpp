@@ -7,12 +7,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "../kernel_options.h"
-#include "../launch_options.h"
-#include "../recording_watch.h"
-#include "../remote/remote_work.h"
-#include "../session_directory.h"
-#include "../session_server.h"
+#include "options/kernel_options.h"
+#include "options/launch_options.h"
+#include "session/recording_watch.h"
+#include "remote/remote_work.h"
+#include "session/session_directory.h"
+#include "session/session_server.h"
 #include "collector/session/armed.h"
 #include "collector/session/kernel_counters.h"
 #include "collector/session/recording.h"

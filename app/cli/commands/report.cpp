@@ -2,9 +2,9 @@
 #include <array>
 #include <iostream>
 
-#include "../checks.h"
-#include "../output_file.h"
-#include "../text.h"
+#include "checks.h"
+#include "output/output_file.h"
+#include "text.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
 #include "report/page.h"

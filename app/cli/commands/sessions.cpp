@@ -5,10 +5,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "../checks.h"
-#include "../launch_options.h"
-#include "../remote/remote_work.h"
-#include "../session_directory.h"
+#include "checks.h"
+#include "options/launch_options.h"
+#include "remote/remote_work.h"
+#include "session/session_directory.h"
 #include "commands.h"
 
 namespace lanescope::cli {

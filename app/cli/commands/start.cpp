@@ -3,9 +3,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "../remote/remote_work.h"
-#include "../session_directory.h"
-#include "../start_options.h"
+#include "remote/remote_work.h"
+#include "session/session_directory.h"
+#include "options/start_options.h"
 #include "commands.h"
 
 namespace lanescope::cli {

@@ -1,8 +1,8 @@
 // lanescope status: what lanescope doctor says, under nsys's name, or what a session does.
 #include <iostream>
 
-#include "../doctor/examination.h"
-#include "../remote/remote_work.h"
+#include "doctor/examination.h"
+#include "remote/remote_work.h"
 #include "commands.h"
 
 namespace lanescope::cli {

@@ -21,7 +21,7 @@
 #include "collector/session/gpu_metrics.h"
 #include "collector/session/recording.h"
 #include "doctor/machine.h"
-#include "session_directory.h"
+#include "session/session_directory.h"
 
 extern char** environ;
 

@@ -9,7 +9,7 @@
 #include "collector/remote/recording_name.h"
 #include "collector/remote/remote_work.h"
 #include "collector/session/planned_file.h"
-#include "recording_watch.h"
+#include "session/recording_watch.h"
 #include "remote/copy_command.h"
 #include "remote/text_from_there.h"
 #include "text.h"

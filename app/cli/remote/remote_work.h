@@ -6,7 +6,7 @@
 #include "command.h"
 #include "model/file/new_file.h"
 #include "remote/remote_options.h"
-#include "report_options.h"
+#include "options/report_options.h"
 
 namespace lanescope::cli {
 

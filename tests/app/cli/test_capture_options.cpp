@@ -1,9 +1,9 @@
 // What options that nsys's users type mean to a recording.
 #include <cstdlib>
 
-#include "capture_options.h"
+#include "options/capture_options.h"
 #include "command.h"
-#include "launch_options.h"
+#include "options/launch_options.h"
 #include "support/catch.h"
 
 using namespace lanescope;

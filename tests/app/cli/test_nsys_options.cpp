@@ -6,9 +6,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "capture_options.h"
+#include "options/capture_options.h"
 #include "command.h"
-#include "launch_options.h"
+#include "options/launch_options.h"
 #include "support/catch.h"
 
 using namespace lanescope;

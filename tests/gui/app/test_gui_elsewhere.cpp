@@ -1,7 +1,7 @@
 // Recordings on another machine: the dialog, and what the window draws. The other machine is this one, behind a command prefix.
 #include <sstream>
 
-#include "launch_options.h"
+#include "options/launch_options.h"
 #include "main_window_fixture.h"
 #include "record/remote_dialog.h"
 

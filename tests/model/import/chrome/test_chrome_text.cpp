@@ -1,7 +1,7 @@
 #include <cmath>
 #include <random>
 
-#include "chrome_event.h"
+#include "chrome/chrome_event.h"
 #include "chrome_file.h"
 #include "model/trace/utf8.h"
 

@@ -1,0 +1,58 @@
+// The options that say what to record, shared by the commands that record.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/session/recording.h"
+#include "options/unrecorded_options.h"
+
+namespace lanescope::cli {
+
+// As typed.
+struct CaptureOptions {
+  std::vector<std::string> trace{"cuda", "nvtx"};
+  std::string preset = "default";
+  std::string graph_trace;
+  unsigned flush_interval = 500;
+  unsigned record_memory = 256;  // MiB
+  bool trace_all_calls = false;
+  std::optional<bool> memory_usage;  // none: as the preset has it
+  bool cpu_page_faults = false;
+  bool gpu_page_faults = false;
+  bool cuda_events = false;
+  std::string kernels = "none";
+  std::vector<std::string> backtraces;
+  std::string python_backtrace = "none";
+  std::string gpu_metrics_devices = "none";
+  std::string gpu_metrics_set = "default";
+  std::string gpu_metrics_frequency = "2000";
+  unsigned osrt_threshold = 1000;
+  std::string osrt_backtrace_threshold = "80000";
+  std::string mpi_implementation;
+  std::string pytorch = "none";
+  std::string domain_include;
+  std::string domain_exclude;
+  std::string thread_states = "process-tree";
+  std::string samples = "process-tree";
+  std::string call_chains;  // empty: by default
+  bool python_sampling = false;
+  unsigned sampling_frequency = 1000;
+  std::string debug_folders;
+  UnrecordedOptions unrecorded;
+};
+
+// Where operating system calls can be recorded: only in programs that we start.
+enum class Targets { kLaunched, kRunning };
+
+// Adds the options to the command; parsing it fills `options`, which must live as long as `app`.
+void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets);
+// Fails with one sentence, of kind kUsage, where a value is none or two contradict each other.
+Result<session::CaptureSettings> capture_settings(const CaptureOptions& options);
+
+// Seconds, as typed, in nanoseconds.
+[[nodiscard]] std::chrono::nanoseconds seconds(double value);
+
+}  // namespace lanescope::cli

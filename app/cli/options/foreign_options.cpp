@@ -1,0 +1,100 @@
+#include "options/foreign_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lanescope::cli {
+namespace {
+
+struct Advice {
+  std::string_view name;
+  std::string_view text;
+  std::string_view granted = {};  // the value with which it asks for what is the case here anyway
+};
+
+constexpr std::array kOptions{
+    // nsys has them, for reports and other commands that do not record (unrecorded_options.h has those of recordings).
+    Advice{"--defer-report", "It is not needed: a .trace is complete when its capture ends.", "true"},
+    Advice{"--force-export", "It is not needed: reports read the .trace itself.", "true"},
+    Advice{"--sqlite", "The .trace itself is read: name it alone"},
+    Advice{"--report-dir",
+           "Reports are part of lanescope: see them with lanescope stats --help-reports, or query SQLite: lanescope export"},
+    Advice{"--rule-dir", "Rules are part of lanescope: see them with lanescope analyze --help-rules, or query SQLite: lanescope export"},
+    Advice{"--separate-strings", "Names stand in the events themselves.", "false"},
+    Advice{"--include-json", "Data of NVTX events is always written, as JSON.", "true"},
+    Advice{"--include-blobs", "Data of NVTX events is written as JSON, not as bytes."},
+    Advice{"--dynamic-tables", "Data of NVTX events is written as JSON: see NVTX_EVENTS.jsonText."},
+    Advice{"--append", "A file holds one trace. Several are read together: lanescope stats A.trace B.trace"},
+    Advice{"--ts-normalize", "Times count from the begin of the recording; its time of day is in: lanescope info"},
+    Advice{"--ts-shift", "Times count from the begin of the recording. Shift them in the viewer: lanescope-ui A.trace B.trace"},
+    Advice{"--gpu-metrics", "Did you mean --gpu-metrics-devices?"},
+    Advice{"--pid", "The process stands alone: lanescope attach PID"},
+    Advice{"--lazy", "Tables are written where there is something to write.", "true"},
+    // Nobody has them, but they are passed on.
+    Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
+    Advice{"--cuda", "Did you mean --trace=cuda?"},
+    Advice{"--osrt", "Did you mean --trace=cuda,nvtx,osrt?"},
+    Advice{"--mpi", "Did you mean --trace=cuda,nvtx,mpi?"},
+    Advice{"--cudnn", "Did you mean --trace=cuda,nvtx,cudnn?"},
+    Advice{"--cublas", "Did you mean --trace=cuda,nvtx,cublas?"},
+    Advice{"--output-dir", "Did you mean --output? It takes a path: -o FOLDER/NAME"},
+    Advice{"--output-file", "Did you mean --output?"},
+    Advice{"--force", "Did you mean --force-overwrite?"},
+    Advice{"--overwrite", "Did you mean --force-overwrite?"},
+    Advice{"--timeout", "Did you mean --duration?"},
+    Advice{"--capture", "Did you mean --capture-range?"},
+    Advice{"--format", "Did you mean --export? Tables come from: lanescope stats -f csv FILE"},
+    Advice{"-p", "Attach to a process with: lanescope attach PID"},
+};
+
+constexpr std::string_view kNotWritten = "it is not written; take sqlite, or csv";
+
+constexpr std::array kTypes{
+    Advice{"hdf", kNotWritten},
+    Advice{"arrow", kNotWritten},
+    Advice{"arrowdir", kNotWritten},
+    Advice{"jsonlines", "take json, which is one array; jq -c '.[]' makes lines of it"},
+    Advice{"info", "see it with lanescope info"},
+};
+
+template <std::size_t Count>
+std::optional<std::string> find(const std::array<Advice, Count>& table, std::string_view name) {
+  for (const Advice& advice : table)
+    if (advice.name == name) return std::string(advice.text);
+  return std::nullopt;
+}
+
+constexpr std::array kCommands{
+    Advice{"nvprof", "Record with: lanescope profile ./app, and see its times with: lanescope stats report1.trace"},
+    Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
+    Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
+    Advice{"service", "It is not needed: recordings need nothing that runs beside them."},
+    Advice{"ui", "The viewer is a program of its own: lanescope-ui FILE.trace"},
+    Advice{"view", "The viewer is a program of its own: lanescope-ui FILE.trace"},
+    Advice{"record", "Did you mean lanescope profile?"},
+    Advice{"run", "Did you mean lanescope profile?"},
+};
+
+const Advice* find_option(std::string_view name) {
+  const auto* const found = std::find_if(kOptions.begin(), kOptions.end(), [name](const Advice& advice) { return advice.name == name; });
+  return found == kOptions.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::optional<std::string> foreign_option_advice(std::string_view name) {
+  const Advice* advice = find_option(name);
+  return advice == nullptr ? std::nullopt : std::optional<std::string>(advice->text);
+}
+
+bool foreign_option_is_granted(std::string_view name, std::string_view value) {
+  const Advice* advice = find_option(name);
+  if (advice == nullptr) return false;
+  if (advice->granted.empty()) return value == "false" || value == "none";
+  return value == advice->granted || (value.empty() && advice->granted == "true");
+}
+
+std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kCommands, name); }
+std::optional<std::string> foreign_type_advice(std::string_view word) { return find(kTypes, word); }
+
+}  // namespace lanescope::cli

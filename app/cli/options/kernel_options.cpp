@@ -1,0 +1,115 @@
+#include "options/kernel_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "model/kernels/sections.h"
+
+namespace lanescope::cli {
+namespace {
+
+constexpr std::uint32_t kShortestPeriod = 5;  // as CUPTI takes them: powers of two
+constexpr std::uint32_t kLongestPeriod = 31;
+
+Error no_such(std::string_view option, const std::string& why) { return {"--kernels=" + std::string(option) + ": " + why, ErrorKind::kUsage}; }
+
+std::optional<std::uint32_t> number(std::string_view text, std::uint32_t least, std::uint32_t most) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) return std::nullopt;
+  return value;
+}
+
+// The text up to the separator, which is taken off with it.
+std::string_view next_part(std::string_view& text, char separator) {
+  const std::string_view part = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(text.size(), part.size() + 1));
+  return part;
+}
+
+Result<void> set_pc_parameter(std::string_view option, std::string_view parameter, session::KernelSettings& settings) {
+  std::string_view value = parameter;
+  const std::string_view name = next_part(value, '=');
+  if (name != "period")
+    return no_such(option, "\"" + std::string(name) + "\" is no parameter of pc. There is period, for example --kernels=pc:period=15.");
+  const auto period = number(value, kShortestPeriod, kLongestPeriod);
+  if (!period) return no_such(option, "a period is a power of two in cycles, from 5 (32 cycles) to 31, not \"" + std::string(value) + "\".");
+  settings.sampling_period = *period;
+  return {};
+}
+
+// "20s", "500ms", "20".
+std::optional<std::chrono::nanoseconds> duration(std::string_view text) {
+  std::chrono::milliseconds unit{1000};
+  if (text.ends_with("ms")) {
+    unit = std::chrono::milliseconds(1);
+    text.remove_suffix(2);
+  } else if (text.ends_with('s')) {
+    text.remove_suffix(1);
+  }
+  constexpr std::uint32_t kMost = 86'400'000;
+  const auto count = number(text, 1, kMost);
+  return count ? std::optional<std::chrono::nanoseconds>(*count * unit) : std::nullopt;
+}
+
+Result<void> set_counter_parameter(std::string_view option, std::string_view parameter, session::KernelCounterSettings& settings) {
+  std::string_view value = parameter;
+  const std::string_view name = next_part(value, '=');
+  if (name == "budget") {
+    const auto budget = duration(value);
+    if (!budget) return no_such(option, "a budget is a time of the program, 20s or 500ms, not \"" + std::string(value) + "\".");
+    settings.budget = *budget;
+    return {};
+  }
+  if (name == "set") {
+    settings.metrics = kernels::metrics_of_set(value);
+    if (settings.metrics.empty()) return no_such(option, "there is no set \"" + std::string(value) + "\". All: lanescope kernels --list-sets");
+    return {};
+  }
+  return no_such(option, "\"" + std::string(name) + "\" is no parameter of counters. There are budget and set, for example --kernels=counters:budget=20s,set=triage.");
+}
+
+}  // namespace
+
+void describe_kernels(CLI::App& app, CaptureOptions& options) {
+  app.add_option("--kernels", options.kernels,
+                 "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
+                 "runs, every 2^N cycles with pc:period=N; counters: what bounds\nthem, of the first and the tenth launch of each kernel and\n"
+                 "shape, counters:budget=20s for so long, counters:set=NAME; none")
+      ->type_name("WHAT")
+      ->default_str("none")
+      ->group("What to record");
+}
+
+Result<session::KernelSettings> kernel_settings(std::string_view text) {
+  std::string_view parameters = text;
+  const std::string_view what = next_part(parameters, ':');
+  session::KernelSettings settings;
+  if (what == "pc") {
+    settings.collection = session::KernelCollection::kPcSamples;
+    while (!parameters.empty())
+      if (auto set = set_pc_parameter(text, next_part(parameters, ','), settings); !set) return set.error();
+    return settings;
+  }
+  if (text == "none" || what == "counters") return settings;
+  return no_such(text, "there are pc, counters and none.");
+}
+
+Result<std::optional<session::KernelCounterSettings>> kernel_counter_settings(std::string_view text) {
+  constexpr std::chrono::seconds kBudget{20};
+  std::string_view parameters = text;
+  if (next_part(parameters, ':') != "counters") return std::optional<session::KernelCounterSettings>();
+  session::KernelCounterSettings settings;
+  settings.metrics = kernels::metrics_of_set("triage");
+  settings.replay = session::KernelReplay::kSpread;
+  settings.launches = session::LaunchesMeasured::kSample;
+  settings.budget = kBudget;
+  while (!parameters.empty())
+    if (auto set = set_counter_parameter(text, next_part(parameters, ','), settings); !set) return set.error();
+  return std::optional(std::move(settings));
+}
+
+}  // namespace lanescope::cli

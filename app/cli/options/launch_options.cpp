@@ -1,0 +1,153 @@
+#include "options/launch_options.h"
+
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "checks.h"
+#include "collector/remote/target.h"
+#include "collector/session/library_traces.h"
+
+namespace lanescope::cli {
+namespace {
+
+void describe_end(CLI::App& app, LaunchOptions& options) {
+  constexpr const char* kGroup = "When";
+  app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
+      ->type_name("SIGNAL")
+      ->default_str("sigterm")
+      ->group(kGroup);
+  app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End when the program ends; false requires --duration [true]")->group(kGroup);
+  app.add_option("--wait", options.wait, "For the end of: primary (the program), or all (also its\nrecorded children)")
+      ->type_name("WHOM")
+      ->check(one_of({"primary", "all"}))
+      ->default_str("all")
+      ->group(kGroup);
+}
+
+void describe_program(CLI::App& app, LaunchOptions& options) {
+  constexpr const char* kGroup = "Program";
+  app.add_option("PROGRAM", options.program, "What to run, and its arguments");
+  app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all()
+      ->group(kGroup);
+  app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
+  app.add_option("--run-as", options.run_as, "Start it as this user, which takes root; the file is ours")->type_name("USER")->group(kGroup);
+  app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
+}
+
+Result<std::vector<session::EnvironmentChange>> environment_changes(const std::vector<std::string>& texts) {
+  std::vector<session::EnvironmentChange> changes;
+  for (const std::string& text : texts) {
+    // A comma separates only where NAME= follows, so that values may hold commas.
+    std::size_t begin = 0;
+    while (begin <= text.size()) {
+      const std::size_t equals = text.find('=', begin);
+      if (equals == std::string::npos || equals == begin)
+        return Error{"--env-var needs NAME=VALUE, not \"" + text.substr(begin) + "\".", ErrorKind::kUsage};
+      const std::size_t next_equals = text.find('=', equals + 1);
+      std::size_t end = next_equals == std::string::npos ? std::string::npos : text.rfind(',', next_equals);
+      if (end == std::string::npos || end < equals) end = text.size();
+      changes.push_back({text.substr(begin, equals - begin), text.substr(equals + 1, end - equals - 1)});
+      begin = end + 1;
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
+void describe_launch(CLI::App& app, LaunchOptions& options) {
+  describe_capture(app, options.capture, Targets::kLaunched);
+  describe_range(app, options.range, Targets::kLaunched);
+  describe_start_later(app, options.range);
+  describe_recording(app, options.recording, Targets::kLaunched);
+  describe_end(app, options);
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
+  describe_reports(app, options.reports);
+  describe_program(app, options);
+  describe_unrecorded(app, options.capture.unrecorded);
+}
+
+StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports) {
+  StartOptions options;
+  options.capture = capture;
+  options.range.nvtx_capture = range.nvtx_capture;
+  options.reports = reports;
+  return options;
+}
+
+Result<std::optional<int>> end_signal(const std::string& text) {
+  static const std::map<std::string, std::optional<int>> kNamed{{"none", std::nullopt}, {"sigterm", SIGTERM}, {"sigkill", SIGKILL}};
+  if (const auto found = kNamed.find(text); found != kNamed.end()) return found->second;
+  const bool is_number = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int number = is_number ? std::stoi(text) : 0;
+  if (number <= 0 || number >= SIGRTMAX)
+    return Error{"--kill takes none, sigterm, sigkill, or a signal's number, not \"" + text + "\".", ErrorKind::kUsage};
+  return std::optional<int>(number);
+}
+
+Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command) {
+  session::LaunchRequest request;
+  request.command = std::move(command);
+  Result<std::vector<session::EnvironmentChange>> environment = environment_changes(options.environment);
+  if (!environment) return environment.error();
+  request.environment = session::library_variables(options.capture.trace);
+  request.environment.insert(request.environment.end(), environment->begin(), environment->end());
+  if (!options.run_as.empty()) {
+    Result<session::TargetUser> user = session::find_target_user(options.run_as);
+    if (!user) return user.error();
+    request.run_as = std::move(*user);
+  }
+  request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
+  request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
+  Result<session::CaptureSettings> settings = capture_settings(options.capture);
+  if (!settings) return settings.error();
+  request.settings = std::move(*settings);
+  const std::string& pytorch = options.capture.pytorch;
+  if (pytorch != "none")
+    request.pytorch = pytorch == "autograd-nvtx" ? session::PytorchRanges::kOperations : session::PytorchRanges::kOperationsAndShapes;
+  if (pytorch != "none" && !request.settings.trace_nvtx)
+    return Error{"--pytorch marks operations with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
+  Result<session::CaptureRange> range = capture_range(options.range);
+  if (!range) return range.error();
+  request.settings.range = std::move(*range);
+  apply(options.recording, request);
+  if (!options.stop_on_exit && !request.duration) return Error{"--stop-on-exit=false requires --duration.", ErrorKind::kUsage};
+  const Result<std::optional<int>> signal = end_signal(options.kill);
+  if (!signal) return signal.error();
+  request.end_signal = *signal;
+  request.wait_for = options.wait == "primary" ? session::WaitFor::kPrimary : session::WaitFor::kAll;
+  request.on_target_exit = options.stop_on_exit ? session::OnTargetExit::kStop : session::OnTargetExit::kGoOn;
+  return request;
+}
+
+Result<Arguments> with_command_files(const Arguments& arguments) {
+  constexpr std::string_view kOption = "--command-file";
+  Arguments result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool file_follows = argument == kOption && i + 1 < arguments.size();
+    if (!file_follows && !argument.starts_with(std::string(kOption) + "=")) {
+      result.push_back(argument);
+      continue;
+    }
+    const std::string path = file_follows ? arguments[++i] : argument.substr(kOption.size() + 1);
+    std::ifstream file(path);
+    if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
+    std::stringstream text;
+    text << file.rdbuf();
+    if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
+    const Result<std::vector<std::string>> words = remote::split_words(text.str(), remote::Comments::kSkipped);
+    if (!words) return Error{"The command file " + path + " " + words.error().text, ErrorKind::kUsage};
+    result.insert(result.end(), words->begin(), words->end());
+    result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+    break;  // one file; what follows may be the program's
+  }
+  return result;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,137 @@
+#include "options/observation_options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+#include "checks.h"
+#include "collector/session/gpu_metrics.h"
+
+namespace lanescope::cli {
+namespace {
+
+// Prints what the sampler of GPU metrics says, and ends the command.
+[[noreturn]] void print_gpu_metrics(const std::string& question) {
+  const Result<std::string> answer = session::ask_gpu_metrics({question});
+  if (!answer) throw CLI::ValidationError(answer.error().text);
+  std::cout << *answer;
+  throw CLI::Success();
+}
+
+// "10000", "10k", "0.1M".
+std::optional<std::uint64_t> frequency(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double factor = suffix.empty() ? 1 : suffix == "k" || suffix == "K" ? 1e3 : suffix == "M" ? 1e6 : 0;
+  value *= factor;
+  if (error != std::errc{} || !(value >= 10 && value <= 200'000)) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+}  // namespace
+
+void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
+  constexpr const char* kGroup = "GPU metrics";
+  const auto help_or_text = [](const char* question) {
+    return CLI::Validator(
+        [question](const std::string& text) {
+          if (text == "help") print_gpu_metrics(question);
+          return std::string();
+        },
+        "", "help");
+  };
+  app.add_option("--gpu-metrics-devices,--gpu-metrics-device", options.gpu_metrics_devices,
+                 "GPUs whose hardware is sampled: all, cuda-visible, none,\nor numbers as nvidia-smi has them; help: what is possible here")
+      ->type_name("GPUS")
+      ->check(help_or_text("--check"))
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-frequency", options.gpu_metrics_frequency, "Samples a second, 10 to 200k")
+      ->type_name("HZ")
+      ->default_str(options.gpu_metrics_frequency)
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-set", options.gpu_metrics_set,
+                 "What is sampled: default, light, nvml, or a file that names\none metric a line; help: the sets")
+      ->type_name("SET")
+      ->check(help_or_text("--list-sets"))
+      ->default_str("default")
+      ->group(kGroup);
+}
+
+Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& options) {
+  session::GpuMetricsSettings settings;
+  const std::string& devices = options.gpu_metrics_devices;
+  const bool listed = !devices.empty() && devices.find_first_not_of("0123456789,") == std::string::npos;
+  if (!listed && devices != "all" && devices != "cuda-visible" && devices != "none")
+    return Error{"--gpu-metrics-devices: \"" + devices + "\" is none of all, cuda-visible, none, or numbers such as 0,1.",
+                 ErrorKind::kUsage};
+  const auto samples = frequency(options.gpu_metrics_frequency);
+  if (!samples)
+    return Error{"--gpu-metrics-frequency: \"" + options.gpu_metrics_frequency + "\" is no number from 10 to 200000.", ErrorKind::kUsage};
+  constexpr std::array kSets{"default", "light", "nvml"};
+  const bool known_set = std::find(kSets.begin(), kSets.end(), options.gpu_metrics_set) != kSets.end();
+  std::error_code ignored;
+  if (!known_set && !std::filesystem::is_regular_file(options.gpu_metrics_set, ignored))
+    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is none of default, light and nvml, nor a file.",
+                 ErrorKind::kUsage};
+  if (devices != "none") settings.devices = devices;
+  settings.set = options.gpu_metrics_set;
+  settings.frequency = *samples;
+  return settings;
+}
+
+void describe_threads(CLI::App& app, CaptureOptions& options) {
+  constexpr const char* kGroup = "What to record of threads";
+  app.add_option("--cpuctxsw", options.thread_states, "When they run and wait: process-tree, system-wide, none")
+      ->type_name("SCOPE")
+      ->check(one_of({"process-tree", "system-wide", "none"}))
+      ->default_str("process-tree")
+      ->group(kGroup);
+  app.add_option("-s,--sample", options.samples,
+                 "Samples of the code that they run: process-tree,\nsystem-wide, none; where one of the two is system-wide, both\nare")
+      ->type_name("SCOPE")
+      ->check(one_of({"process-tree", "cpu", "system-wide", "none"}))
+      ->default_str("process-tree")
+      ->group(kGroup);
+  app.add_option("-b,--backtrace", options.call_chains,
+                 "How the callers of that code are found: fp (frame pointers,\ncheap), dwarf (unwind tables, whole chains), lbr (the\n"
+                 "processor's record of calls), none")
+      ->type_name("HOW")
+      ->check(one_of({"auto", "fp", "dwarf", "lbr", "none"}))
+      ->default_str("fp; dwarf with --python-sampling")
+      ->group(kGroup);
+  app.add_option("--sampling-frequency", options.sampling_frequency, "Samples for each second that a thread runs")
+      ->type_name("HZ")
+      ->check(whole_number(1, cpu::kMaximumFrequency))
+      ->default_str("1000")
+      ->group(kGroup);
+  app.add_flag("--python-sampling", options.python_sampling,
+               "Samples of CPython, 3.9 to 3.15, name the Python functions\nthat run, read from outside at the same frequency [false]")
+      ->group(kGroup);
+  app.add_option("--debug-symbols", options.debug_folders, "Folders with debug files besides /usr/lib/debug, separated by\ncolons")
+      ->type_name("FOLDERS")
+      ->group(kGroup);
+}
+
+cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
+  const auto scope = [](const std::string& word) {
+    return word == "none" ? cpu::Scope::kNone : word == "system-wide" ? cpu::Scope::kSystemWide : cpu::Scope::kProcessTree;
+  };
+  cpu::CpuSettings settings;
+  settings.thread_states = scope(options.thread_states);
+  settings.samples = scope(options.samples);
+  settings.python_names = options.python_sampling || options.python_backtrace == "cuda";
+  const std::string how = !options.call_chains.empty() ? options.call_chains : options.python_sampling ? "dwarf" : "fp";
+  settings.call_chains = how == "dwarf"  ? cpu::CallChains::kDwarf
+                         : how == "lbr"  ? cpu::CallChains::kBranchRecords
+                         : how == "none" ? cpu::CallChains::kNone
+                                         : cpu::CallChains::kFramePointers;
+  settings.frequency = options.sampling_frequency;
+  settings.debug_folders = options.debug_folders;
+  return settings;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,21 @@
+// The options that say what is observed from outside a program: its threads, and the hardware of GPUs. Every capture of a session may have
+// others (lanescope start).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "options/capture_options.h"
+#include "collector/session/recording.h"
+
+namespace lanescope::cli {
+
+// As describe_capture() (capture_options.h).
+void describe_threads(CLI::App& app, CaptureOptions& options);
+[[nodiscard]] cpu::CpuSettings cpu_settings(const CaptureOptions& options);
+
+// The same; with the value help an option prints what can be sampled here, and the command is over: CLI::Success is thrown.
+void describe_gpu_metrics(CLI::App& app, CaptureOptions& options);
+// Fails with one sentence, of kind kUsage, where a value is none.
+Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& options);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,72 @@
+#include "output/findings_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "text.h"
+
+namespace lanescope::cli {
+namespace {
+
+std::string seconds_text(Nanoseconds time) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time) / 1e9);
+  return text.data();
+}
+
+Message place_text(const Trace& trace, const analysis::Place& place) {
+  Message text;
+  if (!place.range.empty())
+    text = Message("{begin} to {end}", {{"begin", seconds_text(place.range.begin)}, {"end", seconds_text(place.range.end)}});
+  const auto add = [&](std::string_view pattern, std::uint64_t number) { text = listed(text, Message(pattern, {{"number", std::to_string(number)}})); };
+  if (place.gpu != kNone) add("GPU {number}", trace.gpus()[place.gpu].ordinal);
+  if (place.process != kNone) add("process {number}", trace.processes()[place.process].pid);
+  if (place.thread != kNone) add("thread {number}", trace.threads()[place.thread].tid);
+  return text;
+}
+
+}  // namespace
+
+std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language) {
+  const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
+  if (trace.event_count() == 0) return say("The trace holds no events.");
+  std::string text = summary.empty() ? std::string() : say(summary);
+  const bool no_gpu =
+      std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
+  if (no_gpu && findings.empty())
+    return text + say(Message("What its threads did: {command}",
+                              {{"command", std::string("lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE")}}));
+  if (findings.empty()) return text + say("Nothing was found that costs much of the time.");
+  std::size_t number = 0;
+  for (const analysis::Finding& finding : findings) {
+    text += "\n" + std::to_string(++number) + ". " + say(finding.title);
+    const std::string rule = std::string(finding.rule) + (finding.key.empty() ? "" : ", " + finding.key);
+    text += say(Message("   Costs:  {cost}  (rule {rule})", {{"cost", analysis::cost_text(finding)}, {"rule", rule}}));
+    if (!finding.seen.empty()) text += say(Message("   Seen:   {seen}", {{"seen", finding.seen}}));
+    if (const Message place = place_text(trace, finding.place); !place.empty()) text += say(Message("   Where:  {place}", {{"place", place}}));
+    text += say(Message("   To do:  {advice}", {{"advice", finding.advice}}));
+  }
+  return text;
+}
+
+stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings) {
+  stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
+                      stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
+                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
+                      stats::texts("Seen"), stats::texts("Advice")});
+  for (const analysis::Finding& finding : findings) {
+    const analysis::Place& place = finding.place;
+    const bool has_time = !place.range.empty();
+    table.add_row(finding.cost, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
+                  place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
+                  place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
+                  place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid},
+                  table.add_text(std::string(finding.rule)), table.add_text(finding.key),
+                  table.add_text(finding.recurrence == analysis::Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
+                  table.add_text(finding.seen), table.add_text(finding.advice));
+  }
+  return table;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,145 @@
+#include "output/kernel_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <numeric>
+
+#include "model/kernels/occupancy.h"
+#include "model/kernels/sections.h"
+
+namespace lanescope::cli {
+namespace {
+
+using kernels::KernelMetrics;
+using kernels::ProfiledKernel;
+using kernels::RecordedMetrics;
+
+std::string rounded(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string value_text(const kernels::SectionRow& row) {
+  switch (row.unit) {
+    case kernels::ValueUnit::kPercent:
+      return rounded("%.6g %%", row.value);
+    case kernels::ValueUnit::kNanoseconds:
+      return rounded("%.6g us", row.value / 1000);
+    case kernels::ValueUnit::kBytes:
+      return rounded("%.6g B", row.value);
+    case kernels::ValueUnit::kBytesPerSecond:
+      return rounded("%.6g GB/s", row.value / 1e9);
+    case kernels::ValueUnit::kHertz:
+      return rounded("%.6g GHz", row.value / 1e9);
+    case kernels::ValueUnit::kCycles:
+      return rounded("%.6g cycles", row.value);
+    case kernels::ValueUnit::kNumber:
+      break;
+  }
+  return rounded("%.6g", row.value);
+}
+
+std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
+  std::vector<std::size_t> order(kernels.metrics.kernels().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return kernels.weight(a) > kernels.weight(b); });
+  return order;
+}
+
+std::string measurement_text(const kernels::Measurement& measurement) {
+  std::string text = std::to_string(measurement.passes) + (measurement.passes == 1 ? " pass" : " passes");
+  if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
+  text += "; " + std::to_string(measurement.of_its_kind.count) + (measurement.of_its_kind.count == 1 ? " launch" : " launches") + " like it take ";
+  return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
+}
+
+}  // namespace
+
+stats::Table verdict_table(const RecordedMetrics& kernels) {
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
+                      stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
+                      stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
+                      stats::texts("What to do")});
+  struct Row {
+    Nanoseconds winnable;
+    std::size_t kernel;
+    const kernels::Verdict* verdict;
+    const kernels::Advice* advice;
+  };
+  const std::vector<std::size_t> order = kernels.one_of_each();
+  std::map<std::size_t, kernels::Verdict> verdicts;
+  for (const std::size_t number : order) verdicts[number] = kernels::judge(kernels.metrics, kernels.metrics.kernels()[number]);
+  std::vector<Row> rows;
+  for (const auto& [number, verdict] : verdicts) {
+    if (verdict.advice.empty()) rows.push_back({0, number, &verdict, nullptr});
+    for (const kernels::Advice& advice : verdict.advice)
+      rows.push_back({static_cast<Nanoseconds>(advice.gain * static_cast<double>(kernels.weight(number))), number, &verdict, &advice});
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
+  for (const Row& row : rows)
+    table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
+                  table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
+                  table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
+                  table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
+                  table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()));
+  return table;
+}
+
+stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std::string>& wanted) {
+  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
+                      stats::texts("Value")});
+  const auto is_wanted = [&wanted](std::string_view name) {
+    return std::find_if(wanted.begin(), wanted.end(), [name](const std::string& each) { return each == "all" || each == name; }) != wanted.end();
+  };
+  for (const std::size_t number : by_weight(kernels)) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    for (const kernels::Section& one : kernels::sections(kernels.metrics, kernel)) {
+      if (!is_wanted(one.name)) continue;
+      for (const kernels::SectionRow& row : one.rows)
+        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(std::string(one.name)),
+                      table.add_text(std::string(row.label)), table.add_text(value_text(row)));
+    }
+  }
+  return table;
+}
+
+stats::Table raw_table(const RecordedMetrics& kernels) {
+  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"),
+                      stats::texts("Value")});
+  for (std::size_t number = 0; number < kernels.metrics.kernels().size(); ++number) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    for (std::size_t i = 0; i < kernel.values.size(); ++i)
+      if (std::isfinite(kernel.values[i]))
+        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(kernels.metrics.metrics()[i].name),
+                      table.add_text(kernels.metrics.metrics()[i].unit), table.add_text(rounded("%.12g", kernel.values[i])));
+  }
+  return table;
+}
+
+void print_verdicts(const RecordedMetrics& kernels) {
+  for (const std::size_t number : kernels.one_of_each()) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
+    const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
+    const double weight = static_cast<double>(kernels.weight(number)) / 1000;
+    std::cout << number << ". " << kernel.name << "\n   " << rounded("%.1f us", microseconds) << ", bound by " << kernels::bound_name(verdict.bound);
+    if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
+    if (!kernels.measurements.empty()) std::cout << ". " << measurement_text(kernels.measurements[number]);
+    std::cout << '\n';
+    for (const kernels::Advice& advice : verdict.advice)
+      std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * weight) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
+                << "\n      " << advice.what_to_do << '\n';
+  }
+  const std::optional<double> clock = kernels.metrics.kernels().empty()
+                                          ? std::nullopt
+                                          : kernels.metrics.value(kernels.metrics.kernels().front(), "gpc__cycles_elapsed.avg.per_second");
+  if (!kernels.measurements.empty() && clock)
+    std::cout << "Measured at the clock that the GPU had (" << rounded("%.2f GHz", *clock / 1e9) << " in the first kernel), with caches as they were.\n";
+  for (const LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
+}
+
+}  // namespace lanescope::cli

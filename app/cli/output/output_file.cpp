@@ -1,0 +1,131 @@
+#include "output/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+#include "output/unfinished_file.h"
+
+namespace lanescope::cli {
+namespace {
+
+Error failure(const std::string& output) {
+  return Error{(output == kStandardOutput ? "Standard output" : output) + " can't be written: " + std::strerror(errno) + "."};
+}
+
+using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+bool put(std::FILE* file, std::string_view text) { return std::fwrite(text.data(), 1, text.size(), file) == text.size(); }
+
+// A pipe, for writing, as soon as somebody reads it; else what open() does.
+int open_in_place(const std::string& output) {
+  constexpr int kAttempts = 40;
+  constexpr timespec kPause{0, 50'000'000};
+  int descriptor = -1;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    descriptor = open(output.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (descriptor >= 0 || errno != ENXIO) break;
+    nanosleep(&kPause, nullptr);
+  }
+  if (descriptor >= 0) fcntl(descriptor, F_SETFL, 0);  // and then waits for its reader
+  return descriptor;
+}
+
+Result<void> write_to(std::FILE* file, const std::string& output, const TextProducer& write) {
+  const bool written = write([file](std::string_view text) { return put(file, text); });
+  const bool flushed = std::fflush(file) == 0;
+  return written && flushed ? Result<void>() : failure(output);
+}
+
+// A new empty folder for one file, removed with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code missing;
+    std::string pattern = (std::filesystem::temp_directory_path(missing) / "lanescope-XXXXXX").string();
+    if (!missing && mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Result<void> copy_to_standard_output(const std::filesystem::path& path) {
+  const OpenFile file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) return failure(path.string());
+  std::array<char, 1u << 16> piece;
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), file.get()))
+    if (!put(stdout, {piece.data(), size})) return failure(std::string(kStandardOutput));
+  if (std::fflush(stdout) != 0) return failure(std::string(kStandardOutput));
+  return {};
+}
+
+}  // namespace
+
+void keep_as_private_as(std::span<const std::filesystem::path> inputs) {
+  constexpr mode_t kOthers = S_IRGRP | S_IROTH;
+  for (const std::filesystem::path& input : inputs) {
+    struct stat facts {};
+    if (stat(input.c_str(), &facts) == 0 && (facts.st_mode & kOthers) == 0) umask(077);
+  }
+}
+
+Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
+  std::error_code missing;  // what can't be looked at, opening it explains
+  if (output != kStandardOutput && std::filesystem::equivalent(input, output, missing))
+    return Error{output + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
+  if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output, missing))
+    return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
+  return {};
+}
+
+Result<void> write_text(const std::string& output, const TextProducer& write) {
+  if (output == kStandardOutput) {
+    if (!write([](std::string_view text) { return put(stdout, text); }) || std::fflush(stdout) != 0) return failure(output);
+    return {};
+  }
+  const UnfinishedFile unfinished({});
+  // What is there and no file (a pipe, a device) is written to, never replaced.
+  std::error_code missing;
+  const auto status = std::filesystem::status(output, missing);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    const int descriptor = std::filesystem::is_directory(status) ? -1 : open_in_place(output);
+    if (descriptor < 0 && errno == ENXIO) return Error{output + " can't be written: nobody reads from it."};
+    const OpenFile file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"), std::fclose);
+    return file ? write_to(file.get(), output, write) : failure(output);
+  }
+  auto made = NewFile::create(output, Overwrite::kAllow, Readers::kAsUsual);
+  if (!made) return made.error();
+  const OpenFile file(fdopen(fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0), "wb"), std::fclose);
+  if (!file) return failure(output);
+  if (const auto written = write_to(file.get(), output, write); !written) return written;
+  return made->take_place();
+}
+
+Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write) {
+  if (output != kStandardOutput) {
+    const UnfinishedFile unfinished({});
+    return write(output, overwrite);
+  }
+  const TemporaryFolder folder;
+  if (folder.path().empty()) return Error{"No temporary file can be made. Set TMPDIR to a folder that is there and can be written."};
+  const std::filesystem::path path = folder.path() / ("export" + std::string(extension));
+  const UnfinishedFile unfinished({path, folder.path()});
+  if (const auto written = write(path, Overwrite::kAllow); !written) return written.error();
+  return copy_to_standard_output(path);
+}
+
+}  // namespace lanescope::cli

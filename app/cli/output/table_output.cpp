@@ -1,0 +1,120 @@
+#include "output/table_output.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "output/output_file.h"
+
+namespace lanescope::cli {
+namespace {
+
+// The n-th of a list whose last element holds for all that follow.
+template <typename T>
+const T& nth_or_last(const std::vector<T>& list, std::size_t n) {
+  return list[std::min(n, list.size() - 1)];
+}
+
+bool is_readable(stats::Format format) { return format == stats::Format::kColumn || format == stats::Format::kTable; }
+
+std::string_view extension_of(stats::Format format) {
+  for (const stats::NamedFormat& known : stats::formats())
+    if (known.format == format) return known.extension;
+  return ".txt";
+}
+
+void print_formats() {
+  for (const stats::NamedFormat& format : stats::formats()) std::cout << format.name << " - " << format.description << '\n';
+  throw CLI::Success();
+}
+
+}  // namespace
+
+void TableOutput::add_options(CLI::App& app) {
+  app.add_option("-f,--format", format_names_, "column (default on a terminal), table, csv (default for files), tsv, json")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", output_names_,
+                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("OUTPUT");
+  app.add_option("--timeunit", time_unit_name_, "nsec (default), usec, msec or sec")->type_name("UNIT");
+  app.add_flag("-q,--quiet", quiet_, "Print tables alone, without titles");
+  app.add_flag("--force-overwrite", force_overwrite_, "Write over files that exist");
+  app.add_flag_callback("--help-formats", print_formats, "List the formats");
+}
+
+Result<void> TableOutput::prepare(const std::filesystem::path& input) {
+  for (const std::string& name : format_names_) {
+    const auto format = stats::format_of(name);
+    if (!format && name.find(':') != std::string::npos)
+      return Error{"--format=" + name + ": formats take nothing behind a colon here. Leave it away; titles go with -q.", ErrorKind::kUsage};
+    if (!format) return Error{"There is no format " + name + ". Formats: column, table, csv, tsv, json.", ErrorKind::kUsage};
+    formats_.push_back(*format);
+  }
+  const auto unit = stats::time_unit_of(time_unit_name_);
+  if (!unit) return Error{time_unit_name_ + " is not a unit of time. Units: nsec, usec, msec, sec.", ErrorKind::kUsage};
+  time_unit_ = *unit;
+  for (const std::string& name : output_names_) {
+    if (name == "-")
+      targets_.push_back({});
+    else if (name.starts_with('@'))
+      targets_.push_back({Target::Kind::kCommand, name.substr(1)});
+    else
+      targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(input).replace_extension().string() : name});
+  }
+  if (targets_.empty()) targets_.emplace_back();
+  return {};
+}
+
+std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const {
+  if (quiet_ || !is_readable(format)) return text;
+  std::string whole = "\n ** " + heading.title + " (" + heading.request + "):\n\n";
+  if (!heading.advice.empty()) whole += heading.advice + "\n\n";
+  return whole + text + "\n";
+}
+
+stats::Format TableOutput::format_of_table(std::size_t n) const {
+  if (!formats_.empty()) return nth_or_last(formats_, n);
+  return nth_or_last(targets_, n).kind == Target::Kind::kFile ? stats::Format::kCsv : stats::Format::kColumn;
+}
+
+bool TableOutput::is_for_people(std::size_t n) const {
+  return nth_or_last(targets_, n).kind == Target::Kind::kConsole && is_readable(format_of_table(n));
+}
+
+Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) const {
+  const Target& target = nth_or_last(targets_, n);
+  const stats::Format format = format_of_table(n);
+  const std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));
+  if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format, text);
+
+  std::cout.flush();
+  FILE* out = target.kind == Target::Kind::kCommand ? popen(target.text.c_str(), "w") : stdout;
+  if (!out) return Error{"The command " + target.text + " can't be started."};
+  std::fwrite(text.data(), 1, text.size(), out);
+  std::fflush(out);
+  if (target.kind == Target::Kind::kCommand && pclose(out) != 0) return Error{"The command " + target.text + " failed."};
+  return {};
+}
+
+Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format,
+                                     const std::string& text) const {
+  std::string name = base + "_" + request;
+  std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), ':', '_');
+  std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');
+  name += extension_of(format);
+  std::error_code missing;
+  if (!force_overwrite_ && std::filesystem::exists(name, missing))
+    return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
+  const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
+  if (!written) return written.error();
+  if (!quiet_) std::cout << name << '\n';
+  return {};
+}
+
+void TableOutput::skip(const std::string& sentence) { std::cerr << "SKIPPED: " << sentence << '\n'; }
+
+}  // namespace lanescope::cli

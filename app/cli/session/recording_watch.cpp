@@ -1,0 +1,187 @@
+#include "session/recording_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include "model/trace/outline.h"
+#include "text.h"
+
+namespace lanescope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLook = 20ms;          // between looks at signals and messages
+constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after Ctrl+C
+
+void print_messages(session::Recording& recording) {
+  for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
+}
+
+bool asks_for_end(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
+
+// "SIGUSR1", "signal 40".
+std::string name_of(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
+}
+
+// A terminal sends Ctrl+C and the like to the program as well; a signal meant for us alone is the program's, too.
+bool is_from_terminal(const siginfo_t& signal) { return signal.si_code == SI_KERNEL; }
+
+// What comes to the recorder while it waits for the end.
+class SignalsOfRecording {
+ public:
+  SignalsOfRecording(session::Recording& recording, OnSignal on_signal) : recording_(recording), on_signal_(on_signal) {}
+
+  void take(const siginfo_t& signal) {
+    if (asks_for_end(signal.si_signo)) return take_end(signal);
+    if (signal.si_signo == SIGTSTP) return stop_as_well(signal);
+    if (signal.si_signo == SIGCONT) return go_on();
+    if (is_from_terminal(signal)) return;
+    if (on_signal_ == OnSignal::kDetach) return tell(signal.si_signo, "has no effect: the process was attached to. The recording goes on.");
+    if (recording_.exit_status()) return tell(signal.si_signo, "has no effect: the program has ended.");
+    recording_.pass_on(signal.si_signo);
+    tell(signal.si_signo, "was passed on to the program; the recording goes on.");
+  }
+
+  void stop_when_due() {
+    if (std::chrono::steady_clock::now() < stop_at_) return;
+    recording_.stop(session::StopMode::kOrderly);
+    stop_at_ = std::chrono::steady_clock::time_point::max();
+  }
+
+  [[nodiscard]] int first_end() const { return first_end_; }
+
+ private:
+  void take_end(const siginfo_t& signal) {
+    if (first_end_ != 0) return recording_.stop(session::StopMode::kAtOnce);
+    first_end_ = signal.si_signo;
+    if (on_signal_ == OnSignal::kDetach) return recording_.stop(session::StopMode::kOrderly);
+    stop_at_ = std::chrono::steady_clock::now() + kInterruptGrace;
+    if (!is_from_terminal(signal)) recording_.pass_on(first_end_);
+  }
+
+  void stop_as_well(const siginfo_t& signal) {
+    has_stopped_program_ = on_signal_ == OnSignal::kEndProgram && !is_from_terminal(signal);
+    if (has_stopped_program_) recording_.pass_on(SIGTSTP);
+    while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
+    raise(SIGSTOP);
+  }
+
+  void go_on() {
+    if (std::exchange(has_stopped_program_, false)) recording_.pass_on(SIGCONT);
+  }
+
+  static void tell(int signal, const char* what) { std::cerr << "lanescope: " << name_of(signal) << ' ' << what << '\n'; }
+
+  session::Recording& recording_;
+  OnSignal on_signal_;
+  int first_end_ = 0;
+  bool has_stopped_program_ = false;
+  std::chrono::steady_clock::time_point stop_at_ = std::chrono::steady_clock::time_point::max();
+};
+
+int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal) {
+  SignalsOfRecording coming(recording, on_signal);
+  while (!recording.wait_for(kLook)) {
+    print_messages(recording);
+    coming.stop_when_due();
+    while (const std::optional<siginfo_t> signal = signals.next()) coming.take(*signal);
+  }
+  print_messages(recording);
+  return coming.first_end();
+}
+
+// So that a viewer draws them at once. What fails is said; the files stay good. Files of over 100 million events get none: it would take
+// gigabytes and half a minute when the program has just ended. O(events).
+void add_outlines(const session::RecordingOutcome& outcome) {
+  constexpr std::uint64_t kMostEvents = 100'000'000;
+  for (const session::RecordedFile& file : outcome.files) {
+    if (file.events > kMostEvents) continue;
+    if (const Result<void> added = append_outline(file.path); !added) std::cerr << "lanescope: " << added.error().text << '\n';
+  }
+}
+
+void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {
+  if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept.\n";
+  if (!outcome.files.empty()) std::cerr << "Generated:\n";
+  for (const session::RecordedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << '\n';
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t unwritten = 0;
+  for (const session::RecordedFile& file : outcome.files) {
+    events += file.events;
+    unwritten += file.unwritten;
+    bytes += file.bytes;
+  }
+  const bool lost_buffers = std::any_of(outcome.processes.begin(), outcome.processes.end(),
+                                        [](const session::ProcessCompleteness& process) { return process.unreturned_buffers > 0; });
+  const bool whole = outcome.statistics.dropped == 0 && !lost_buffers && !outcome.failure && unwritten == 0 &&
+                     outcome.unfollowed_processes == 0;
+  if (!outcome.files.empty())
+    std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
+              << (whole ? ", nothing dropped" : "") << '\n';
+  if (unwritten > 0) std::cerr << counted(unwritten, "more event") << " had no room in the file\n";
+  if (outcome.unfollowed_processes > 0)
+    std::cerr << unfollowed_text(outcome.unfollowed_processes) << '\n';
+  for (const session::ProcessCompleteness& process : outcome.processes) {
+    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
+    if (process.dropped > 0)
+      std::cerr << name << with_thousands(process.dropped) << " of " << counted(process.produced + process.dropped, "record")
+                << " dropped\n";
+    if (process.unreturned_buffers > 0)
+      std::cerr << name << "it ended with " << counted(process.unreturned_buffers, "CUPTI buffer") << ", whose records are lost\n";
+  }
+  const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
+  if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+}
+
+}  // namespace
+
+RecorderSignals::RecorderSignals() {
+  sigfillset(&signals_);
+  // Faults, what has no effect unless it is caught, and a reader of our output that went away.
+  for (const int signal :
+       {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD, SIGURG, SIGWINCH, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ})
+    sigdelset(&signals_, signal);
+  sigset_t blocked = signals_;
+  sigaddset(&blocked, SIGPIPE);  // it must not end the recording
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
+std::optional<siginfo_t> RecorderSignals::next() {
+  siginfo_t information{};
+  constexpr timespec kNoWait{0, 0};
+  if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
+  return std::nullopt;
+}
+
+void RecorderSignals::release() {
+  while (next()) {
+  }
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (asks_for_end(signal)) sigaddset(&ending, signal);
+  pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+}
+
+Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal) {
+  Watched watched;
+  watched.signal = wait_for_end(recording, signals, on_signal);
+  server.close();
+  watched.outcome = recording.outcome();
+  add_outlines(watched.outcome);
+  print_outcome(recording, watched.outcome);
+  signals.release();
+  for (const session::RecordedFile& file : watched.outcome.files) make_reports(file.path, server.reports_of(file));
+  return watched;
+}
+
+}  // namespace lanescope::cli

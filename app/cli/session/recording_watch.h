@@ -1,0 +1,45 @@
+// Watching over a recording from a terminal: signals that end it, what it has to say, and its outcome.
+#pragma once
+
+#include <csignal>
+#include <optional>
+
+#include "collector/session/recording.h"
+#include "session/session_server.h"
+
+namespace lanescope::cli {
+
+// Signals that come to a recorder. From here on they are blocked in every thread of ours and waited for in one place: all that would end or
+// stop us, but for those that faults of our own raise.
+class RecorderSignals {
+ public:
+  RecorderSignals();
+  // One that came since the last call, else none.
+  std::optional<siginfo_t> next();
+  // Those by which a user ends a program (Ctrl+C, kill) end this one again, as ever; those that came until now are forgotten. For when the
+  // recording is over.
+  void release();
+
+ private:
+  sigset_t signals_{};
+};
+
+// What becomes of a signal that asks for the end, as SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and of the others.
+enum class OnSignal {
+  kEndProgram,  // they are the program's as well. It gets them all; the first that asks for the end ends the recording when the program has
+                // ended, or five seconds later. Where we are stopped (SIGTSTP), so is the program.
+  kDetach,      // the recording ends, the program runs on; others have no effect
+};
+
+struct Watched {
+  session::RecordingOutcome outcome;
+  int signal = 0;  // the first that asked for the end; 0: none
+};
+
+// Waits for the end; the first signal that asks for it ends the recording in order, the second at once. What becomes of other signals is
+// told on standard error. Then nobody can ask the recording any more; large
+// files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
+// the files is made, which signals interrupt.
+Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,154 @@
+#include "session/session_directory.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace lanescope::cli {
+namespace {
+
+constexpr std::string_view kExtension = ".session";
+constexpr std::string_view kStartExtension = ".start";
+constexpr std::size_t kLargestAnswer = 64u << 10;
+
+// -1 where nobody answers.
+int connect_to(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof(address.sun_path)) return -1;
+  std::strcpy(address.sun_path, path.c_str());
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (connection >= 0 && connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return connection;
+  const int problem = errno;
+  if (connection >= 0) close(connection);
+  errno = problem;
+  return -1;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+bool is_folder_of_ours(const char* path) {
+  struct stat status {};
+  return path != nullptr && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
+}
+
+}  // namespace
+
+Result<std::filesystem::path> session_folder() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const std::filesystem::path folder = is_folder_of_ours(runtime) ? std::filesystem::path(runtime) / "lanescope"
+                                                                  : std::filesystem::path("/tmp/lanescope-" + std::to_string(getuid()));
+  mkdir(folder.c_str(), 0700);
+  struct stat status {};
+  const bool is_ours =
+      lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() && (status.st_mode & 077) == 0;
+  if (is_ours) return folder;
+  return Error{"The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is."};
+}
+
+Result<void> check_new_session(const std::string& name) {
+  if (const Result<std::filesystem::path> folder = session_folder(); !folder) return folder.error();
+  const std::vector<std::string> names = session_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) return {};
+  return Error{"There is a session " + name + " already. Give this one another name with --session-new.", ErrorKind::kUsage};
+}
+
+std::vector<std::string> session_names() {
+  std::vector<std::string> names;
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return names;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(*folder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    if (entry->path().extension() != kExtension) continue;
+    const int connection = connect_to(entry->path());
+    std::error_code ignored;
+    if (connection >= 0) {
+      names.push_back(entry->path().stem().string());
+      close(connection);
+    } else if (errno == ECONNREFUSED) {
+      std::filesystem::remove(entry->path(), ignored);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return folder.error();
+  std::ofstream file(*folder / (name + std::string(kStartExtension)));
+  file << request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  file.close();
+  if (!file) return Error{"Nothing can be written to the folder of sessions " + folder->string() + "."};
+  return {};
+}
+
+std::vector<std::string> left_starts() {
+  std::vector<std::string> names;
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return names;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(*folder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    if (entry->path().extension() == kStartExtension) names.push_back(entry->path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> only_left_start() {
+  const std::vector<std::string> left = left_starts();
+  if (left.size() > 1) return Error{"Which start? --session=NAME, one of " + listed(left), ErrorKind::kUsage};
+  return left.empty() ? std::string() : left.front();
+}
+
+nlohmann::json take_start(const std::string& name) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return nullptr;
+  const std::filesystem::path path = *folder / (name + std::string(kStartExtension));
+  std::ifstream file(path);
+  nlohmann::json request = file ? nlohmann::json::parse(file, nullptr, false) : nlohmann::json();
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return request.is_object() ? request : nlohmann::json();
+}
+
+Result<std::string> choose_session(const std::string& name) {
+  const std::vector<std::string> names = session_names();
+  if (names.empty()) return Error{"There is no session. Begin one with: lanescope launch PROGRAM"};
+  if (name.empty() && names.size() == 1) return names.front();
+  if (name.empty()) return Error{"Which session? --session=NAME, one of " + listed(names), ErrorKind::kUsage};
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  return Error{"There is no session " + name + ", but " + listed(names) + ".", ErrorKind::kUsage};
+}
+
+Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return folder.error();
+  const int connection = connect_to(*folder / (name + std::string(kExtension)));
+  if (connection < 0) return Error{"The session " + name + " does not answer."};
+  const std::string text = request.dump();
+  std::string answer(kLargestAnswer, '\0');
+  const bool is_sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+  const ssize_t size = is_sent ? recv(connection, answer.data(), answer.size(), 0) : -1;
+  close(connection);
+  const nlohmann::json parsed = nlohmann::json::parse(answer.substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), nullptr, false);
+  if (!parsed.is_object()) return Error{"The session " + name + " ended before it answered."};
+  if (parsed.contains("error")) return Error{parsed["error"].get<std::string>()};
+  return parsed;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,49 @@
+// A recording that answers to lanescope start, stop, cancel, shutdown and sessions.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/session/recording.h"
+#include "options/start_options.h"
+
+namespace lanescope::cli {
+
+class SessionServer {
+ public:
+  // Listens under this name, on a thread of its own. Without a folder for sessions, or where the name is taken, it says so and the
+  // recording goes on without. `recording` must outlive *this. `options`: what a start has that says nothing else.
+  SessionServer(session::Recording& recording, const std::string& name, StartOptions options);
+  ~SessionServer() { close(); }
+  SessionServer(const SessionServer&) = delete;
+  SessionServer& operator=(const SessionServer&) = delete;
+
+  // Listens no more.
+  void close();
+  // What is left to be made of a file: what lanescope stop did not take upon itself. Requires: close() was called.
+  [[nodiscard]] ReportOptions reports_of(const session::RecordedFile& file) const;
+
+ private:
+  nlohmann::json carry_out(const nlohmann::json& request);
+  nlohmann::json start(const nlohmann::json& request);
+  nlohmann::json stop();
+  Result<void> listen_as(const std::string& name);
+  void serve();
+  void answer(int connection);
+
+  session::Recording& recording_;
+  StartOptions options_;
+  std::vector<ReportOptions> starts_;            // of each start that was carried out
+  std::set<std::filesystem::path> handed_over_;  // files of which lanescope stop makes reports
+  std::filesystem::path path_;
+  int listener_ = -1;
+  int ending_[2] = {-1, -1};  // a pipe that closes when it is over
+  std::thread thread_;
+};
+
+}  // namespace lanescope::cli

@@ -1,0 +1,89 @@
+// A SQLite file that is being written: tables that come to be with their first row. Internal to model/export.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sqlite3.h>
+
+#include "model/file/result.h"
+#include "nsys_schema.h"
+#include "../tables/name_patterns.h"
+
+namespace lanescope::exporters {
+
+struct Null {};
+inline constexpr Null kNull;
+
+class NsysDatabase {
+ public:
+  // Into an empty file; a link is refused. `tables`: only those that match.
+  static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, NamePatterns tables);
+  ~NsysDatabase();
+  NsysDatabase(const NsysDatabase&) = delete;
+  NsysDatabase& operator=(const NsysDatabase&) = delete;
+
+  // Whether rows of the table are wanted at all.
+  [[nodiscard]] bool wants(NsysTable table) const;
+
+  // Appends a row: one value a column, in the columns' order. Values are integers, floating-point numbers, text, or kNull, or optional
+  // ones. Failures are kept, and reported by finish().
+  template <typename... Values>
+  void insert(NsysTable table, const Values&... values) {
+    insert_at(table, std::nullopt, values...);
+  }
+  // The same with a row id; none for the next.
+  template <typename... Values>
+  void insert_at(NsysTable table, std::optional<std::int64_t> row_id, const Values&... values) {
+    sqlite3_stmt* statement = insertion(table, sizeof...(values));
+    if (!statement) return;
+    int column = 0;
+    bind(statement, ++column, row_id);
+    (bind(statement, ++column, values), ...);
+    run(statement);
+  }
+
+  void write_enums();
+  void create_empty_tables();
+  Result<void> finish();
+
+ private:
+  explicit NsysDatabase(NamePatterns tables) : tables_(std::move(tables)) {}
+
+  sqlite3_stmt* insertion(NsysTable table, std::size_t columns);
+  void create_table(const TableSchema& schema);
+  void execute(const std::string& sql);
+  void run(sqlite3_stmt* statement);
+  void note_failure();
+
+  static void bind(sqlite3_stmt* statement, int column, Null) { sqlite3_bind_null(statement, column); }
+  static void bind(sqlite3_stmt* statement, int column, double value) { sqlite3_bind_double(statement, column, value); }
+  static void bind(sqlite3_stmt* statement, int column, std::string_view value) {
+    sqlite3_bind_text(statement, column, value.data() ? value.data() : "", static_cast<int>(value.size()), SQLITE_STATIC);
+  }
+  template <std::integral Number>
+  static void bind(sqlite3_stmt* statement, int column, Number value) {
+    sqlite3_bind_int64(statement, column, static_cast<sqlite3_int64>(value));
+  }
+  template <typename Value>
+  static void bind(sqlite3_stmt* statement, int column, const std::optional<Value>& value) {
+    if (value)
+      bind(statement, column, *value);
+    else
+      sqlite3_bind_null(statement, column);
+  }
+
+  sqlite3* handle_ = nullptr;
+  NamePatterns tables_;
+  std::array<sqlite3_stmt*, kNsysTableCount> insertions_{};
+  std::string failure_;
+};
+
+}  // namespace lanescope::exporters

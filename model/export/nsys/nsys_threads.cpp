@@ -1,0 +1,116 @@
+#include "nsys_threads.h"
+
+#include "../event_order.h"
+
+namespace lanescope::exporters {
+namespace {
+
+// Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
+enum SamplingThreadState { kUnknownState = 0, kRunningState = 1, kInterruptibleState = 2, kUnscheduledState = 6 };
+constexpr int kFramePointer = 1;  // a method of unwinding
+
+// For code in no file.
+std::string_view module_of(CodeKind kind) { return kind == CodeKind::kPython ? "[Python]" : "[Unknown]"; }
+
+// In which state the scheduler left a thread that no longer runs.
+SamplingThreadState state_after(ThreadState next) {
+  if (next == ThreadState::kRunnable) return kUnscheduledState;
+  return next == ThreadState::kBlocked ? kInterruptibleState : kUnknownState;
+}
+
+}  // namespace
+
+NsysThreads::NsysThreads(const Trace& trace, const ExportSelection& selection, NsysDatabase& database, const NsysIds& ids,
+                         NsysStrings& strings)
+    : trace_(trace), selection_(selection), database_(database), ids_(ids), strings_(strings) {
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kBacktraces) continue;
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
+        const SampleDetail& detail = trace.sample_detail(trace.lane(id).detail(i));
+        const Lane& lane = trace.lane(id);
+        if (detail.call_node == 0) continue;
+        if (lane.correlation(i) != 0)
+          of_cuda_calls_[{track.key.thread, lane.correlation(i)}] = detail.call_node;
+        else
+          backtraces_[{detail.origin, track.key.thread, lane.start(i), lane.duration(i)}] = detail.call_node;
+      }
+  }
+}
+
+void NsysThreads::write_states(const Track& track) {
+  if (!database_.wants(NsysTable::kScheduling)) return;
+  const std::int64_t thread = ids_.global_tid(track.key);
+  std::vector<Event> spans;
+  for (const EventRef ref : events_in_order(trace_, track, selection_)) spans.push_back(trace_.event(ref));
+  const auto detail = [&](std::size_t i) -> const ThreadStateDetail& { return trace_.thread_state_detail(spans[i].detail); };
+  const auto runs = [&](std::size_t i) { return detail(i).state == ThreadState::kRunning; };
+  const auto processor = [&](std::size_t i) { return detail(i).processor == kNone ? 0 : detail(i).processor; };
+  const auto joined = [&](std::size_t i) { return i + 1 < spans.size() && spans[i].end() == spans[i + 1].start; };  // to the next
+  const auto put_in = [&](Nanoseconds time, std::uint32_t on) { database_.insert(NsysTable::kScheduling, time, on, 1, thread, kNull, 0); };
+  const auto put_out = [&](Nanoseconds time, std::uint32_t from, ThreadState next) {
+    database_.insert(NsysTable::kScheduling, time, from, 0, thread, state_after(next), 0);
+  };
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (runs(i)) {
+      put_in(spans[i].start, processor(i));
+      if (!joined(i)) put_out(spans[i].end(), processor(i), ThreadState::kUnknown);
+      if (joined(i) && !runs(i + 1)) put_out(spans[i].end(), processor(i), detail(i + 1).state);
+    } else {
+      const bool was_put_out = i > 0 && joined(i - 1) && runs(i - 1);
+      if (!was_put_out) put_out(spans[i].start, 0, detail(i).state);
+      if (!joined(i)) put_in(spans[i].end(), 0);
+    }
+  }
+}
+
+void NsysThreads::write_samples(const Track& track) {
+  if (!database_.wants(NsysTable::kSamples) && !database_.wants(NsysTable::kSampleChains)) return;
+  const std::int64_t thread = ids_.global_tid(track.key);
+  for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+    const Event event = trace_.event(ref);
+    const SampleDetail& detail = trace_.sample_detail(event.detail);
+    std::optional<std::uint32_t> processor;
+    if (detail.processor != kNone) processor = detail.processor;
+    ++samples_;
+    if (database_.wants(NsysTable::kSamples))
+      database_.insert(NsysTable::kSamples, samples_, event.start, processor, kRunningState, thread, detail.period);
+    if (database_.wants(NsysTable::kSampleChains)) write_chain(NsysTable::kSampleChains, samples_, detail.call_node);
+  }
+}
+
+std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId thread, const Event& call) {
+  CallNodeId chain = 0;
+  if (const auto same = backtraces_.find({origin, thread, call.start, call.duration}); same != backtraces_.end()) chain = same->second;
+  if (origin == SampleOrigin::kCudaCall)
+    if (const auto same = of_cuda_calls_.find({thread, call.correlation}); same != of_cuda_calls_.end()) chain = same->second;
+  const NsysTable table = origin == SampleOrigin::kCudaCall ? NsysTable::kCudaChains : NsysTable::kOsRuntimeChains;
+  if (chain == 0 || !database_.wants(table)) return std::nullopt;
+  const auto [id, added] = chain_ids_.try_emplace({origin, chain}, static_cast<std::int64_t>(chain_ids_.size() + 1));
+  if (added) write_chain(table, id->second, chain);
+  return id->second;
+}
+
+void NsysThreads::write_chain(NsysTable table, std::int64_t id, CallNodeId chain) {
+  const CallStacks& stacks = trace_.call_stacks();
+  std::int64_t depth = 0;
+  for (const CodeLocationId location : stacks.chain(chain)) {
+    const CodeLocation& place = stacks.location(location);
+    std::optional<std::int64_t> address;
+    if (place.address != 0) address = static_cast<std::int64_t>(place.address);
+    for (const CodeFunction& function : stacks.functions(location)) {
+      const std::int64_t symbol = strings_.id(function.function);
+      const std::int64_t module = place.module != 0 ? strings_.id(place.module) : strings_.id(module_of(place.kind));
+      std::optional<int> unresolved;
+      if (is_address_text(trace_.name(function.function))) unresolved = 1;
+      if (table == NsysTable::kCudaChains)
+        database_.insert(table, id, symbol, module, unresolved, address, depth);
+      else
+        database_.insert(table, id, symbol, module, place.kind == CodeKind::kKernel ? std::optional(1) : std::nullopt, kNull, unresolved,
+                         kNull, address, kFramePointer, depth);
+      ++depth;
+    }
+  }
+}
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,360 @@
+#include "model/export/trace_file_export.h"
+
+#include <cstring>
+
+#include "message_parts.h"
+#include "model/file/limits.h"
+#include "model/trace/by_process.h"
+#include "../target.h"
+#include "trace_chunks.h"
+#include "trace_counters.h"
+#include "trace_kernels.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+constexpr std::string_view kOwnFormat = "Lanescope";
+constexpr std::string_view kOwnProducer = "lanescope ";
+
+proto::SessionStart session_start(const Provenance& from) {
+  proto::SessionStart start;
+  start.set_epoch(from.monotonic_epoch);
+  start.set_utc_epoch(from.utc_epoch);
+  start.set_host_name(from.host_name);
+  start.set_operating_system(from.operating_system);
+  start.set_working_directory(from.working_directory);
+  start.set_attached_pid(from.attached_pid);
+  for (const std::string& argument : from.command) start.add_command(argument);
+  start.set_machine_id(from.machine_id);
+  start.set_boot_id(from.boot_id);
+  for (const Label& label : from.labels) {
+    proto::Label& added = *start.add_labels();
+    added.set_key(label.key);
+    added.set_value(label.value);
+  }
+  const bool own = from.format == kOwnFormat && from.producer.starts_with(kOwnProducer);
+  start.set_lanescope_version(own ? from.producer.substr(kOwnProducer.size()) : LANESCOPE_VERSION);
+  if (!own) {
+    start.set_source_format(from.format);
+    start.set_source_producer(from.producer);
+  }
+  return start;
+}
+
+proto::JobPlace described(const JobPlace& place) {
+  proto::JobPlace message;
+  if (place.rank) message.set_rank(*place.rank);
+  if (place.local_rank) message.set_local_rank(*place.local_rank);
+  message.set_world_size(place.world_size);
+  message.set_launcher(place.launcher);
+  message.set_scheduler(place.scheduler);
+  message.set_job(place.job);
+  message.set_step(place.step);
+  return message;
+}
+
+proto::ClockSync described(const ClockReading& reading, std::int64_t epoch) {
+  proto::ClockSync message;
+  message.set_monotonic(reading.time + epoch);
+  message.set_realtime(reading.utc);
+  message.set_monotonic_raw(reading.monotonic_raw);
+  message.set_boottime(reading.boottime);
+  message.set_uncertainty(reading.uncertainty);
+  proto::TimeKeeping& kept = *message.mutable_time_keeping();
+  kept.set_synchronized(reading.synchronized);
+  kept.set_offset(reading.offset);
+  kept.set_frequency(reading.frequency);
+  kept.set_estimated_error(reading.estimated_error);
+  kept.set_maximum_error(reading.maximum_error);
+  return message;
+}
+
+void describe(const CudaDevice& device, const Gpu& gpu, proto::Device& message) {
+  message.set_id(device.ordinal);
+  message.set_name(gpu.name);
+  message.set_uuid(gpu.uuid);
+  message.set_bus_id(gpu.bus_id);
+  message.set_multiprocessor_count(gpu.multiprocessor_count);
+  message.set_compute_major(gpu.compute_major);
+  message.set_compute_minor(gpu.compute_minor);
+  message.set_memory_bytes(gpu.memory_bytes);
+  message.set_memory_bandwidth(gpu.memory_bandwidth);
+  message.set_core_clock_khz(gpu.core_clock_khz);
+  message.set_max_warps_per_multiprocessor(gpu.max_warps_per_multiprocessor);
+  message.set_max_blocks_per_multiprocessor(gpu.max_blocks_per_multiprocessor);
+  message.set_max_registers_per_multiprocessor(gpu.max_registers_per_multiprocessor);
+  message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
+}
+
+// What a trace knows of its processes.
+struct Tables {
+  explicit Tables(const Trace& trace)
+      : devices(trace.devices()),
+        contexts(trace.contexts()),
+        streams(trace.streams()),
+        cuda_names(trace.cuda_names()),
+        threads(trace.threads()),
+        domains(trace.domains()),
+        categories(trace.categories()),
+        counters(trace.counters()),
+        tracks(trace.tracks()) {}
+  ByProcess<CudaDevice> devices;
+  ByProcess<CudaContext> contexts;
+  ByProcess<CudaStream> streams;
+  ByProcess<CudaName> cuda_names;
+  ByProcess<Thread> threads;
+  ByProcess<NvtxDomainName> domains;
+  ByProcess<NvtxCategoryName> categories;
+  ByProcess<Counter> counters;
+  ByProcess<Track> tracks;
+};
+
+proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId process) {
+  proto::Resources message;
+  tables.devices.for_each(process, [&](const CudaDevice& device) { describe(device, trace.gpus()[device.gpu], *message.add_devices()); });
+  tables.contexts.for_each(process, [&](const CudaContext& context) {
+    proto::Context& added = *message.add_contexts();
+    added.set_id(context.id);
+    added.set_device(context.device_ordinal);
+    added.set_null_stream(context.null_stream);
+  });
+  tables.streams.for_each(process, [&](const CudaStream& stream) {
+    proto::Stream& added = *message.add_streams();
+    added.set_id(stream.id);
+    added.set_context(stream.context);
+    added.set_priority(stream.priority);
+    added.set_kind(static_cast<proto::StreamKind>(stream.kind));
+    added.set_name(stream.name);
+  });
+  tables.cuda_names.for_each(process, [&](const CudaName& name) {
+    proto::CudaName& added = *message.add_cuda_names();
+    added.set_resource(static_cast<proto::CudaResource>(name.resource));
+    added.set_id(name.id);
+    added.set_name(name.name);
+  });
+  tables.threads.for_each(process, [&](const Thread& thread) {
+    proto::Thread& added = *message.add_threads();
+    added.set_id(thread.tid);
+    added.set_name(thread.name);
+    if (thread.priority) added.set_priority(*thread.priority);
+  });
+  tables.domains.for_each(process, [&](const NvtxDomainName& domain) {
+    proto::NvtxDomain& added = *message.add_nvtx_domains();
+    added.set_id(domain.id);
+    added.set_name(domain.name);
+  });
+  tables.categories.for_each(process, [&](const NvtxCategoryName& category) {
+    proto::NvtxCategory& added = *message.add_nvtx_categories();
+    added.set_domain(category.domain);
+    added.set_id(category.id);
+    added.set_name(category.name);
+  });
+  return message;
+}
+
+// Writes the frames of one trace. After a failure nothing more is written.
+class TraceFileExport {
+ public:
+  TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
+      : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+
+  Result<void> write() {
+    put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
+    for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
+    put_counters(kNone, 0);
+    for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
+    put_messages();
+    if (trace_.provenance().finished) {
+      proto::SessionEnd end;
+      end.set_time(trace_.extent().end + epoch_);
+      end.set_reason(static_cast<proto::EndReason>(trace_.provenance().end));
+      end.set_unwritten_events(trace_.provenance().unwritten_events);
+      put(proto::FRAME_SESSION_END, 0, end);
+    }
+    return written_ ? writer_.finish() : written_;
+  }
+
+ private:
+  template <typename Message>
+  void put(proto::FrameType type, std::uint32_t instance, const Message& message, std::uint32_t events = 0) {
+    if (!written_) return;
+    if constexpr (requires { tables_of(message); })
+      if (message.ByteSizeLong() > limits::kWrittenPayloadBytes) return put_in_parts(type, instance, message, events);
+    put_frame(type, instance, message, events);
+  }
+
+  // What it has in tables, in frames of their own, and then what is left: the events of a chunk.
+  template <typename Message>
+  void put_in_parts(proto::FrameType type, std::uint32_t instance, Message message, std::uint32_t events) {
+    const auto put_part = [&](const google::protobuf::Message& part) {
+      put_frame(type, instance, part, 0);
+      return written_.has_value();
+    };
+    if (emit_tables(message, tables_of(message), limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0)
+      put_frame(type, instance, message, events);
+  }
+
+  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::Message& message, std::uint32_t events,
+                 proto::FrameSource source = proto::SOURCE_AGENT) {
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.source = static_cast<std::uint8_t>(source);
+    header.process = instance;
+    header.event_count = events;
+    frame_.clear();
+    append_frame(header, message.SerializeAsString(), frame_);
+    written_ = writer_.append(frame_);
+  }
+
+  // With the GPUs of counters that belong to no process, which a GPU that none used is known by alone.
+  void put_counters(ProcessId process, std::uint32_t instance) {
+    const std::span<const CounterId> counters = tables_.counters.positions(process);
+    proto::Resources message = counter_definitions(trace_, process, counters);
+    if (message.counters_size() == 0) return;
+    for (GpuId id = 0; process == kNone && id < trace_.gpus().size(); ++id)
+      describe({kNone, trace_.gpus()[id].ordinal, id}, trace_.gpus()[id], *message.add_devices());
+    put(proto::FRAME_RESOURCES, instance, message);
+    write_counter_samples(trace_, counters, selection_, [&](const proto::EventChunk& chunk) {
+      put(proto::FRAME_EVENTS, instance, chunk);
+      return written_.has_value();
+    });
+  }
+
+  void put_process(ProcessId id) {
+    const Process& process = trace_.processes()[id];
+    proto::ProcessStart start;
+    start.set_pid(process.pid);
+    start.set_parent_pid(process.parent_pid);
+    start.set_time(process.start + epoch_);
+    start.set_executable(!process.executable.empty() ? process.executable : process.name);
+    for (const std::string& argument : process.arguments) start.add_arguments(argument);
+    start.set_forked(process.forked);
+    if (process.place != JobPlace{}) *start.mutable_place() = described(process.place);
+    put(proto::FRAME_PROCESS_START, process.instance, start);
+    put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
+
+    TraceChunks chunks(trace_, id, selection_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
+      put(proto::FRAME_EVENTS, process.instance, chunk, events);
+      return written_.has_value();
+    });
+    for (const TrackId track : tables_.tracks.positions(id))
+      if (!chunks.add(trace_.tracks()[track])) return;
+    put_counters(id, process.instance);
+    const auto put_record = [&](std::uint16_t type) {
+      return [this, type, &process](const auto& message) {
+        put_frame(static_cast<proto::FrameType>(type), process.instance, message, 0);
+        return written_.has_value();
+      };
+    };
+    if (!kernel_records_.write(id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES),
+                               put_record(proto::FRAME_KERNEL_METRICS)))
+      return;
+    if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
+
+    const Completeness& known = process.completeness;
+    if (known.produced + known.dropped + known.late + known.invalid > 0) {
+      proto::Counters counters;
+      counters.set_produced(known.produced);
+      counters.set_dropped(known.dropped);
+      counters.set_late(known.late);
+      counters.set_invalid(known.invalid);
+      put(proto::FRAME_COUNTERS, process.instance, counters);
+    }
+    if (process.end || process.end_kind != ProcessEndKind::kUnknown) {
+      proto::ProcessEnd end;
+      end.set_time(process.end.value_or(trace_.extent().end) + epoch_);
+      end.set_kind(static_cast<proto::ProcessEndKind>(process.end_kind));
+      end.set_exit_code(process.exit_code);
+      end.set_signal(process.signal);
+      end.set_crash_thread(process.crash_thread);
+      end.set_crash_address(process.crash_address);
+      end.set_unreturned_buffers(known.unreturned_buffers);
+      put(proto::FRAME_PROCESS_END, process.instance, end);
+    }
+  }
+
+  void put_messages() {
+    for (const DiagnosticMessage& message : trace_.diagnostics()) {
+      proto::Diagnostic diagnostic;
+      diagnostic.set_time(message.time + epoch_);
+      diagnostic.set_severity(static_cast<proto::Severity>(message.severity));
+      diagnostic.set_component(static_cast<proto::Component>(message.component));
+      diagnostic.set_state(static_cast<proto::ComponentState>(message.state));
+      diagnostic.set_text(message.text);
+      put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
+    }
+    // What was wrong with the source is not wrong with this file, but is still missing from it.
+    if (!trace_.provenance().condition.empty()) {
+      proto::Diagnostic diagnostic;
+      diagnostic.set_time(trace_.extent().end + epoch_);
+      diagnostic.set_severity(trace_.provenance().finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
+      diagnostic.set_text(trace_.provenance().condition);
+      if (written_) put_frame(proto::FRAME_DIAGNOSTIC, 0, diagnostic, 0, proto::SOURCE_COMPACTION);
+    }
+    for (const OutputText& text : trace_.output()) {
+      proto::Output output;
+      output.set_time(text.time + epoch_);
+      output.set_stream(text.standard_error ? proto::OUTPUT_STDERR : proto::OUTPUT_STDOUT);
+      output.set_data(text.bytes);
+      put(proto::FRAME_OUTPUT, 0, output);
+    }
+  }
+
+  const Trace& trace_;
+  const Tables tables_;
+  const KernelRecordsWriter kernel_records_;
+  const ExportSelection& selection_;
+  TraceFileWriter& writer_;
+  std::int64_t epoch_;
+  std::vector<std::byte> frame_;
+  Result<void> written_;
+};
+
+Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writer) {
+  while (const auto frame = reader.next()) {
+    std::vector<std::byte> bytes(sizeof(FrameHeader));
+    std::memcpy(bytes.data(), &frame->header, sizeof(FrameHeader));
+    bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
+    if (const auto appended = writer.append(bytes); !appended) return appended.error();
+  }
+  if (const auto finished = writer.finish(); !finished) return finished.error();
+  return reader.condition();
+}
+
+}  // namespace
+
+Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
+                               const ExportSelection& selection, FileForm form) {
+  if (form == FileForm::kCompacted) {
+    // It is compacted from a log beside it, which never takes a place.
+    auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);
+    if (!log) return log.error();
+    auto writer = TraceFileWriter::create(*log);
+    if (!writer) return writer.error();
+    if (auto written = TraceFileExport(trace, selection, *writer).write(); !written) return written;
+    const auto compacted = compact_trace_file(log->beside(), path, overwrite);
+    return compacted ? Result<void>() : compacted.error();
+  }
+  return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
+    auto writer = TraceFileWriter::create(place);
+    if (!writer) return writer.error();
+    return TraceFileExport(trace, selection, *writer).write();
+  });
+}
+
+Result<FileCondition> recover_trace_file(const std::filesystem::path& source, const std::filesystem::path& path, Overwrite overwrite) {
+  auto reader = TraceFileReader::open(source);
+  if (!reader) return reader.error();
+  std::error_code ignored;
+  if (std::filesystem::equivalent(source, path, ignored))
+    return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
+  return write_beside(path, overwrite, [&](NewFile& place) -> Result<FileCondition> {
+    auto writer = TraceFileWriter::create(place);
+    if (!writer) return writer.error();
+    return copy_frames(*reader, *writer);
+  });
+}
+
+}  // namespace lanescope

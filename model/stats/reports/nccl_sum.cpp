@@ -1,0 +1,115 @@
+// Kernels of NCCL, by the collective that enqueued them.
+#include <algorithm>
+
+#include "../call_ranges.h"
+#include "../kernel_names.h"
+#include "../label_groups.h"
+#include "model/trace/nvtx_payload.h"
+#include "../report_functions.h"
+
+namespace lanescope::stats {
+namespace {
+
+constexpr std::string_view kNccl = "nccl";
+constexpr std::string_view kNcclDomain = "NCCL";
+constexpr std::string_view kMessageSize = "Message size [bytes]";  // field of its payloads
+
+// Kernels of one name under ranges of one name; 0: no range.
+struct Group {
+  Samples durations;
+  std::int64_t bytes = kNoInteger;  // sum over those that have a size
+  Nanoseconds time_of_bytes = 0;    // what these took
+};
+using Groups = GroupsByIds<2, Group>;
+
+class NcclKernels {
+ public:
+  NcclKernels(const Selection& selection, const ReportOptions& options)
+      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection) {
+    const LaunchIndex& index = selection.launch_index();
+    selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
+      if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
+    });
+  }
+
+  [[nodiscard]] Groups& groups() noexcept { return groups_; }
+
+ private:
+  enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
+
+  [[nodiscard]] bool is_nccl(NameId kernel) {
+    Answer& answer = is_nccl_[kernel];
+    if (answer == Answer::kUnknown) answer = trace_.name(kernel).starts_with(kNccl) ? Answer::kYes : Answer::kNo;
+    return answer == Answer::kYes;
+  }
+
+  // The size that NCCL gives its ranges as payload.
+  [[nodiscard]] std::int64_t bytes_of(const NvtxRange& range) const {
+    const NvtxDetail& detail = trace_.nvtx_detail(range.detail);
+    if (detail.payload_json != 0) return payload_integer(trace_.name(detail.payload_json), kMessageSize).value_or(kNoInteger);
+    const bool whole = detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned;
+    return whole ? static_cast<std::int64_t>(detail.payload) : kNoInteger;
+  }
+
+  void add(ProcessId process, const EventView& kernel, EventRef call) {
+    const NvtxRange* collective = nullptr;
+    for (const NvtxRange* range : ranges_.around(call))
+      if (trace_.domain_name(process, range->domain) == kNcclDomain) collective = range;
+    Group& group = groups_[{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)}];
+    group.durations.push_back(kernel.duration());
+    const std::int64_t bytes = collective ? bytes_of(*collective) : kNoInteger;
+    if (bytes == kNoInteger) return;
+    group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
+    group.time_of_bytes += kernel.duration();
+  }
+
+  const Trace& trace_;
+  const ReportOptions& options_;
+  std::vector<Answer> is_nccl_;  // by name
+  CallRanges ranges_;
+  Groups groups_;
+};
+
+}  // namespace
+
+Table nccl_sum(const Selection& selection, const ReportOptions& options) {
+  const Trace& trace = selection.trace();
+  NcclKernels kernels(selection, options);
+  struct Row {
+    NameId collective, kernel;
+    std::int64_t bytes;
+    Nanoseconds time_of_bytes;
+    Summary summary;
+  };
+  std::vector<Row> rows;
+  std::int64_t everything = 0;
+  for (auto& [ids, group] : kernels.groups()) {
+    rows.push_back({ids[0], ids[1], group.bytes, group.time_of_bytes, summarize(group.durations, options.percentiles)});
+    everything += rows.back().summary.total;
+  }
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
+    return std::pair(trace.name(a.collective), trace.name(a.kernel)) < std::pair(trace.name(b.collective), trace.name(b.kernel));
+  });
+
+  std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
+  append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
+  for (Column column :
+       {integers("Total", Unit::kBytes), reals("Algorithm Bandwidth", Unit::kBytesPerSecond), texts("Collective"), texts("Name")})
+    columns.push_back(std::move(column));
+  Table table(std::move(columns));
+  for (const auto& [collective, kernel, bytes, time_of_bytes, summary] : rows) {
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0,
+                               summary.total, summary.count};
+    append_summary_cells(cells, summary, options.percentiles);
+    cells.emplace_back(bytes);
+    cells.emplace_back(bytes == kNoInteger || time_of_bytes == 0 ? kNoReal
+                                                                 : 1e9 * static_cast<double>(bytes) / static_cast<double>(time_of_bytes));
+    cells.emplace_back(table.add_text(std::string(trace.name(collective))));
+    cells.emplace_back(table.add_text(std::string(trace.name(kernel))));
+    table.add_cells(cells);
+  }
+  return table;
+}
+
+}  // namespace lanescope::stats
