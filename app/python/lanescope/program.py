@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +51,14 @@ def run_json(arguments: "list[str]") -> Any:
     """What it prints as JSON."""
     text = run_text(arguments)
     return json.loads(text) if text.strip() else []
+
+
+def rule_tables(path: "os.PathLike[str] | str", rules: "list[str]", *options: str) -> "dict[str, list[dict[str, Any]]]":
+    """The tables of rules of `lanescope analyze` by their names, such as gpu_bubbles_causes, and what they found as findings. Rules with arguments: "gpu_gaps:gap=1"."""
+    with tempfile.TemporaryDirectory() as folder:
+        run_text(["analyze", "-q", "-f", "json", "-r", ",".join(rules), *options, "-o", f"{folder}/table", operand(path)])
+        # Names of files are those of tables, some with the rule's arguments behind.
+        return {
+            re.sub(r"_[a-z]+=.*", "", file.name[len("table_") : -len(".json")]): json.loads(file.read_text(encoding="utf-8", errors="replace") or "[]")
+            for file in Path(folder).iterdir()
+        }

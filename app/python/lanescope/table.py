@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Protocol, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Protocol, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,27 @@ class Source(Protocol):
     def column_types(self) -> "dict[str, str]": ...
 
     def row_count(self) -> int: ...
+
+
+class _Chosen:
+    """The rows of a source for which a function says so."""
+
+    def __init__(self, source: Source, columns: "list[str]", keep: "Callable[[Batch], Array]") -> None:
+        self._source, self._needed, self._keep = source, columns, keep
+
+    def batches(self, columns: "list[str]") -> Iterator[Batch]:
+        for batch in self._source.batches(list(dict.fromkeys([*columns, *self._needed]))):
+            kept = self._keep(batch)
+            yield Batch({name: batch[name][kept] for name in columns})
+
+    def texts(self, column: str, numbers: Array) -> "tuple[Array, list[str]]":
+        return self._source.texts(column, numbers)
+
+    def column_types(self) -> "dict[str, str]":
+        return self._source.column_types()
+
+    def row_count(self) -> int:
+        return sum(len(batch["start"]) for batch in self.batches(["start"]))
 
 
 class Table:
@@ -81,6 +102,12 @@ class Table:
         if self._window is not None:
             begin, end = max(begin, self._window[0]), min(end, self._window[1])
         table = Table(self.name, self._source, self._columns, (begin, end))
+        table._further = self._further
+        return table
+
+    def where(self, columns: "list[str]", keep: "Callable[[Batch], Array]") -> "Table":
+        """The rows for which `keep` says so, of batches that have these columns; as often as rows are read."""
+        table = Table(self.name, _Chosen(self._source, columns, keep), self._columns, self._window)
         table._further = self._further
         return table
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Callable, Iterable, Iterator, Optional
 
 import numpy as np
 
@@ -130,6 +131,7 @@ class Trace:
 
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
+        self._whole: "Optional[Trace]" = None
         self.lost = Loss(unfinished=True)
         self.processes: "dict[int, Process]" = {}
         self.diagnostics: "list[dict[str, Any]]" = []
@@ -184,6 +186,19 @@ class Trace:
     def boot_id(self) -> str:
         """Of the machine's kernel: recordings of one boot share a clock; empty where the file does not say."""
         return text(self.session["boot_id"])
+
+    def with_tables(self, choose: "Callable[[Table], Table]") -> "Trace":
+        """The same recording with what `choose` makes of each table; `whole` is still all of it. To be closed by closing the whole."""
+        part = copy.copy(self)
+        part._whole = self.whole
+        for name, table in self.tables.items():
+            setattr(part, name, choose(table))
+        return part
+
+    @property
+    def whole(self) -> "Trace":
+        """The recording with all rows; itself, but for what with_tables() made."""
+        return self._whole or self
 
     def stats(self, report: str, *arguments: str) -> "list[dict[str, Any]]":
         """The rows of a report of `lanescope stats`, with further options of that command."""

@@ -22,10 +22,14 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
-    """Files as they are named, and every .trace file below folders; each once, by name. Raises TraceError where an input is not there."""
+    """Files as they are named, and every .trace file below folders; each once, by name. Of DIR:N the first N. Raises TraceError where an input is not there."""
     found: "set[str]" = set()
     for each in inputs:
         path = Path(each)
+        folder, _, number = os.fspath(each).rpartition(":")
+        if number.isdecimal() and not path.exists() and Path(folder).is_dir():
+            found.update(sorted(str(file) for file in Path(folder).rglob("*.trace") if file.is_file())[: int(number)])
+            continue
         if path.is_dir():
             found.update(str(file) for file in path.rglob("*.trace") if file.is_file())
         elif path.exists():

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import platform
+import re
 import sys
 from pathlib import Path
 
 from .._frames import TraceError
 from . import find_traces, recipes
+from .difference import difference
 from .engine import Engine, Outcome, ProgressLine
-from .recipe import Recipe
+from .recipe import Recipe, number_within
 from .report import text_of, write_folder
+from .result import Answer
+from .sum_recipes import SumRecipe
 
 _SLOWER = 3  # exit code of a check that failed
 _FORMATS = ("csv", "json", "parquet", "ipynb")
 
 
 def main(arguments: "list[str] | None" = None) -> int:
-    parser = _parser()
-    given = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    known = [*recipes(), "merge", "diff"]
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in known:
+        print(f"lanescope fleet: {_unknown(arguments[0])} There are {', '.join(known)}.", file=sys.stderr)
+        return 2
+    given = _parser().parse_args(arguments)
     try:
-        return _merge(given) if given.recipe == "merge" else _ask(given)
+        return {"merge": _merge, "diff": _diff}.get(given.recipe, _ask)(given)
     except (TraceError, OSError) as error:
         print(f"lanescope fleet: {error}", file=sys.stderr)
         return 1
@@ -30,29 +40,70 @@ def main(arguments: "list[str] | None" = None) -> int:
         return 130
 
 
+# Recipes of Nsight Systems that need what is not recorded.
+_NOT_RECORDED = {
+    "network_sum": "counters of network devices",
+    "network_traffic_map": "counters of network devices",
+    "network_map_aws": "counters of network devices",
+    "storage_util_map": "counters of volumes",
+    "file_access_sum": "names and bytes of files",
+    "s3_access_sum": "requests to S3",
+    "nvtx_cpu_topdown": "counters of processors",
+}
+
+
+def _unknown(name: str) -> str:
+    if name in _NOT_RECORDED:
+        return f"The recipe {name} needs {_NOT_RECORDED[name]}, which Lanescope does not record."
+    return f"There is no recipe {''.join(c if c.isprintable() else '?' for c in name)!r}."
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
     verbs = parser.add_subparsers(dest="recipe", metavar="RECIPE", required=True)
     for name, chosen in recipes().items():
         verb = verbs.add_parser(name, help=chosen.help, description=chosen.help + ".")
         _add_common(verb)
-        verb.add_argument("--input", nargs="+", required=True, metavar="DIR|FILE", help=".trace files, and folders that are searched for them")
-        verb.add_argument("--mode", choices=["none", "pool", "dask"], default=None, help="this process alone, processes of this machine (default), or Dask")
+        verb.add_argument("--input", nargs="+", required=True, metavar="DIR[:N]|FILE", help=".trace files, and folders that are searched for them; of DIR:N only the first N")
+        verb.add_argument("--mode", choices=["none", "pool", "dask", "concurrent", "dask-futures"], default=None, help="this process alone, processes of this machine (default; also: concurrent), or Dask (also: dask-futures)")
         verb.add_argument("--workers", type=int, default=0, metavar="N", help="processes of the pool (one a processor)")
         verb.add_argument("--dask", metavar="WHERE", default="", help="a scheduler's address, its file, or local:N")
         verb.add_argument("--shard", metavar="I/N", default="", help="read every Nth file from the Ith on, and write partial results for `merge` in place of an answer")
-        verb.add_argument("--cache", metavar="DIR", help="keep each file's part there, so that it is read once")
-        chosen.add_arguments(verb)
+        verb.add_argument("--cache", "--export-dir", metavar="DIR", help="keep each file's part there, so that it is read once")
+        chosen.add_all_arguments(verb)
     merge = verbs.add_parser("merge", help="Joins the partial results of shards into an answer")
     _add_common(merge)
     merge.add_argument("--input", nargs="+", required=True, metavar="FILE", help="what --shard wrote")
+    diff = verbs.add_parser("diff", help="Compares what a recipe of sums said of two fleets, by name and rank")
+    _add_common(diff)
+    diff.add_argument("--input", nargs=2, metavar=("BEFORE", "AFTER"), help="folders that such a recipe wrote with -o")
+    diff.add_argument("--tolerance", type=number_within(0, 1e6, float), default=0.0, metavar="PERCENT", help="what changes by no more than this is the same (0)")
+    diff.add_argument("--drop", action="store_true", help="leave out what is the same, or in one of the two alone")
+    diff.add_argument("--print-compat-recipes", action="store_true", help="print the recipes whose folders can be compared")
     return parser
 
 
+def expanded(text: str) -> str:
+    """%h, %p and %q{NAME} of an output: host, process id and a variable of the environment; %n is a number that makes the name new; %% is a percent sign."""
+
+    def value(said: "re.Match[str]") -> str:
+        if said[2] is not None:
+            if said[2] not in os.environ:
+                raise argparse.ArgumentTypeError(f"the variable {said[2]} of {text} is not set")
+            return os.environ[said[2]]
+        return {"h": platform.node(), "p": str(os.getpid()), "%": "%", "n": "%n"}[said[1]]
+
+    name = re.sub(r"%(?:([hpn%])|q\{(\w+)\})", value, text)
+    if "%n" in name:
+        name = next(each for each in (name.replace("%n", str(number)) for number in itertools.count(1)) if not Path(each).exists())
+    return name
+
+
 def _add_common(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("-o", "--output", metavar="DIR", help="write report.html and the tables there; without it, the answer is printed")
+    verb.add_argument("-o", "--output", type=expanded, metavar="DIR", help="write report.html and the tables there; without it, the answer is printed")
     verb.add_argument("-f", "--force-overwrite", action="store_true", help="write into a folder that is there")
     verb.add_argument("--format", default="csv", metavar="LIST", help=f"tables as {', '.join(_FORMATS)} (csv)")
+    verb.add_argument("--csv", dest="format", action="store_const", const="csv", help="as --format csv")
 
 
 def _ask(given: argparse.Namespace) -> int:
@@ -62,7 +113,7 @@ def _ask(given: argparse.Namespace) -> int:
         raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
     paths = sorted({*paths, *find_traces(question.further_inputs())})
     engine = Engine(cache=given.cache, dask=given.dask)
-    engine.kind = given.mode or ("dask" if given.dask else "pool")
+    engine.kind = {"concurrent": "pool", "dask-futures": "dask"}.get(given.mode, given.mode) or ("dask" if given.dask else "pool")
     if given.workers:
         engine.workers = max(1, given.workers)
     if given.shard:
@@ -120,8 +171,22 @@ def _question_of(data: bytes, path: str) -> Recipe:
         raise TraceError(f"{path} does not hold partial results of `lanescope fleet --shard`.") from error
 
 
+def _diff(given: argparse.Namespace) -> int:
+    if given.print_compat_recipes:
+        print("\n".join(name for name, each in recipes().items() if issubclass(each, SumRecipe) and name.endswith("_sum")))
+        return 0
+    if not given.input:
+        print("lanescope fleet: diff needs --input BEFORE AFTER.", file=sys.stderr)
+        return 2
+    return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
+
+
 def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> int:
-    answer = question.present(outcome)
+    code = _written(given, question.present(outcome), outcome)
+    return 1 if code in (0, _SLOWER) and not any(state.read for state in outcome.files) else code
+
+
+def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int:
     formats = [kind for kind in given.format.split(",") if kind]
     for kind in formats:
         if kind not in _FORMATS:
@@ -135,8 +200,6 @@ def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> in
         for path in write_folder(answer, outcome, folder, formats):
             print(path)
     print(text_of(answer, outcome), end="")
-    if not any(state.read for state in outcome.files):
-        return 1
     return _SLOWER if answer.failed else 0
 
 

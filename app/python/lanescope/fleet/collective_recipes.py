@@ -165,6 +165,11 @@ class Straggler(CollectiveRecipe):
         return answer
 
 
+@recipe
+class NcclStraggler(Straggler):
+    name, help = "nccl_straggler", "The same as straggler"
+
+
 def _maps(group: Matched, lateness: "np.ndarray[Any, Any]") -> "list[HeatMap]":
     """What each rank did from one collective's end to the next one's, by step."""
     labels = [group.label(i) for i in range(len(group.ranks))]

@@ -23,7 +23,7 @@ import zstandard
 from .._frames import TraceError
 from ..trace import Trace
 
-PARTIAL_VERSION = 1
+PARTIAL_VERSION = 2
 
 
 class Question(Protocol):
@@ -31,6 +31,10 @@ class Question(Protocol):
 
     def key(self) -> str:
         """Names the question and its arguments."""
+        ...
+
+    def part(self, trace: Trace) -> Trace:
+        """What of a recording map is given."""
         ...
 
     def map(self, trace: Trace, path: str) -> Any: ...
@@ -106,7 +110,7 @@ def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
     partial = None
     try:
         with Trace(path) as trace:
-            partial = question.map(trace, path)
+            partial = question.map(question.part(trace), path)
             state.events = trace.event_count()
             state.reason = _missing(trace)
     except (OSError, TraceError) as error:

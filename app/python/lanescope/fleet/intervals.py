@@ -24,11 +24,42 @@ def union(start: Times, end: Times) -> "tuple[Times, Times]":
 
 def covered(start: Times, end: Times, borders: Times) -> Times:
     """For intervals that do not overlap, by start: how many ns they cover between each two borders. O((n + m) log n)."""
-    if not len(start):
-        return np.zeros(max(0, len(borders) - 1), dtype=np.int64)
-    before = np.concatenate(([0], np.cumsum(end - start)))
-    at = np.searchsorted(start, borders, side="right")
-    inside = np.clip(np.minimum(borders, end[np.maximum(at - 1, 0)]) - start[np.maximum(at - 1, 0)], 0, None)
-    sums: Any = before[np.maximum(at - 1, 0)] + np.where(at > 0, inside, 0)
-    differences: Times = np.diff(sums)
+    differences: Times = np.diff(covered_before(start, end, borders))
     return differences
+
+
+def covered_before(start: Times, end: Times, moments: Times) -> Times:
+    """For intervals that do not overlap, by start: how many ns they cover before each moment."""
+    if not len(start):
+        return np.zeros(len(moments), dtype=np.int64)
+    before = np.concatenate(([0], np.cumsum(end - start)))
+    at = np.searchsorted(start, moments, side="right")
+    inside = np.clip(np.minimum(moments, end[np.maximum(at - 1, 0)]) - start[np.maximum(at - 1, 0)], 0, None)
+    sums: Times = before[np.maximum(at - 1, 0)] + np.where(at > 0, inside, 0)
+    return sums
+
+
+def summed(start: Times, end: Times, borders: Times) -> Times:
+    """For any intervals: the sum of what each covers between each two borders, in ns. O((n + m) log n)."""
+
+    def before(moments: Times) -> Times:
+        # Of the part before a moment: all starts before it are added, all ends taken off. Sums that leave 64 bits come back where they are subtracted.
+        total = np.zeros(len(moments), dtype=np.int64)
+        for edges, sign in ((np.sort(start), 1), (np.sort(end), -1)):
+            count = np.searchsorted(edges, moments, side="left")
+            total += sign * (count * moments - np.concatenate(([0], np.cumsum(edges)))[count])
+        return total
+
+    differences: Times = np.diff(before(borders))
+    return differences
+
+
+def overlapped(start: Times, end: Times) -> "tuple[Times, Times]":
+    """Where two or more intervals are at once, without overlaps, by start. O(n log n)."""
+    keep = end > start
+    edges = np.concatenate((start[keep], end[keep]))
+    steps = np.concatenate((np.ones(int(keep.sum()), dtype=np.int64), -np.ones(int(keep.sum()), dtype=np.int64)))
+    order = np.lexsort((steps, edges))  # what ends at a moment ends before what begins at it
+    edges, depth = edges[order], np.cumsum(steps[order])
+    several = np.flatnonzero(depth[:-1] >= 2) if len(depth) else np.empty(0, dtype=np.int64)
+    return union(edges[several], edges[several + 1])

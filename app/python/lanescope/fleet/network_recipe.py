@@ -21,7 +21,7 @@ class Network(CollectiveRecipe):
     name, help = "network", "What each rank sends in collectives, within hosts and between them, and how busy links were whose counters were sampled"
 
     def map(self, trace: Trace, path: str) -> Any:
-        return [[0, part.to_json()] for part in collectives_of(trace, path)] + [[1, *row] for row in _links(trace, path)]
+        return [[0, part.to_json()] for part in collectives_of(trace, path)] + [[1, *row] for row in links_of(trace, path)]
 
     def merge(self, one: Any, other: Any) -> Any:
         return sorted(one + other, key=lambda row: (row[0], (row[1][0][0], row[1][0][1], row[1][2]) if row[0] == 0 else (row[1], row[3], row[4])))
@@ -60,7 +60,7 @@ class Network(CollectiveRecipe):
         return answer
 
 
-def _links(trace: Trace, path: str) -> "list[list[Any]]":
+def links_of(trace: Trace, path: str) -> "list[list[Any]]":
     """Of each counter of a link: mean, bytes, highest value, and the time that was sampled."""
     table = trace.counters[["duration", "gpu_uuid", "name", "unit", "value"]].to_numpy()
     host = trace.session["host_name"].decode("utf-8", errors="replace")

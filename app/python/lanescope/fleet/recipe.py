@@ -12,6 +12,7 @@ import numpy as np
 
 from ..trace import Trace
 from .engine import Outcome
+from .filters import add_filter_arguments, part_of
 from .result import Answer
 
 _BY_NAME: "dict[str, type[Recipe]]" = {}
@@ -22,6 +23,7 @@ class Recipe:
 
     name: ClassVar[str]
     help: ClassVar[str]
+    is_of_parts: ClassVar[bool] = False  # whether it can look at a part of each recording: a time, an NVTX range
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = {name: getattr(arguments, name) for name in self.argument_names()}
@@ -31,16 +33,24 @@ class Recipe:
         """Options of the recipe's own."""
 
     @classmethod
-    def argument_names(cls) -> "list[str]":
-        parser = argparse.ArgumentParser(add_help=False)
+    def add_all_arguments(cls, parser: argparse.ArgumentParser) -> None:
         cls.add_arguments(parser)
-        return [action.dest for action in parser._actions]
+        if cls.is_of_parts:
+            add_filter_arguments(parser)
+
+    @classmethod
+    def argument_names(cls) -> "list[str]":
+        return list(cls._defaults())
+
+    @classmethod
+    def _defaults(cls) -> "dict[str, Any]":
+        parser = argparse.ArgumentParser(add_help=False)
+        cls.add_all_arguments(parser)
+        return {action.dest: action.default for action in parser._actions}
 
     @classmethod
     def with_defaults(cls, **arguments: Any) -> "Recipe":
-        parser = argparse.ArgumentParser(add_help=False)
-        cls.add_arguments(parser)
-        values = {action.dest: action.default for action in parser._actions}
+        values = cls._defaults()
         for name in arguments:
             if name not in values:
                 raise TypeError(f"Recipe {cls.name} has no argument {name!r}.")
@@ -52,6 +62,10 @@ class Recipe:
 
     def key(self) -> str:
         return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
+
+    def part(self, trace: Trace) -> Trace:
+        """What of a recording map() is given."""
+        return part_of(trace, self.arguments) if self.is_of_parts else trace
 
     def map(self, trace: Trace, path: str) -> Any:
         raise NotImplementedError
@@ -80,7 +94,19 @@ def recipes() -> "dict[str, type[Recipe]]":
     """All recipes by name: those of this package, and those that other packages name under the entry point lanescope.recipes."""
     from importlib.metadata import entry_points
 
-    from . import check_recipe, collective_recipes, history_recipes, network_recipe, sum_recipes, time_recipes, what_if_recipe  # noqa: F401  (each makes its own known)
+    from . import (  # noqa: F401  (each makes its own known)
+        check_recipe,
+        collective_recipes,
+        history_recipes,
+        kernel_recipes,
+        metric_recipes,
+        network_recipe,
+        range_recipes,
+        rule_recipes,
+        sum_recipes,
+        time_recipes,
+        what_if_recipe,
+    )
 
     found = entry_points()
     others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
@@ -112,7 +138,7 @@ def members(trace: Trace, path: str) -> "dict[int, Member]":
     """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
     host = trace.session["host_name"].decode("utf-8", errors="replace")
     ranks: "dict[int, tuple[int, int]]" = {}
-    ranges, texts = trace.nvtx_ranges[["process", "name", "payload_json"]].coded()
+    ranges, texts = trace.whole.nvtx_ranges[["process", "name", "payload_json"]].coded()
     made = begins(ranges["name"], texts["name"], "ncclCommInit")
     for instance, payload in zip(ranges["process"][made].tolist(), ranges["payload_json"][made].tolist()):
         if texts["payload_json"][payload]:

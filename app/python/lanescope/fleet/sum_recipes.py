@@ -9,10 +9,12 @@ import numpy as np
 from ..table import distinct
 from ..trace import Trace
 from .engine import Outcome
+from .projection import projected_ranges, ranges_of
 from .recipe import Member, Recipe, members, recipe
 from .result import Answer, ResultTable
 from .sums import Summary, groups_of, merged_groups, quartiles
 
+_WHO = ["Rank", "Host", "PID", "File"]
 # Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
 _RANK_COLUMNS = ["Count", "Total", "Mean", "Min", "Q1", "Median", "Q3", "Max"]
 
@@ -20,17 +22,22 @@ _RANK_COLUMNS = ["Count", "Total", "Mean", "Min", "Q1", "Median", "Q3", "Max"]
 class SumRecipe(Recipe):
     """Sums of one column of a table by name."""
 
+    is_of_parts = True
     table: ClassVar[str]
     value: ClassVar[str] = "duration"
     unit: ClassVar[str] = "ns"
     columns: ClassVar["tuple[str, ...]"] = ("name",)
+
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
+        """What is summed: columns, and the texts of those that are numbers of texts."""
+        return trace.tables[self.table][list(dict.fromkeys(["process", "start", self.value, *self.columns]))].coded()
 
     def titles(self, trace: Trace, data: "dict[str, Any]", texts: "dict[str, list[str]]") -> "tuple[Any, list[str]]":
         """A number for each row, and what it stands for; rows below 0 do not count."""
         return data[self.columns[0]], texts[self.columns[0]]
 
     def map(self, trace: Trace, path: str) -> Any:
-        data, texts = trace.tables[self.table][list(dict.fromkeys(["process", "start", self.value, *self.columns]))].coded()
+        data, texts = self.rows(trace)
         numbers, titles = self.titles(trace, data, texts)
         names = sorted(set(titles))  # of two mangled names one may be the readable form
         place = {name: i for i, name in enumerate(names)}
@@ -40,6 +47,7 @@ class SumRecipe(Recipe):
         known = members(trace, path)
         sums: "dict[str, Summary]" = {}
         rows: "dict[int, list[Any]]" = {}
+        by_device: "dict[tuple[int, int], list[Any]]" = {}
         groups = np.where(keys >= 0, processes * len(names) + keys, -1)
         for group, chosen in groups_of(groups, len(instances) * len(names)):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
@@ -47,17 +55,29 @@ class SumRecipe(Recipe):
             summary = Summary.of(values, data["start"][chosen], path)
             rows.setdefault(instance, []).append([name, *_row(values, summary)])
             sums[name] = sums[name].merged(summary) if name in sums else summary
+            if "device" in data:
+                # Mostly a rank has one GPU, whose rows are the rank's.
+                used, devices = distinct(data["device"][chosen])
+                for device, on_device in groups_of(devices, len(used)):
+                    own = values[on_device]
+                    row = rows[instance][-1] if len(used) == 1 else [name, *_row(own, Summary.of(own, data["start"][chosen][on_device], path))]
+                    by_device.setdefault((instance, int(used[device])), []).append(row)
         ranks = [[known[instance].to_json(), own] for instance, own in sorted(rows.items()) if instance in known]
-        return {"all": sums, "ranks": ranks}
+        on_devices = [[known[instance].to_json(), device, own] for (instance, device), own in sorted(by_device.items()) if instance in known]
+        return {"all": sums, "ranks": ranks, "devices": on_devices}
 
     def merge(self, one: Any, other: Any) -> Any:
-        return {"all": merged_groups([one["all"], other["all"]]), "ranks": sorted(one["ranks"] + other["ranks"], key=lambda rank: rank[0][:2])}
+        return {
+            "all": merged_groups([one["all"], other["all"]]),
+            "ranks": sorted(one["ranks"] + other["ranks"], key=lambda rank: rank[0][:2]),
+            "devices": sorted(one["devices"] + other["devices"], key=lambda rank: (rank[0][:2], rank[1])),
+        }
 
     def to_json(self, partial: Any) -> Any:
-        return {"all": {name: summary.to_json() for name, summary in partial["all"].items()}, "ranks": partial["ranks"]}
+        return partial | {"all": {name: summary.to_json() for name, summary in partial["all"].items()}}
 
     def from_json(self, data: Any) -> Any:
-        return {"all": {name: Summary.from_json(summary) for name, summary in data["all"].items()}, "ranks": data["ranks"]}
+        return data | {"all": {name: Summary.from_json(summary) for name, summary in data["all"].items()}}
 
     def present(self, outcome: Outcome) -> Answer:
         answer = Answer(self.name)
@@ -75,17 +95,24 @@ class SumRecipe(Recipe):
         columns = ["Name", "Share (%)", "Count", "Total", "Mean", "StdDev", "Min", "Q1", "Median", "Q3", "P95", "P99", "Max", "Max in file", "Max at (ns)"]
         units = {name: self.unit for name in ("Total", "Mean", "StdDev", "Min", "Q1", "Median", "Q3", "P95", "P99", "Max")}
         answer.tables.append(ResultTable("all_stats", columns, rows, units))
-        per_rank = []
-        for said, own in outcome.partial["ranks"]:
-            member = Member(*said)
-            per_rank += [[member.rank, member.host, member.pid, member.path, *row] for row in own]
-        per_rank.sort(key=lambda row: (row[0] is None, row[0] or 0, row[3], row[2], -row[6], row[4]))
-        answer.tables.append(
-            ResultTable("rank_stats", ["Rank", "Host", "PID", "File", "Name", *_RANK_COLUMNS], per_rank, {name: self.unit for name in _RANK_COLUMNS[1:]})
-        )
+        units = {name: self.unit for name in _RANK_COLUMNS[1:]}
+        answer.tables.append(ResultTable("rank_stats", [*_WHO, "Name", *_RANK_COLUMNS], _by_rank([[said, [], own] for said, own in outcome.partial["ranks"]]), units))
+        if outcome.partial["devices"]:
+            on_devices = _by_rank([[said, [device], own] for said, device, own in outcome.partial["devices"]])
+            answer.tables.append(ResultTable("rank_stats_by_device", [*_WHO, "Device", "Name", *_RANK_COLUMNS], on_devices, units))
         if rows:
             answer.sentences.append(f"{rows[0][0]} takes {rows[0][1]:.1f} % of {len(outcome.partial['ranks'])} processes' total, in {rows[0][2]} instances.")
         return answer
+
+
+def _by_rank(said: "list[Any]") -> "list[list[Any]]":
+    """Rows of sums, each behind who it is of, and where: by rank, the largest sum first."""
+    keyed = []
+    for who, where, own in said:
+        member = Member(*who)
+        first = (member.rank is None, member.rank or 0, member.path, member.pid, where)
+        keyed += [((*first, -row[2], row[0]), [member.rank, member.host, member.pid, member.path, *where, *row]) for row in own]
+    return [row for _, row in sorted(keyed, key=lambda each: each[0])]
 
 
 def _row(values: Any, summary: Summary) -> "list[Any]":
@@ -95,7 +122,7 @@ def _row(values: Any, summary: Summary) -> "list[Any]":
 
 @recipe
 class KernelSum(SumRecipe):
-    name, help, table = "cuda_gpu_kern_sum", "Time of kernels by name, over all ranks and for each", "kernels"
+    name, help, table, columns = "cuda_gpu_kern_sum", "Time of kernels by name, over all ranks and for each", "kernels", ("name", "device")
 
 
 @recipe
@@ -110,12 +137,19 @@ class OsRuntimeSum(SumRecipe):
 
 @recipe
 class MemoryTimeSum(SumRecipe):
-    name, help, table, columns = "cuda_gpu_mem_time_sum", "Time of copies by kind", "copies", ("kind",)
+    name, help, table, columns = "cuda_gpu_mem_time_sum", "Time of copies and sets of GPUs by kind", "copies", ("kind", "device")
+
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
+        copies, texts = super().rows(trace)
+        sets, _ = trace.sets[[name for name in copies if name != "kind"]].coded()
+        kinds = [*(f"[CUDA memcpy {kind.title().replace(' To ', '-to-')}]" for kind in texts["kind"]), "[CUDA memset]"]
+        sets["kind"] = np.full(len(sets["start"]), len(kinds) - 1, dtype=np.int64)
+        return {name: np.concatenate((values, sets[name])) for name, values in copies.items()}, {"kind": kinds}
 
 
 @recipe
 class MemorySizeSum(MemoryTimeSum):
-    name, help, value, unit = "cuda_gpu_mem_size_sum", "Bytes of copies by kind", "bytes", "B"
+    name, help, value, unit = "cuda_gpu_mem_size_sum", "Bytes of copies and sets of GPUs by kind", "bytes", "B"
 
 
 class DomainSum(SumRecipe):
@@ -139,6 +173,32 @@ class DomainSum(SumRecipe):
 
     def title(self, domain: str, name: str) -> str:
         return f"{domain}:{name}"
+
+
+class ProjectedSum(DomainSum):
+    """NVTX ranges by what the GPU took for the work that they enqueued."""
+
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
+        ranges = ranges_of(trace)
+        found = projected_ranges(trace, ranges)
+        data = {"process": ranges.process[found.row], "domain": ranges.domain[found.row], "name": ranges.name[found.row], "start": found.start, "duration": found.end - found.start}
+        return data, {"name": ranges.titles}
+
+
+@recipe
+class NvtxProjectedSum(ProjectedSum):
+    name, help = "nvtx_gpu_proj_sum", "Time of the GPU for NVTX ranges, from the first to the last operation that each enqueued"
+
+
+@recipe
+class NcclProjectedSum(ProjectedSum):
+    name, help = "nccl_gpu_proj_sum", "Time of the GPU for calls of NCCL"
+
+    def domain(self, name: str) -> bool:
+        return name == "NCCL"
+
+    def title(self, domain: str, name: str) -> str:
+        return name
 
 
 @recipe

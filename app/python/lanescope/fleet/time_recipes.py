@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..table import distinct
 from ..trace import Trace
+from .axis import Axis, Series
 from .engine import Outcome
-from .intervals import covered, union
-from .recipe import Member, Recipe, members, number_within, recipe
-from .result import Answer, HeatMap, ResultTable, Source
+from .intervals import Times, covered, summed, union
+from .projection import projected_ranges, ranges_of
+from .recipe import Member, Recipe, begins, members, number_within, recipe
+from .result import Answer, ResultTable
+from .sums import groups_of
 
 _FINE_BINS = 1024  # of each GPU, over its own time; those of the answer are made of them
 
 
-@recipe
 class UtilizationMap(Recipe):
-    name, help = "cuda_gpu_time_util_map", "Share of time with a kernel, for each GPU and bin of time"
+    """Shares of time in which something went on, for each GPU of each process and bin of time."""
+
+    is_of_parts = True
+    measures: ClassVar["tuple[str, ...]"]  # of which each is a picture
+    columns: ClassVar["tuple[str, ...]"]   # and one in the table
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--bins", type=number_within(1, 100_000), default=30, help="bins of time (30)")
         parser.add_argument("--disable-alignment", action="store_true", help="let each recording begin at 0, not at its time of day")
 
+    def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
+        """Of each measure: ns between each two borders. `kernels` are those of one GPU by `start`, `end` and `is_nccl`."""
+        raise NotImplementedError
+
+    def further(self, trace: Trace, instance: int) -> "tuple[Times, Times]":
+        """Begins and ends of what counts beside kernels, on the CPU."""
+        return _NOTHING
+
     def map(self, trace: Trace, path: str) -> Any:
-        data = trace.kernels[["start", "duration", "process", "device"]].to_numpy()
+        data, texts = trace.kernels[["start", "duration", "process", "device", "name"]].coded()
+        ours = begins(data["name"], texts["name"], "nccl")
         rows = []
-        own = members(trace, path)
-        for instance, member in own.items():
-            for device in np.unique(data["device"][data["process"] == instance]).tolist():
-                chosen = (data["process"] == instance) & (data["device"] == device)
-                start, end = union(data["start"][chosen], data["start"][chosen] + data["duration"][chosen])
-                if not len(start):
-                    continue
-                borders = np.linspace(int(start[0]), int(end[-1]), _FINE_BINS + 1).astype(np.int64)
+        for instance, member in members(trace, path).items():
+            own = data["process"] == instance
+            further = self.further(trace, instance)
+            for device in np.unique(data["device"][own]).tolist() or ([-1] if len(further[0]) else []):
+                chosen = own & (data["device"] == device)
+                kernels = {"start": data["start"][chosen], "end": data["start"][chosen] + data["duration"][chosen], "is_nccl": ours[chosen]}
+                begin = min(int(times.min()) for times in (kernels["start"], further[0]) if len(times))
+                end = max(int(times.max()) for times in (kernels["end"], further[1]) if len(times))
+                borders = np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64)
                 # Whole numbers of ns: sums of shares would depend on their order.
-                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, int(start[0]), int(end[-1]), covered(start, end, borders).tolist()])
+                covers = [cover.tolist() for cover in self.covers(trace, instance, kernels, borders)]
+                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, covers])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -45,56 +63,120 @@ class UtilizationMap(Recipe):
 
     def present(self, outcome: Outcome) -> Answer:
         answer = Answer(self.name)
-        rows = outcome.partial or []
+        rows = sorted(outcome.partial or [], key=lambda row: (row[0][4] is None, row[0][4] or 0, row[0][0], row[0][1], row[0][6]))
         if not rows:
             return answer
-        aligned = not self.arguments["disable_alignment"]
-        begins = [row[2] + (row[1] if aligned else 0) for row in rows]
-        ends = [row[3] + (row[1] if aligned else 0) for row in rows]
-        first, last = min(begins), max(ends)
-        bins = max(1, self.arguments["bins"])
-        borders = np.linspace(first, last, bins + 1)
-        table, cells, labels, sources = [], [], [], []
-        for row, begin, end in sorted(zip(rows, begins, ends), key=lambda item: (item[0][0][4] is None, item[0][0][4] or 0, item[0][0][0], item[0][0][1])):
-            member = Member(*row[0][:6])
-            fine = np.linspace(begin, end, len(row[4]) + 1)
-            passed = np.concatenate(([0.0], np.cumsum(row[4])))
-            busy = np.diff(np.interp(borders, fine, passed))
-            width = np.diff(borders)
-            shares = [float(100 * b / w) if w > 0 else 0.0 for b, w in zip(busy, width)]
-            cells.append([share if right > begin and left < end else None for share, left, right in zip(shares, borders, borders[1:])])
-            labels.append(f"{member.label()}, GPU {row[0][6]}")
-            shift = row[1] if aligned else 0
-            edges = np.rint(borders).astype(np.int64) - shift
-            sources.append(Source(member.path, np.maximum(edges[:-1], 0).tolist(), edges[1:].tolist(), [shift] * bins))
-            table += [[i, share, member.rank, member.pid, row[0][6], member.path] for i, share in enumerate(cells[-1]) if share is not None]
-        answer.tables.append(ResultTable("analysis", ["Bin", "Kernel (%)", "Rank", "PID", "Device", "File"], table, {"Kernel (%)": "%"}))
-        answer.maps.append(HeatMap("Share of time with a kernel", labels, [f"{(b - first) / 1e9:.3f} s" for b in borders[:-1]], cells, "%", sources))
-        means = [float(np.mean([share for share in row if share is not None])) for row in cells]
-        least = int(np.argmin(means))
-        answer.sentences.append(f"Over {(last - first) / 1e9:.3f} s GPUs ran kernels for {np.mean(means):.1f} % of the time; {labels[least]} least, {means[least]:.1f} %.")
+        series = [Series(f"{Member(*row[0][:6]).label()}" + (f", GPU {row[0][6]}" if row[0][6] >= 0 else ""), row[0][0], row[1], row[2], row[3]) for row in rows]
+        axis = Axis(series, self.arguments["bins"], not self.arguments["disable_alignment"])
+        table = []
+        for number, measure in enumerate(self.measures):
+            cells = axis.shares(series, [row[4][number] for row in rows])
+            answer.maps.append(axis.picture(measure, series, cells, "%"))
+            means = [float(np.mean([share for share in row if share is not None])) for row in cells]
+            least = int(np.argmin(means))
+            what = measure[0].lower() + measure[1:]
+            answer.sentences.append(f"Over {axis.length / 1e9:.3f} s, {what}: {np.mean(means):.1f} %; {series[least].label} least, {means[least]:.1f} %.")
+        for i, row in enumerate(rows):
+            shares = [heat.cells[i] for heat in answer.maps]
+            table += [[b, *(cells[b] for cells in shares), row[0][4], row[0][2], row[0][6], row[0][0]] for b in range(axis.bins) if shares[0][b] is not None]
+        titles = [f"{measure} (%)" for measure in self.columns]
+        answer.tables.append(ResultTable("analysis", ["Bin", *titles, "Rank", "PID", "Device", "File"], table, dict.fromkeys(titles, "%")))
         return answer
+
+
+_NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+@recipe
+class KernelMap(UtilizationMap):
+    name, help = "cuda_gpu_time_util_map", "Share of time with a kernel, for each GPU and bin of time"
+    measures, columns = ("Share of time with a kernel",), ("Kernel",)
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--cumulative", action="store_true", help="add kernels up that run at once: more than 100 %% where they do")
+
+    def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
+        if self.arguments["cumulative"]:
+            return [summed(kernels["start"], kernels["end"], borders)]
+        return [covered(*union(kernels["start"], kernels["end"]), borders)]
+
+
+def _both(one: "tuple[Times, Times]", other: "tuple[Times, Times]", borders: Times) -> "list[Times]":
+    """What the one covers, the other, and both at once."""
+    first, second = union(*one), union(*other)
+    apart = [covered(*each, borders) for each in (first, second)]
+    together = covered(*union(*(np.concatenate(edges) for edges in zip(first, second))), borders)
+    return [*apart, apart[0] + apart[1] - together]
+
+
+@recipe
+class NcclMap(UtilizationMap):
+    name, help = "nccl_gpu_time_util_map", "Share of time with kernels of NCCL, with others, and with both, for each GPU and bin of time"
+    measures, columns = ("Share of time with NCCL", "Share of time with computation", "Share of time with both"), ("NCCL", "Compute", "Overlap")
+
+    def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
+        ours = kernels["is_nccl"]
+        return _both((kernels["start"][ours], kernels["end"][ours]), (kernels["start"][~ours], kernels["end"][~ours]), borders)
+
+
+@recipe
+class MpiMap(UtilizationMap):
+    name, help = "mpi_gpu_time_util_map", "Share of time with a kernel, in MPI, and with both, for each GPU and bin of time"
+    measures, columns = ("Share of time with a kernel", "Share of time in MPI", "Share of time with both"), ("Kernel", "MPI", "Overlap")
+    domain = "MPI"
+
+    def further(self, trace: Trace, instance: int) -> "tuple[Times, Times]":
+        domains = [number for number, name in trace.processes[instance].nvtx_domains.items() if name == self.domain]
+        if not domains:
+            return _NOTHING
+        data, _ = trace.nvtx_ranges[["start", "duration", "process", "domain"]].coded()
+        own = (data["process"] == instance) & np.isin(data["domain"], domains)
+        return data["start"][own], data["start"][own] + data["duration"][own]
+
+    def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
+        return _both((kernels["start"], kernels["end"]), self.further(trace, instance), borders)
+
+
+@recipe
+class UcxMap(MpiMap):
+    name, help = "ucx_gpu_time_util_map", "Share of time with a kernel, in UCX, and with both, for each GPU and bin of time"
+    measures, columns = ("Share of time with a kernel", "Share of time in UCX", "Share of time with both"), ("Kernel", "UCX", "Overlap")
+    domain = "UCX"
 
 
 class Pace(Recipe):
     """How the instances of one name follow each other, on each rank."""
 
+    is_of_parts = True
     table = "kernels"
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--name", default="", help="the name, whole; without it, of those with three instances or more the one that takes most time")
 
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], list[str]]":
+        """Process, name, start and duration of each; and the names by number."""
+        data, texts = trace.tables[self.table][["start", "duration", "process", "name"]].coded()
+        return data, texts["name"]
+
     def map(self, trace: Trace, path: str) -> Any:
-        data = trace.tables[self.table][["start", "duration", "process", "name"]].to_numpy()
-        names = [self.arguments["name"]] if self.arguments["name"] else sorted(set(data["name"]))
+        data, titles = self.rows(trace)
+        wanted = self.arguments["name"]
+        names = sorted(name for name in set(titles) if not wanted or name == wanted)
+        place = {name: i for i, name in enumerate(names)}
+        numbers = np.array([place.get(title, -1) for title in titles], dtype=np.int64)
+        order = np.argsort(data["start"], kind="stable")
+        start, duration = data["start"][order], data["duration"][order]
+        numbers = numbers[data["name"][order]] if len(titles) else np.empty(0, dtype=np.int64)
+        instances, processes = distinct(data["process"][order])
+        known = members(trace, path)
         rows = []
-        for instance, member in members(trace, path).items():
-            own = data["process"] == instance
-            for name in names:
-                chosen = own & (data["name"] == name)
-                if chosen.any():
-                    rows.append([member.to_json(), name, data["start"][chosen].tolist(), data["duration"][chosen].tolist()])
+        for group, chosen in groups_of(np.where(numbers >= 0, processes * len(names) + numbers, -1), len(instances) * len(names)):
+            instance = int(instances[group // len(names)])
+            if instance in known:
+                rows.append([known[instance].to_json(), names[group % len(names)], start[chosen].tolist(), duration[chosen].tolist()])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -139,7 +221,18 @@ class NvtxPace(Pace):
 
 
 @recipe
+class NvtxProjectedPace(Pace):
+    name, help = "nvtx_gpu_proj_pace", "Progress of one NVTX range over its instances and ranks, as the GPU ran what it enqueued"
+
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], list[str]]":
+        ranges = ranges_of(trace)
+        found = projected_ranges(trace, ranges)
+        return {"process": ranges.process[found.row], "name": ranges.name[found.row], "start": found.start, "duration": found.end - found.start}, ranges.titles
+
+
+@recipe
 class GpuGaps(Recipe):
+    is_of_parts = True
     name, help = "gpu_gaps", "The longest times in which a GPU did nothing"
 
     @classmethod

@@ -1,0 +1,66 @@
+"""Bins of time over recordings that began at different moments, and pictures over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+
+from .result import HeatMap, Source
+
+
+@dataclass
+class Series:
+    """A row of a picture: whose it is, and from when to when something is known, in ns since its recording began."""
+
+    label: str
+    path: str
+    utc_epoch: int
+    begin: int
+    end: int
+
+
+class Axis:
+    """As many bins as asked for, over all series. Aligned by the time of day, or each recording from its own beginning."""
+
+    def __init__(self, series: "Sequence[Series]", bins: int, aligned: bool) -> None:
+        self.bins = bins
+        self._aligned = aligned
+        self._first = min(each.begin + self.shift(each) for each in series)
+        # Since the first one's begin: of ns since 1970 a double holds hundreds only.
+        self._borders = np.linspace(0, max(each.end + self.shift(each) for each in series) - self._first, bins + 1)
+
+    @property
+    def length(self) -> float:
+        return float(self._borders[-1])
+
+    def shift(self, series: Series) -> int:
+        """What is added to a recording's times."""
+        return series.utc_epoch if self._aligned else 0
+
+    def _times(self, series: Series) -> "tuple[int, int]":
+        return series.begin + self.shift(series) - self._first, series.end + self.shift(series) - self._first
+
+    def sums(self, series: Series, fine: "Sequence[float]") -> Any:
+        """Sums over the bins, of sums over equal parts of a series' time."""
+        begin, end = self._times(series)
+        edges = np.linspace(begin, end, len(fine) + 1)
+        return np.diff(np.interp(self._borders, edges, np.concatenate(([0.0], np.cumsum(fine)))))
+
+    def shares(self, series: "Sequence[Series]", covers: "Sequence[Sequence[int]]") -> "list[list[float | None]]":
+        """Percent of each bin; None where a series has nothing."""
+        width = np.diff(self._borders)
+        rows: "list[list[float | None]]" = []
+        for each, fine in zip(series, covers):
+            part = [float(100 * busy / length) if length > 0 else 0.0 for busy, length in zip(self.sums(each, fine), width)]
+            begin, end = self._times(each)
+            rows.append([share if right > begin and left < end else None for share, left, right in zip(part, self._borders, self._borders[1:])])
+        return rows
+
+    def picture(self, title: str, series: "Sequence[Series]", cells: "list[list[float | None]]", unit: str) -> HeatMap:
+        sources = []
+        for each in series:
+            edges = np.rint(self._borders).astype(np.int64) + self._first - self.shift(each)
+            sources.append(Source(each.path, np.maximum(edges[:-1], 0).tolist(), edges[1:].tolist(), [self.shift(each)] * self.bins))
+        return HeatMap(title, [each.label for each in series], [f"{border / 1e9:.3f} s" for border in self._borders[:-1]], cells, unit, sources)

@@ -1,0 +1,213 @@
+"""Recipes of what the rules of `lanescope analyze` find, over all ranks. Each recording is asked by that program, which has to be beside this package."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, ClassVar
+
+from .. import program
+from ..trace import Trace
+from .engine import Outcome
+from .filters import add_filter_arguments
+from .recipe import Member, Recipe, members, number_within, recipe
+from .result import Answer, ResultTable
+from .sum_recipes import KernelSum
+from .sums import Summary
+
+_LOOP, _ONCE = "loop", "once"
+
+
+class RuleRecipe(Recipe):
+    """Asks rules of each file."""
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        add_filter_arguments(parser, projected=False)
+
+    def ask(self, trace: Trace, *rules: str) -> "dict[str, list[dict[str, Any]]]":
+        filters = [f"--{name.replace('_', '-')}={self.arguments[name]}" for name in ("filter_time", "filter_nvtx") if self.arguments[name]]
+        return program.rule_tables(trace.path, list(rules), *filters)
+
+
+@recipe
+class IdleCauses(RuleRecipe):
+    name, help = "idle_causes", "What GPUs waited for, over all ranks: causes of idle time with the range and the call that it fell into"
+
+    def map(self, trace: Trace, path: str) -> Any:
+        said = self.ask(trace, "gpu_bubbles:gap=0:rows=-1")
+        by_pid = {member.pid: member for member in members(trace, path).values()}
+        users: "dict[int, set[int]]" = {}
+        for stream in said.get("gpu_bubbles_streams", []):
+            users.setdefault(stream["GPU"], set()).add(stream["PID"])
+        gpus = {int(row["GPU"].split()[1]): row for row in said.get("gpu_bubbles_gpus", [])}
+        rows = []
+        for gpu, row in sorted(gpus.items()):
+            pids = users.get(gpu, set())
+            member = by_pid.get(min(pids)) if len(pids) == 1 else None  # of a GPU that processes share, it is no rank's
+            own = [
+                [each["Cause"], each["NVTX Range"], each["Call"], each["When"], each["Total Time (ns)"], each["Parts"], each["Longest (ns)"], each["Longest Gap Start (ns)"]]
+                for each in said.get("gpu_bubbles", [])
+                if each["GPU"] == gpu
+            ]
+            host = trace.session["host_name"].decode("utf-8", errors="replace")
+            rows.append([path, gpu, member.to_json() if member else None, host, row["Span (ns)"], row["Busy (ns)"], sorted(own)])
+        return rows
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return sorted(one + other, key=lambda row: row[:2])
+
+    def present(self, outcome: Outcome) -> Answer:
+        rows = outcome.partial or []
+        idle = sum(row[4] - row[5] for row in rows)
+        sums: "dict[tuple[str, ...], list[Any]]" = {}
+        ranks: "list[list[Any]]" = []
+        for path, gpu, said, host, span, busy, own in rows:
+            member = Member(*said) if said else None
+            causes: "dict[str, int]" = {}
+            for cause, around, call, when, total, parts, longest, at in own:
+                causes[cause] = causes.get(cause, 0) + total
+                known = sums.setdefault((cause, around, call, when), [0, 0, (0, "", 0), set()])
+                known[0] += total
+                known[1] += parts
+                known[2] = min(known[2], (-longest, path, at))
+                known[3].add((path, gpu))
+            ranks += [[member.rank if member else None, host, path, gpu, cause, total, 100.0 * total / max(1, span)] for cause, total in causes.items()]
+        table = [[*key, total, 100.0 * total / max(1, idle), parts, len(where), -longest, path, at] for key, (total, parts, (longest, path, at), where) in sums.items()]
+        table.sort(key=lambda row: (-row[4], row[:4]))
+        ranks.sort(key=lambda row: (row[0] is None, row[0] or 0, row[2], row[3], -row[5], row[4]))
+        units = {"Idle": "ns", "Longest": "ns", "Longest at": "ns"}
+        answer = Answer(self.name)
+        columns = ["Cause", "NVTX range", "Call", "When", "Idle", "Share of idle (%)", "Parts", "GPUs", "Longest", "Longest in file", "Longest at"]
+        answer.tables.append(ResultTable("causes", columns, table, units))
+        answer.tables.append(ResultTable("rank_causes", ["Rank", "Host", "File", "GPU", "Cause", "Idle", "Of its time (%)"], ranks, units))
+        if rows:
+            by_cause: "dict[str, int]" = {}
+            for row in table:
+                by_cause[row[0]] = by_cause.get(row[0], 0) + row[4]
+            answer.sentences.append(f"{len(rows)} GPUs were idle for {idle / 1e9:.3f} s in all, {100 * idle / max(1, sum(row[4] for row in rows)):.1f} % of their time.")
+            in_loop = [row for row in table if row[3] == _LOOP] or table
+            if in_loop:
+                where = "".join(f", in {text}" for text in in_loop[0][1:3] if text)
+                what = f" in the loop, where {sum(row[4] for row in in_loop) / 1e9:.3f} s are lost" if in_loop is not table else ""
+                answer.sentences.append(f"Most of it{what}: {in_loop[0][0]}{where}, {in_loop[0][4] / 1e9:.3f} s on {in_loop[0][7]} GPUs.")
+        return answer
+
+
+# Of the rules about kernels: what each says could be won at most.
+_KERNEL_RULES = ("fp32_products", "kernel_bounds", "kernel_stalls", "low_occupancy", "small_grid", "tail_wave")
+
+
+@recipe
+class Kernels(KernelSum):
+    name, help = "kernels", "Kernels over all ranks: time, how far ranks differ, and what rules say could be won"
+    is_of_parts = False
+
+    def map(self, trace: Trace, path: str) -> Any:
+        said = program.rule_tables(trace.path, list(_KERNEL_RULES))
+        won: "dict[str, dict[str, int]]" = {}
+        for rule in _KERNEL_RULES:
+            for row in said.get(rule, []):
+                of_kernel = won.setdefault(row["Kernel"], {})
+                of_kernel[rule] = of_kernel.get(rule, 0) + row["Winnable at Most (ns)"]
+        return super().map(trace, path) | {"won": won}
+
+    def merge(self, one: Any, other: Any) -> Any:
+        won = {name: dict(rules) for name, rules in one["won"].items()}
+        for name, rules in other["won"].items():
+            for rule, time in rules.items():
+                won.setdefault(name, {})[rule] = won.get(name, {}).get(rule, 0) + time
+        return super().merge(one, other) | {"won": won}
+
+    def present(self, outcome: Outcome) -> Answer:
+        sums = super().present(outcome)
+        answer = Answer(self.name, tables=[table for table in sums.tables if table.name == "rank_stats"])
+        if outcome.partial is None:
+            return answer
+        means: "dict[str, list[tuple[float, str]]]" = {}
+        for said, own in outcome.partial["ranks"]:
+            for row in own:
+                means.setdefault(row[0], []).append((row[3], Member(*said).label()))
+        found: "dict[str, Summary]" = outcome.partial["all"]
+        total = sum(summary.total for summary in found.values())
+        rows = []
+        for name, summary in found.items():
+            of_ranks = sorted(means.get(name, []))
+            slowest = of_ranks[-1] if of_ranks else (0.0, "")
+            median = of_ranks[len(of_ranks) // 2][0] if len(of_ranks) % 2 else sum(mean for mean, _ in of_ranks[len(of_ranks) // 2 - 1 :][:2]) / 2
+            rules = outcome.partial["won"].get(name, {})
+            best = min(rules, key=lambda rule: (-rules[rule], rule)) if rules else None
+            rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.quantile(0.5), len(of_ranks), slowest[1],
+                         100.0 * (slowest[0] / median - 1) if median else 0.0, best, rules[best] if best else None])  # fmt: skip
+        rows.sort(key=lambda row: (-row[2], row[0]))
+        columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than median (%)", "Rule", "Winnable at most"]
+        answer.tables.insert(0, ResultTable("kernels", columns, rows, dict.fromkeys(("Total", "Mean", "Median", "Winnable at most"), "ns")))
+        answer.sentences += sums.sentences
+        if winnable := [row for row in rows if row[10]]:
+            most = max(winnable, key=lambda row: row[10])
+            answer.sentences.append(f"Most could be won in {most[0]}: {most[10] / 1e6:.1f} ms at most over all ranks, says the rule {most[9]}.")
+        return answer
+
+
+class AdviceRecipe(RuleRecipe):
+    """The rows of one rule of the same name, of all files, the longest first."""
+
+    rule_arguments: ClassVar["tuple[str, ...]"] = ()
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--rows", type=number_within(-1, 1e9), default=50, help="rows of each rank; -1 for all (50)")
+        parser.add_argument("--nvtx", default=None, metavar="RANGE", dest="filter_nvtx", help="as --filter-nvtx")
+
+    def map(self, trace: Trace, path: str) -> Any:
+        arguments = "".join(f":{name}={self.arguments[name]}" for name in ("rows", *self.rule_arguments))
+        ranks = {member.pid: member.rank for member in members(trace, path).values()}
+        rows = self.ask(trace, self.name + arguments).get(self.name, [])
+        return [[path, [["Rank", ranks.get(row.get("PID", -1))], *([title, value] for title, value in row.items() if title != "Row#"), ["File", path]]] for row in rows]
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return sorted(one + other, key=lambda row: row[0])  # stable: those of a file stay in the rule's order
+
+    def present(self, outcome: Outcome) -> Answer:
+        records: "list[dict[str, Any]]" = [dict(row) for _, row in outcome.partial or []]
+        columns = list(records[0]) if records else ["Rank", "File"]
+        rows = [[record.get(column) for column in columns] for record in records]
+        key = next((i for i, column in enumerate(columns) if column in ("Duration (ns)", "In-Use (%)")), None)
+        if key is not None:
+            least_first = columns[key] == "In-Use (%)"
+            rows.sort(key=lambda row: row[key] if least_first else -row[key])
+        answer = Answer(self.name, tables=[ResultTable("analysis", columns, rows)])
+        files = len({row[-1] for row in rows})
+        answer.sentences.append(f"{len(rows)} rows of {files} files." if rows else "The rule found nothing in any file.")
+        return answer
+
+
+@recipe
+class CudaApiSync(AdviceRecipe):
+    name, help = "cuda_api_sync", "Calls that hold their thread until the GPU has finished all work"
+
+
+@recipe
+class CudaMemcpyAsync(AdviceRecipe):
+    name, help = "cuda_memcpy_async", "Asynchronous copies of pageable memory, which wait like synchronous ones"
+
+
+@recipe
+class CudaMemcpySync(AdviceRecipe):
+    name, help = "cuda_memcpy_sync", "Copies that hold their thread until they are done"
+
+
+@recipe
+class CudaMemsetSync(AdviceRecipe):
+    name, help = "cuda_memset_sync", "Sets of pinned or managed memory that hold their thread"
+
+
+@recipe
+class GpuTimeUtil(AdviceRecipe):
+    name, help, rule_arguments = "gpu_time_util", "Parts of the time in which a GPU was little used", ("chunks", "threshold")
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--chunks", type=number_within(1, 1000), default=30, help="parts that the time is cut into (30)")
+        parser.add_argument("--threshold", type=number_within(0, 100), default=50, metavar="PERCENT", help="only parts that are used less than this (50)")

@@ -1,0 +1,356 @@
+"""Recipes with the names of Nsight Systems', and those of rules: held to `lanescope stats` and `analyze`, and to brute force."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+import support
+import numpy as np
+from lanescope import TraceError
+from lanescope.fleet import Engine, Fleet, find_traces, recipes
+from lanescope.fleet.__main__ import expanded, main
+from lanescope.fleet.filters import _range, _time_window
+from lanescope.fleet.intervals import covered_before, overlapped, summed, union
+from lanescope.fleet.metric_recipes import samples_of
+from lanescope.fleet.projection import projected_ranges, ranges_of
+from lanescope.trace import Trace
+
+HERE = Engine(kind="none")
+RANKS = [support.recording("ranks_late0"), support.recording("ranks_late1"), support.recording("ranks_compute")]
+
+
+def stats(report, *arguments):
+    return json.loads(support.lanescope("stats", "-q", "-f", "json", "-r", report, *arguments) or "[]")
+
+
+def run(*arguments):
+    """Exit code, and what is printed, of `lanescope fleet`."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([*map(str, arguments)])
+        except SystemExit as ended:
+            code = ended.code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def bare(name):
+    """CUDA's functions are shown without their version by stats."""
+    return name.rsplit("_v", 1)[0] if name.startswith("cu") and name.rsplit("_v", 1)[-1].isdigit() else name
+
+
+class Intervals(unittest.TestCase):
+    def test_times_are_those_of_each_nanosecond(self):
+        generator = random.Random(9)
+        for _ in range(60):
+            spans = [(b, b + generator.randrange(0, 30)) for b in (generator.randrange(0, 200) for _ in range(generator.randrange(0, 12)))]
+            start, end = (np.array([span[i] for span in spans], dtype=np.int64) for i in (0, 1))
+            depth = [sum(b <= t < e for b, e in spans) for t in range(300)]
+            borders = np.array(sorted(generator.randrange(0, 260) for _ in range(8)), dtype=np.int64)
+            self.assertEqual(summed(start, end, borders).tolist(), [sum(depth[a:b]) for a, b in zip(borders, borders[1:])])
+            self.assertEqual(covered_before(*overlapped(start, end), borders).tolist(), [sum(d >= 2 for d in depth[:b]) for b in borders])
+            self.assertEqual(covered_before(*union(start, end), borders).tolist(), [sum(d >= 1 for d in depth[:b]) for b in borders])
+
+    def test_sums_of_late_times_do_not_leave_64_bits(self):
+        start = np.full(4000, 1 << 60, dtype=np.int64)
+        self.assertEqual(summed(start, start + 5, np.array([0, (1 << 60) + 2, 1 << 61])).tolist(), [8000, 12000])
+
+
+class Projections(unittest.TestCase):
+    def test_ranges_on_the_gpu_are_those_of_stats(self):
+        for name in ("torch_training_workers0", "ranks_compute", "jax_training", "attach_graph", "numba_streams"):
+            with self.subTest(recording=name):
+                rows = [[row[key] for key in ("Text", "Start", "Duration", "Original start", "GPU operations", "Stack level", "TID")]
+                        for row in Fleet(support.recording(name), HERE).ask("nvtx_gpu_proj_trace").tables[0].records()]
+                said = [[row[key] for key in ("Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "NumGPUOps", "Lvl", "TID")]
+                        for row in stats("nvtx_gpu_proj_trace", support.recording(name))]
+                self.assertEqual(sorted(rows), sorted(said))
+
+    def test_parents_are_around_their_children(self):
+        rows = Fleet(support.recording("torch_training_workers0"), HERE).ask("nvtx_gpu_proj_trace").tables[0].records()
+        by_id = {row["Range ID"]: row for row in rows}
+        self.assertEqual({by_id[row["Parent ID"]]["Text"][:6] for row in rows if row["Parent ID"] is not None}, {":step "})
+        for row in rows:
+            if row["Parent ID"] is not None:
+                parent = by_id[row["Parent ID"]]
+                self.assertTrue(parent["Original start"] <= row["Original start"] and row["Original end"] <= parent["Original end"])
+
+    def test_sums_and_pace_are_of_the_same_ranges(self):
+        said = {row["Range"]: row for row in stats("nvtx_gpu_proj_sum", *RANKS)}
+        for row in Fleet(RANKS, HERE).ask("nvtx_gpu_proj_sum").tables[0].records():
+            self.assertEqual((row["Total"], row["Count"]), (said[row["Name"]]["Total Proj Time (ns)"], said[row["Name"]]["Range Instances"]))
+        ours = {row["Name"]: row["Total"] for row in Fleet(RANKS, HERE).ask("nccl_gpu_proj_sum").tables[0].records()}
+        self.assertEqual(ours["ncclAllReduce"], said["NCCL:ncclAllReduce"]["Total Proj Time (ns)"])
+        pace = Fleet(RANKS, HERE).ask("nvtx_gpu_proj_pace", name="ncclAllReduce").tables[0].records()
+        self.assertEqual(sum(row["Duration"] for row in pace), ours["ncclAllReduce"])
+
+
+class Parts(unittest.TestCase):
+    """Filters mean what they mean for `lanescope stats`."""
+
+    def test_a_time_and_a_range_choose_what_they_choose_for_stats(self):
+        for recording, options in (
+            ("torch_training_workers0", {"filter_nvtx": "step 7"}),
+            ("torch_training_workers0", {"filter_nvtx": "forward/3"}),
+            ("torch_training_workers0", {"filter_time": "9.55s/9700ms"}),
+            ("torch_training_workers0", {"filter_time": "9.5s/", "filter_nvtx": "step 7"}),
+            ("ranks_compute", {"filter_nvtx": "ncclAllReduce@NCCL/4"}),
+            ("ranks_compute", {"filter_nvtx": "ncclAllReduce@*/4"}),
+        ):
+            arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+            for recipe, report, title, total in (
+                ("cuda_gpu_kern_sum", "cuda_gpu_kern_sum", "Name", "Total Time (ns)"),
+                ("cuda_api_sum", "cuda_api_sum", "Name", "Total Time (ns)"),
+                ("cuda_gpu_mem_time_sum", "cuda_gpu_mem_time_sum", "Operation", "Total Time (ns)"),
+                ("nvtx_sum", "nvtx_sum", "Range", "Total Time (ns)"),
+                ("nvtx_gpu_proj_sum", "nvtx_gpu_proj_sum", "Range", "Total Proj Time (ns)"),
+            ):
+                with self.subTest(recording=recording, options=options, recipe=recipe):
+                    expected = {}
+                    for row in stats(report, *arguments, support.recording(recording)):
+                        expected[bare(row[title])] = expected.get(bare(row[title]), 0) + row[total]
+                    ours = {}
+                    for row in Fleet(support.recording(recording), HERE).ask(recipe, **options).tables[0].records():
+                        ours[bare(row["Name"])] = ours.get(bare(row["Name"]), 0) + row["Total"]
+                    self.assertEqual(ours, expected)
+
+    def test_a_projected_range_chooses_what_overlaps_it_on_the_gpu(self):
+        path = support.recording("torch_training_workers0")
+        ranges = {row["Text"]: row for row in Fleet(path, HERE).ask("nvtx_gpu_proj_trace").tables[0].records()}
+        begin, end = ranges[":step 7"]["Start"], ranges[":step 7"]["End"]
+        with Trace(path) as trace:
+            kernels = trace.kernels[["start", "duration", "name"]].to_numpy()
+        expected = sum(1 for start, duration in zip(kernels["start"], kernels["duration"]) if start < end and start + duration > begin)
+        answer = Fleet(path, HERE).ask("cuda_gpu_kern_sum", filter_projected_nvtx="step 7")
+        self.assertEqual(sum(row["Count"] for row in answer.tables[0].records()), expected)
+        self.assertGreater(expected, 0)
+
+    def test_a_file_without_the_range_is_a_row_with_its_reason(self):
+        fleet = Fleet([support.recording("torch_training_workers0"), support.recording("torch_graph")], HERE)
+        fleet.ask("cuda_gpu_kern_sum", filter_nvtx="step 7")
+        reasons = {pathlib.Path(state.path).stem: state.reason for state in fleet.outcome.files}
+        self.assertIn("no NVTX range step 7", reasons["torch_graph"])
+        self.assertEqual(reasons["torch_training_workers0"], "")
+
+    def test_texts_of_filters(self):
+        self.assertEqual(_time_window("1.5s/2s"), (1_500_000_000, 2_000_000_000))
+        self.assertEqual(_time_window("/300ms")[1], 300_000_000)
+        for text in ("3", "a/b", "2s/1s", "1e400/", "1min/", "1s/nan", "/1s/2s"):
+            with self.subTest(text=text), self.assertRaises(ValueError):
+                _time_window(text)
+        for text, expected in (("a", ("a", None, 0)), ("a@b/3", ("a", "b", 3)), (r"a\/b@*", ("a/b", "*", 0)), (r"a\@b/2", ("a@b", None, 2)), ("a@b@c", ("a", "b@c", 0))):
+            said = _range(text)
+            self.assertEqual((said.name, said.domain, said.index), expected)
+        for text in ("", "@b", "a/", "a/x", "a/-1", "a/1/2"):
+            with self.subTest(text=text), self.assertRaises(ValueError):
+                _range(text)
+
+
+class Sums(unittest.TestCase):
+    def test_copies_and_sets_are_those_of_stats(self):
+        for recording in ("torch_training_workers0", "cuda_streams", "unified_memory"):
+            path = support.recording(recording)
+            with self.subTest(recording=recording):
+                said = {row["Operation"]: (row["Count"], row["Total Time (ns)"]) for row in stats("cuda_gpu_mem_time_sum", path)}
+                rows = Fleet(path, HERE).ask("cuda_gpu_mem_time_sum").tables[0].records()
+                self.assertEqual({row["Name"]: (row["Count"], row["Total"]) for row in rows}, said)
+                bytes_ = Fleet(path, HERE).ask("cuda_gpu_mem_size_sum").tables[0].records()
+                sizes = {row["Operation"]: row["Total (MB)"] for row in stats("cuda_gpu_mem_size_sum", path)}
+                self.assertEqual({row["Name"]: round(row["Total"] / 1e6, 3) for row in bytes_}, sizes)
+
+    def test_sums_by_device_are_parts_of_those_of_ranks(self):
+        tables = {table.name: table.records() for table in Fleet(RANKS, HERE).ask("cuda_gpu_kern_sum").tables}
+        for key in ("Count", "Total"):
+            of_ranks, of_devices = {}, {}
+            for sums, rows in ((of_ranks, tables["rank_stats"]), (of_devices, tables["rank_stats_by_device"])):
+                for row in rows:
+                    sums[row["File"], row["PID"], row["Name"]] = sums.get((row["File"], row["PID"], row["Name"]), 0) + row[key]
+            self.assertEqual(of_ranks, of_devices)
+        self.assertEqual({row["Device"] for row in tables["rank_stats_by_device"]}, {0, 1})
+
+    def test_a_histogram_counts_every_duration(self):
+        with Trace(RANKS[2]) as trace:
+            durations = trace.kernels["duration"]
+        rows = Fleet(RANKS[2], HERE).ask("cuda_gpu_kern_hist", bins=20).tables[0].records()
+        self.assertEqual(sum(row["Count"] for row in rows), len(durations))
+        for limit in {row["To"] for row in rows}:
+            below = sum(row["Count"] for row in rows if row["To"] <= limit * 1.0001)
+            self.assertTrue((durations < limit / 1.006).sum() <= below <= (durations <= limit * 1.006).sum())
+
+    def test_a_difference_is_that_of_two_answers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            totals = []
+            for number, form in ((0, "csv"), (1, "json")):
+                self.assertEqual(run("cuda_gpu_kern_sum", "--input", RANKS[number], "-o", f"{folder}/{number}", "--format", form).returncode, 0)
+                totals.append({row["Name"]: row["Total"] for row in Fleet(RANKS[number], HERE).ask("cuda_gpu_kern_sum").tables[0].records()})
+            done = run("diff", "--input", f"{folder}/0", f"{folder}/1", "-o", f"{folder}/diff")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(f"{folder}/diff/all_stats.csv", newline="") as text:
+                rows = {row["Name"]: row for row in csv.DictReader(text)}
+            self.assertEqual(rows.keys(), totals[0].keys() | totals[1].keys())
+            for name, row in rows.items():
+                self.assertEqual(float(row["Total difference"]), totals[1][name] - totals[0][name])
+                self.assertAlmostEqual(float(row["Total (%)"]), 100 * (totals[1][name] / totals[0][name] - 1))
+                change = float(row["Mean difference"])
+                self.assertEqual(row["Verdict"], "worse" if change > 0 else "better" if change < 0 else "same")
+            kept = run("diff", "--input", f"{folder}/0", f"{folder}/1", "--tolerance", "1e6", "--drop", "-o", f"{folder}/none")
+            self.assertIn("\n4 same.\n", kept.stdout)
+            self.assertEqual(len(pathlib.Path(f"{folder}/none/all_stats.csv").read_text().splitlines()), 1)
+            wrong = run("diff", "--input", f"{folder}/0", folder)
+            self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (1, 1))
+            self.assertEqual(run("diff").returncode, 2)
+            self.assertIn("nvtx_gpu_proj_sum", run("diff", "--print-compat-recipes").stdout.split())
+
+
+class OverTime(unittest.TestCase):
+    def test_shares_are_what_kernels_cover(self):
+        with Trace(RANKS[0]) as trace:
+            data = trace.kernels[["start", "duration", "name"]].to_numpy()
+        start, end = data["start"], data["start"] + data["duration"]
+        nccl = np.array([name.startswith("nccl") for name in data["name"]])
+        span = end.max() - start.min()
+        share = lambda chosen: 100 * int((lambda edges: (edges[1] - edges[0]).sum())(union(start[chosen], end[chosen]))) / span
+        row = Fleet(RANKS[0], HERE).ask("nccl_gpu_time_util_map", bins=1).tables[0].records()[0]
+        both = share(nccl) + share(~nccl) - share(nccl | ~nccl)
+        for column, expected in (("NCCL (%)", share(nccl)), ("Compute (%)", share(~nccl)), ("Overlap (%)", both)):
+            self.assertAlmostEqual(row[column], expected, places=4)
+        summed_up = Fleet(support.recording("cuda_streams"), HERE).ask("cuda_gpu_time_util_map", bins=1, cumulative=True).tables[0].records()[0]
+        with Trace(support.recording("cuda_streams")) as trace:
+            data = trace.kernels[["start", "duration"]].to_numpy()
+        self.assertAlmostEqual(summed_up["Kernel (%)"], 100 * data["duration"].sum() / ((data["start"] + data["duration"]).max() - data["start"].min()), places=4)
+
+    def test_overlap_is_that_of_each_pair(self):
+        answer = Fleet(RANKS[2], HERE).ask("nccl_gpu_overlap_trace")
+        rows = next(table for table in answer.tables if table.name == "rank_trace").records()
+        for device in (0, 1):
+            own = [row for row in rows if row["Device"] == device]
+            for is_nccl, column in ((True, "Beside computation"), (False, "Beside NCCL")):
+                kind = [row for row in own if row["Name"].startswith("nccl") == is_nccl]
+                other = [(row["Start"], row["End"]) for row in own if row["Name"].startswith("nccl") != is_nccl]
+                for row in kind[::7]:
+                    inside = [(max(row["Start"], b), min(row["End"], e)) for b, e in other if b < row["End"] and e > row["Start"]]
+                    edges = union(*(np.array([span[i] for span in inside], dtype=np.int64) for i in (0, 1)))
+                    self.assertEqual(row[column], int((edges[1] - edges[0]).sum()))
+
+    def test_metrics_are_those_of_stats_and_of_single_samples(self):
+        path = support.recording("gpu_metrics")
+        said = {row["Metric"]: row for row in stats("gpu_metric_sum", path)}
+        rows = {row["Metric"]: row for row in Fleet(path, HERE).ask("gpu_metric_util_sum").tables[0].records()}
+        self.assertEqual(rows.keys(), said.keys())
+        for metric in ("SMs active", "Tensor cores active", "DRAM bandwidth"):
+            self.assertAlmostEqual(rows[metric]["Mean"], said[metric]["Mean"], delta=0.051)
+        whole = Fleet(path, HERE).ask("gpu_metric_util_map", bins=1)
+        self.assertAlmostEqual(whole.tables[0].records()[0]["Mean"], rows["SMs active"]["Mean"], places=3)
+        first = Fleet(path, HERE).ask("gpu_metric_util_sum", per_kernel=True, longest_n=1, metrics="SMs active").tables[0].records()[0]
+        with Trace(path) as trace:
+            samples = samples_of(trace, {"SMs active"})[0]
+            kernels = trace.kernels[["start", "duration", "name"]].to_numpy()
+        self.assertEqual(first["Name"], max(set(kernels["name"]), key=lambda name: kernels["duration"][kernels["name"] == name].sum()))
+        weighted = sampled = 0
+        for begin, duration in zip(*(kernels[column][kernels["name"] == first["Name"]].tolist() for column in ("start", "duration"))):
+            inside = np.clip(np.minimum(samples.ends, begin + duration) - np.maximum(samples.starts, begin), 0, None)
+            weighted, sampled = weighted + float((samples.values * inside).sum()), sampled + int(inside.sum())
+        self.assertEqual(first["Sampled"], sampled)
+        self.assertAlmostEqual(first["Mean"], weighted / sampled, places=6)
+
+
+class Rules(unittest.TestCase):
+    def test_idle_causes_are_those_of_each_file_added_up(self):
+        answer = Fleet(RANKS, HERE).ask("idle_causes")
+        expected, ranks = {}, set()
+        for path in RANKS:
+            for row in stats("gpu_idle_sum", path):
+                expected[row["Cause"]] = expected.get(row["Cause"], 0) + row["Total Time (ns)"]
+        ours = {}
+        for row in answer.tables[0].records():
+            ours[row["Cause"]] = ours.get(row["Cause"], 0) + row["Idle"]
+        self.assertEqual(ours, expected)
+        for row in answer.tables[1].records():
+            ranks.add((pathlib.Path(row["File"]).stem, row["Rank"], row["GPU"]))
+        self.assertEqual(ranks, {("ranks_late0", 0, 0), ("ranks_late1", 1, 1), ("ranks_compute", 0, 0), ("ranks_compute", 1, 1)})
+
+    def test_kernels_have_the_time_of_all_ranks_and_what_rules_say(self):
+        paths = [support.recording("transformer_fp32"), support.recording("transformer_tf32")]
+        rows = {row["Name"]: row for row in Fleet(paths, HERE).ask("kernels").tables[0].records()}
+        self.assertEqual({name: row["Total"] for name, row in rows.items()}, {row["Name"]: row["Total Time (ns)"] for row in stats("cuda_gpu_kern_sum", *paths)})
+        best = max(rows.values(), key=lambda row: row["Winnable at most"] or 0)
+        self.assertEqual(best["Rule"], "fp32_products")
+        self.assertIn("cutlass_80_simt_sgemm_128x256_8x4_nt_align1", best["Name"])
+        with tempfile.TemporaryDirectory() as folder:
+            support.lanescope("analyze", "-q", "-f", "json", "-r", "fp32_products", "-o", f"{folder}/x", paths[0])
+            said = {row["Kernel"]: row["Winnable at Most (ns)"] for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text())}
+        self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
+
+    def test_advice_is_that_of_analyze_with_ranks(self):
+        for recipe, paths in (("cuda_api_sync", RANKS), ("cuda_memcpy_async", [support.recording("cause_pageable_copies")]), ("gpu_time_util", RANKS)):
+            with self.subTest(recipe=recipe):
+                expected = []
+                for path in paths:
+                    expected += json.loads(support.lanescope("analyze", "-q", "-f", "json", "-r", f"{recipe}:rows=3", path))
+                rows = Fleet(paths, HERE).ask(recipe, rows=3).tables[0].records()
+                key = lambda row: (row["PID"], row["Start (ns)"], row["Duration (ns)"])
+                self.assertEqual(sorted(map(key, rows)), sorted(map(key, expected)))
+                self.assertGreater(len(rows), 0)
+        self.assertEqual({row["Rank"] for row in Fleet(RANKS, HERE).ask("cuda_api_sync", rows=3).tables[0].records()}, {0, 1})
+
+    def test_without_the_program_each_file_says_so(self):
+        fleet = Fleet(RANKS[0], HERE)
+        named = os.environ.pop("LANESCOPE")
+        try:
+            os.environ["LANESCOPE"] = "/nonexistent"
+            fleet.ask("idle_causes")
+        finally:
+            os.environ["LANESCOPE"] = named
+        self.assertIn("/nonexistent can't be run", fleet.outcome.files[0].reason)
+
+
+class CommandLine(unittest.TestCase):
+    def test_what_is_no_recipe_is_one_sentence_with_those_there_are(self):
+        for name, said in (("no_recipe", "There is no recipe 'no_recipe'. There are align, "), ("network_sum", "counters of network devices, which Lanescope does not record")):
+            done = run(name, "--input", RANKS[0])
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn(said, done.stderr)
+            self.assertIn("straggler", done.stderr)
+
+    def test_names_and_arguments_of_nsight_systems_are_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            calls = [
+                ("cuda_gpu_kern_sum", "--csv", "--filter-time", "/9s"), ("cuda_gpu_time_util_map", "--bins", "5", "--disable-alignment", "--start", "1s", "--end", "9s"),
+                ("cuda_api_sync", "--rows", "2", "--nvtx", "step 3"), ("gpu_time_util", "--chunks", "3", "--threshold", "90"), ("gpu_metric_util_sum", "--per-projected-nvtx", "--match-ranges", "a"),
+                ("nccl_gpu_overlap_trace", "--divisor", "10"), ("nvtx_gpu_proj_pace", "--name", "step 3", "--filter-projected-nvtx", "step 3"), ("gpu_gaps", "--gap", "1", "--export-dir", f"{folder}/parts"),
+            ]  # fmt: skip
+            for number, (recipe, *arguments) in enumerate(calls):
+                with self.subTest(recipe=recipe):
+                    done = run(recipe, *arguments, "--workers", "1", "--input", RANKS[0], "--mode", "concurrent", "--output", f"{folder}/{number}-%p", "--force-overwrite")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(list(pathlib.Path(folder).glob("?-*/report.html"))), len(calls))
+            self.assertTrue(any(pathlib.Path(f"{folder}/parts").iterdir()))
+
+    def test_a_folder_may_be_limited(self):
+        folder = support.ROOT / "tests" / "data"
+        self.assertEqual(find_traces([f"{folder}:2"]), sorted(map(str, support.RECORDINGS))[:2])
+        with self.assertRaises(TraceError):
+            find_traces(["/nonexistent:2"])
+
+    def test_outputs_are_named_by_their_surroundings(self):
+        os.environ["LANESCOPE_TEST_NAME"] = "x"
+        self.assertEqual(expanded("a%q{LANESCOPE_TEST_NAME}-%p%%"), f"ax-{os.getpid()}%")
+        self.assertTrue(expanded("/nonexistent/%n").endswith("/1"))
+        with self.assertRaises(Exception):
+            expanded("%q{LANESCOPE_NO_SUCH_NAME}")
+
+    def test_every_recipe_explains_itself(self):
+        for name in recipes():
+            done = run(name, "--help")
+            self.assertEqual(done.returncode, 0, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
