@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_amd64.deb of what TREE has below usr/, with licences,
+# changes and checksums. TREE is changed.
+# debian.sh --viewer VERSION TREE FOLDER: the same for the viewer, which depends on the packages of this machine's libraries.
+#
+# Times are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, packages are equal. No script runs when one is installed.
+set -euo pipefail
+here=$(dirname "$(realpath "$0")")
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
+umask 022
+version=$2 tree=$(realpath "$3") out=$(realpath "$4")
+if [ "$1" = --viewer ]; then
+  name=lanescope recommends="libqt6svg6, qt6-wayland, fonts-noto-cjk"
+  summary="timeline profiler for CUDA programs: viewer"
+  text="Draws recordings of CUDA programs on a timeline, also while they run, and says why a GPU
+ was idle."
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
+  mkdir "$scratch/debian"
+  printf 'Source: lanescope\n\nPackage: lanescope\nArchitecture: amd64\n' >"$scratch/debian/control"
+  depends=$(cd "$scratch" && dpkg-shlibdeps -O --ignore-missing-info "$tree/usr/bin/lanescope-ui" 2>/dev/null | sed 's/^shlibs:Depends=//')
+  [ -n "$depends" ] || { echo "debian: no package is known for the libraries of lanescope-ui" >&2; exit 1; }
+  depends="$depends, lanescope-recorder (= $version)"
+else
+  name=$1 depends=$5 recommends=$6 summary=$7 text=$8
+fi
+
+mkdir -p "$tree/usr/share/doc/$name" "$tree/DEBIAN"
+"$here/licences.py" "$name" >"$tree/usr/share/doc/$name/copyright"
+gzip -9n <"$here/../CHANGELOG.md" >"$tree/usr/share/doc/$name/changelog.gz"
+find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
+{
+  printf 'Package: %s\nVersion: %s\nArchitecture: amd64\nMaintainer: The Lanescope authors\n' "$name" "$version"
+  printf 'Installed-Size: %s\nDepends: %s\n' "$(du -sk --apparent-size "$tree/usr" | cut -f1)" "$depends"
+  [ -z "$recommends" ] || printf 'Recommends: %s\n' "$recommends"
+  printf 'Section: devel\nPriority: optional\nDescription: %s\n %s\n' "$summary" "$text"
+} >"$tree/DEBIAN/control"
+(cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
+find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
+find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_amd64.deb" >/dev/null

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# viewer_package.sh CMAKE BUILD PACKAGING: makes the viewer's Debian package of a build, and looks at what is in it; made twice, it is the same. Exit
+# code 77 (skipped) where there are no tools for it, or Qt is none of the system's.
+set -euo pipefail
+cmake=$1 build=$2 packaging=$3
+for tool in dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || exit 77; done
+widgets=$(ldd "$build/bin/lanescope-ui" | sed -n 's/.*libQt6Widgets.so.6 => \([^ ]*\).*/\1/p')
+dpkg -S "$(realpath "${widgets:-/}")" >/dev/null 2>&1 || exit 77  # Qt is of no package here
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "$1"; exit 1; }
+for component in viewer desktop; do
+  "$cmake" --install "$build" --prefix "$folder/tree/usr" --component $component >"$folder/log" || { cat "$folder/log"; exit 1; }
+done
+strip --strip-unneeded "$folder/tree/usr/bin/lanescope-ui"
+export SOURCE_DATE_EPOCH=1700000000
+for copy in first second; do
+  cp -a "$folder/tree" "$folder/$copy-tree"
+  mkdir "$folder/$copy"
+  "$packaging/debian.sh" --viewer 0.1.0 "$folder/$copy-tree" "$folder/$copy"
+done
+package=$folder/first/lanescope_0.1.0_amd64.deb
+cmp "$package" "$folder/second/lanescope_0.1.0_amd64.deb" || fail "made twice, the package is not the same"
+
+contents=$(dpkg-deb -c "$package")
+for file in bin/lanescope-ui share/applications/io.github.lanescope.Lanescope.desktop share/mime/packages/lanescope.xml \
+  share/metainfo/io.github.lanescope.Lanescope.metainfo.xml share/icons/hicolor/scalable/apps/lanescope.svg \
+  share/icons/hicolor/scalable/mimetypes/application-x-lanescope-trace.svg share/doc/lanescope/copyright share/doc/lanescope/changelog.gz; do
+  grep -q " \./usr/$file\$" <<<"$contents" || fail "usr/$file is not in the package: $contents"
+done
+awk '$2 != "root/root"' <<<"$contents" | grep . && fail "not everything is root's"
+grep -qE '^-rwxr-xr-x .*/bin/lanescope-ui$' <<<"$contents" || fail "the viewer is no program: $contents"
+! dpkg-deb -e "$package" "$folder/control" || ! ls "$folder/control" | grep -vE '^(control|md5sums)$' || fail "a script runs when it is installed"
+depends=$(dpkg-deb -f "$package" Depends)
+for library in libqt6widgets6 libqt6charts6 libc6 "lanescope-recorder (= 0.1.0)"; do
+  case $depends in *"$library"*) ;; *) fail "it does not depend on $library: $depends" ;; esac
+done
+dpkg-deb -x "$package" "$folder/unpacked"
+(cd "$folder/unpacked" && md5sum --check --quiet "$folder/control/md5sums") || fail "its checksums are others"
+grep -q 'GPL-3' "$folder/unpacked/usr/share/doc/lanescope/copyright" || fail "the licence of Qt Charts is not told"
+if command -v desktop-file-validate >/dev/null; then
+  desktop-file-validate "$folder/unpacked/usr/share/applications/"*.desktop || fail "the desktop file has faults"
+fi
+QT_QPA_PLATFORM=offscreen HOME=$folder "$folder/unpacked/usr/bin/lanescope-ui" --version | grep -q '0\.1\.0' || fail "the viewer does not start"
