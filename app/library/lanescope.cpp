@@ -1,0 +1,134 @@
+#include "lanescope.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "model/export/arrow_table_stream.h"
+#include "model/import/open_trace.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
+
+struct lanescope_trace {
+  std::shared_ptr<const lanescope::Trace> trace;
+};
+
+namespace {
+
+using lanescope::Error;
+using lanescope::ErrorKind;
+using lanescope::Result;
+
+// For who frees it by lanescope_free(); null where there is no memory.
+char* copy_of(std::string_view text) {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return nullptr;
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+// What `work` returns; nothing of the standard library leaves it as an exception, which no caller in C could take.
+template <typename Value, typename Work>
+Value answer(char** error, Value failed, Work work) {
+  if (error != nullptr) *error = nullptr;
+  const auto say = [error](std::string_view sentence) {
+    if (error != nullptr) *error = copy_of(sentence);
+  };
+  try {
+    Result<Value> value = work();
+    if (value) return *value;
+    say(value.error().text);
+  } catch (const std::bad_alloc&) {
+    say("There is not enough memory for it.");
+  } catch (const std::exception& failure) {
+    say(failure.what());
+  }
+  return failed;
+}
+
+Error nothing_given(const char* what) { return {std::string("There is no ") + what + ": it is null.", ErrorKind::kUsage}; }
+
+// Texts for who reads them in C, as long as the library is loaded.
+class Names {
+ public:
+  explicit Names(std::vector<std::string> names) : names_(std::move(names)) {
+    for (const std::string& name : names_) places_.push_back(name.c_str());
+    places_.push_back(nullptr);
+  }
+  [[nodiscard]] const char* const* places() const noexcept { return places_.data(); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<const char*> places_;
+};
+
+std::vector<std::string> report_names() {
+  std::vector<std::string> names;
+  for (const lanescope::stats::Report& report : lanescope::stats::reports()) names.emplace_back(report.name);
+  return names;
+}
+
+}  // namespace
+
+const char* lanescope_version(void) { return LANESCOPE_VERSION; }
+
+lanescope_trace* lanescope_open(const char* path, char** error) { return lanescope_open_several(&path, 1, error); }
+
+lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, char** error) {
+  return answer<lanescope_trace*>(error, nullptr, [&]() -> Result<lanescope_trace*> {
+    std::vector<std::filesystem::path> files;
+    for (size_t i = 0; paths != nullptr && i < count; ++i) {
+      if (paths[i] == nullptr) return nothing_given("path");
+      files.emplace_back(paths[i]);
+    }
+    if (files.empty()) return nothing_given("path");
+    auto trace = lanescope::open_traces(files, lanescope::EventPlace::kInFile);
+    if (!trace) return trace.error();
+    return new lanescope_trace{std::move(*trace)};
+  });
+}
+
+void lanescope_close(lanescope_trace* trace) { delete trace; }
+
+const char* const* lanescope_tables(void) {
+  static const Names names(lanescope::table_names());
+  return names.places();
+}
+
+bool lanescope_table(const lanescope_trace* trace, const char* table, struct ArrowArrayStream* stream, char** error) {
+  return answer<bool>(error, false, [&]() -> Result<bool> {
+    if (trace == nullptr) return nothing_given("trace");
+    if (table == nullptr) return nothing_given("table");
+    if (stream == nullptr) return nothing_given("stream");
+    if (const Result<void> opened = lanescope::open_arrow_stream(trace->trace, table, *stream); !opened) return opened.error();
+    return true;
+  });
+}
+
+const char* const* lanescope_reports(void) {
+  static const Names names(report_names());
+  return names.places();
+}
+
+char* lanescope_report(const lanescope_trace* trace, const char* report, const char* format, char** error) {
+  return answer<char*>(error, nullptr, [&]() -> Result<char*> {
+    if (trace == nullptr) return nothing_given("trace");
+    if (report == nullptr) return nothing_given("report");
+    const auto known = lanescope::stats::format_of(format == nullptr ? "json" : format);
+    if (!known) return Error{"There is no format " + std::string(format) + ". Formats: column, table, csv, tsv, json.", ErrorKind::kUsage};
+    const auto request = lanescope::stats::parse_report(report);
+    if (!request) return request.error();
+    const auto table = lanescope::stats::make_report(*request->report, *trace->trace, request->options);
+    if (!table) return table.error();
+    char* const text = copy_of(lanescope::stats::format_table(*table, *known));
+    if (text == nullptr) throw std::bad_alloc();
+    return text;
+  });
+}
+
+void lanescope_free(char* text) { std::free(text); }

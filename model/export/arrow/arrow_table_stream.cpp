@@ -1,0 +1,404 @@
+#include "model/export/arrow_table_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "../tables/event_tables.h"
+#include "../tables/record_tables.h"
+#include "../tables/trace_tables.h"
+#include "../tables/value_dictionary.h"
+
+namespace lanescope {
+namespace {
+
+using exporters::Cell;
+using exporters::ColumnSchema;
+using exporters::ColumnType;
+using exporters::Nullable;
+using exporters::TableDescription;
+using exporters::TableRows;
+using exporters::TableTarget;
+
+constexpr std::size_t kMostRows = 1u << 16;     // of a batch
+constexpr std::size_t kMostBatches = 2;         // that wait to be read
+
+// ---- What ArrowArray and ArrowSchema point to, kept until they are released ---------------------------------------------------------------
+
+template <typename Value>
+std::vector<std::byte> bytes_of(const std::vector<Value>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+// A bit a value, the lowest first.
+template <typename Value>
+std::vector<std::byte> bits_of(const std::vector<Value>& values) {
+  std::vector<std::byte> bits((values.size() + 7) / 8);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != 0) bits[i / 8] |= static_cast<std::byte>(1 << i % 8);
+  return bits;
+}
+
+struct OwnedArray {
+  std::vector<std::vector<std::byte>> buffers;  // an empty first one: no nulls
+  std::vector<std::unique_ptr<ArrowArray>> children;
+  std::unique_ptr<ArrowArray> dictionary;
+  std::vector<const void*> buffer_places;
+  std::vector<ArrowArray*> child_places;
+};
+
+template <typename Released>
+void release_if_held(Released& released) {
+  if (released.release != nullptr) released.release(&released);
+}
+
+void release_array(ArrowArray* array) {
+  auto* const owned = static_cast<OwnedArray*>(array->private_data);
+  for (auto& child : owned->children) release_if_held(*child);
+  if (owned->dictionary) release_if_held(*owned->dictionary);
+  delete owned;
+  array->release = nullptr;
+}
+
+ArrowArray array_of(std::size_t length, std::int64_t nulls, std::unique_ptr<OwnedArray> owned) {
+  static constexpr std::byte kNothing{};  // stands for a buffer without bytes
+  for (const auto& buffer : owned->buffers) owned->buffer_places.push_back(buffer.empty() ? &kNothing : buffer.data());
+  const bool has_validity = !owned->buffers.empty();
+  if (has_validity && nulls == 0) owned->buffer_places.front() = nullptr;
+  for (const auto& child : owned->children) owned->child_places.push_back(child.get());
+  ArrowArray array{};
+  array.length = static_cast<std::int64_t>(length);
+  array.null_count = nulls;
+  array.n_buffers = static_cast<std::int64_t>(owned->buffers.size());
+  array.n_children = static_cast<std::int64_t>(owned->children.size());
+  array.buffers = owned->buffer_places.data();
+  array.children = owned->child_places.data();
+  array.dictionary = owned->dictionary.get();
+  array.release = release_array;
+  array.private_data = owned.release();
+  return array;
+}
+
+struct OwnedSchema {
+  std::string format, name, metadata;
+  std::vector<std::unique_ptr<ArrowSchema>> children;
+  std::unique_ptr<ArrowSchema> dictionary;
+  std::vector<ArrowSchema*> child_places;
+};
+
+void release_schema(ArrowSchema* schema) {
+  auto* const owned = static_cast<OwnedSchema*>(schema->private_data);
+  for (auto& child : owned->children) release_if_held(*child);
+  if (owned->dictionary) release_if_held(*owned->dictionary);
+  delete owned;
+  schema->release = nullptr;
+}
+
+ArrowSchema schema_of(std::unique_ptr<OwnedSchema> owned, std::int64_t flags) {
+  for (const auto& child : owned->children) owned->child_places.push_back(child.get());
+  ArrowSchema schema{};
+  schema.format = owned->format.c_str();
+  schema.name = owned->name.c_str();
+  schema.metadata = owned->metadata.empty() ? nullptr : owned->metadata.data();
+  schema.flags = flags;
+  schema.n_children = static_cast<std::int64_t>(owned->children.size());
+  schema.children = owned->child_places.data();
+  schema.dictionary = owned->dictionary.get();
+  schema.release = release_schema;
+  schema.private_data = owned.release();
+  return schema;
+}
+
+const char* format_of(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt64:
+      return "l";
+    case ColumnType::kUint64:
+      return "L";
+    case ColumnType::kDouble:
+      return "g";
+    case ColumnType::kBool:
+      return "b";
+    case ColumnType::kText:
+      return "i";  // of its dictionary
+  }
+  return "l";
+}
+
+ArrowSchema schema_of(const ColumnSchema& column) {
+  auto owned = std::make_unique<OwnedSchema>();
+  owned->format = format_of(column.type);
+  owned->name = column.name;
+  if (column.type == ColumnType::kText) {
+    auto texts = std::make_unique<OwnedSchema>();
+    texts->format = "u";
+    owned->dictionary = std::make_unique<ArrowSchema>(schema_of(std::move(texts), 0));
+  }
+  return schema_of(std::move(owned), column.nullable == Nullable::kYes ? ARROW_FLAG_NULLABLE : 0);
+}
+
+// Pairs of lengths and texts, in the machine's order of bytes.
+std::string encoded(const exporters::Metadata& metadata) {
+  std::string text;
+  const auto add_number = [&text](std::size_t number) {
+    const auto value = static_cast<std::int32_t>(number);
+    text.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  const auto add_text = [&](const std::string& part) {
+    add_number(part.size());
+    text += part;
+  };
+  add_number(metadata.size());
+  for (const auto& [key, value] : metadata) {
+    add_text(key);
+    add_text(value);
+  }
+  return text;
+}
+
+ArrowSchema schema_of(const TableDescription& table) {
+  auto owned = std::make_unique<OwnedSchema>();
+  owned->format = "+s";
+  owned->metadata = encoded(table.metadata);
+  for (const ColumnSchema& column : table.columns) owned->children.push_back(std::make_unique<ArrowSchema>(schema_of(column)));
+  return schema_of(std::move(owned), 0);
+}
+
+// ---- The thread that makes batches, and who reads them ------------------------------------------------------------------------------------
+
+// An array that is released unless somebody takes it.
+class HeldArray {
+ public:
+  explicit HeldArray(ArrowArray array) : array_(array) {}
+  HeldArray(HeldArray&& other) noexcept : array_(other.take()) {}
+  HeldArray& operator=(HeldArray&&) = delete;
+  ~HeldArray() { release_if_held(array_); }
+  ArrowArray take() noexcept {
+    const ArrowArray taken = array_;
+    array_.release = nullptr;
+    return taken;
+  }
+
+ private:
+  ArrowArray array_;
+};
+
+class TableStream final : private TableTarget, private TableRows {
+ public:
+  TableStream(std::shared_ptr<const Trace> trace, std::string table) : trace_(std::move(trace)), table_(std::move(table)) {
+    thread_ = std::thread([this] { make(); });
+  }
+  ~TableStream() override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_given_up_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  // 0, or a number of errno.h.
+  int schema(ArrowSchema& out) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_described_ || is_over_; });
+    if (!is_described_) return failed();
+    out = schema_of(description_);
+    return 0;
+  }
+  int next(ArrowArray& out) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !batches_.empty() || is_over_; });
+    if (batches_.empty() && failure_) return failed();
+    if (batches_.empty()) {
+      out = {};  // the end
+      return 0;
+    }
+    out = batches_.front().take();
+    batches_.pop_front();
+    lock.unlock();
+    changed_.notify_all();
+    return 0;
+  }
+  [[nodiscard]] const char* last_error() const noexcept { return has_failed_ ? said_.c_str() : nullptr; }
+
+ private:
+  struct Column {
+    std::vector<std::int64_t> values;      // of the batch; 0 for nulls
+    std::vector<std::uint8_t> is_present;  // 0 for a null, else 1
+  };
+
+  int failed() {
+    has_failed_ = true;
+    said_ = failure_ ? failure_->text : "The table " + table_ + " could not be read.";
+    return EIO;
+  }
+
+  void make() {
+    std::optional<Error> failure;
+    try {
+      TableOptions options;
+      options.tables = {table_};
+      options.empty_tables = EmptyTables::kCreate;
+      if (const Result<void> written = exporters::write_tables(*trace_, options, *this); !written) failure = written.error();
+    } catch (const std::exception&) {  // of the standard library
+      failure = Error{"There is not enough memory for the table " + table_ + "."};
+    }
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+
+  Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) override {
+    columns_.assign(table.columns.size(), {});
+    rows_a_batch_ = std::min(table.rows_a_group, kMostRows);
+    {
+      const std::lock_guard lock(mutex_);
+      description_ = std::move(table);
+      is_described_ = true;
+    }
+    changed_.notify_all();
+    if (Result<void> filled = fill(*this); !filled) return filled;
+    flush();
+    if (is_too_long_) return Error{"The texts of " + std::to_string(rows_a_batch_) + " rows of the table " + table_ + " take more than 2 GiB."};
+    return {};
+  }
+  void leave_out(std::string_view) override {}
+
+  void append(std::span<const Cell> row) override {
+    if (ends_) return;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      columns_[i].values.push_back(row[i].value_or(0));
+      columns_[i].is_present.push_back(row[i] ? 1 : 0);
+    }
+    ++rows_;
+    if (++batch_rows_ == rows_a_batch_) flush();
+  }
+  [[nodiscard]] std::uint64_t rows() const noexcept override { return rows_; }
+
+  void flush() {
+    if (batch_rows_ == 0 || ends_) return;
+    auto owned = std::make_unique<OwnedArray>();
+    owned->buffers.emplace_back();  // a struct has a validity alone
+    for (std::size_t i = 0; i < columns_.size() && !ends_; ++i) owned->children.push_back(std::make_unique<ArrowArray>(array(i)));
+    HeldArray batch(array_of(batch_rows_, 0, std::move(owned)));
+    for (Column& column : columns_) column = {};
+    batch_rows_ = 0;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return batches_.size() < kMostBatches || is_given_up_; });
+    ends_ |= is_given_up_;
+    if (ends_) return;
+    batches_.push_back(std::move(batch));
+    lock.unlock();
+    changed_.notify_all();
+  }
+
+  ArrowArray array(std::size_t index) {
+    const Column& column = columns_[index];
+    const auto nulls = std::count(column.is_present.begin(), column.is_present.end(), 0);
+    auto owned = std::make_unique<OwnedArray>();
+    owned->buffers.push_back(nulls == 0 ? std::vector<std::byte>() : bits_of(column.is_present));
+    const ColumnType type = description_.columns[index].type;
+    if (type == ColumnType::kText)
+      add_texts(index, *owned);
+    else
+      owned->buffers.push_back(type == ColumnType::kBool ? bits_of(column.values) : bytes_of(column.values));
+    return array_of(batch_rows_, nulls, std::move(owned));
+  }
+
+  // A null's number is that of some text, which nobody asks for: its cell need not have one.
+  void add_texts(std::size_t index, OwnedArray& into) {
+    const Column& column = columns_[index];
+    std::vector<std::int64_t> known;
+    for (std::size_t i = 0; i < batch_rows_; ++i)
+      if (column.is_present[i] != 0) known.push_back(column.values[i]);
+    const exporters::ValueDictionary dictionary = *exporters::dictionary_of(known, batch_rows_);
+    std::vector<std::int32_t> indices;
+    for (std::size_t i = 0, next = 0; i < batch_rows_; ++i)
+      indices.push_back(column.is_present[i] != 0 ? static_cast<std::int32_t>(dictionary.indices[next++]) : 0);
+    into.buffers.push_back(bytes_of(indices));
+    std::vector<std::int32_t> offsets{0};
+    std::string texts;
+    for (const std::int64_t cell : dictionary.values) {
+      texts += description_.text_of(index, cell);
+      is_too_long_ |= texts.size() > std::numeric_limits<std::int32_t>::max();
+      ends_ |= is_too_long_;
+      if (is_too_long_) texts.clear();
+      offsets.push_back(static_cast<std::int32_t>(texts.size()));
+    }
+    auto owned = std::make_unique<OwnedArray>();
+    owned->buffers.emplace_back();
+    owned->buffers.push_back(bytes_of(offsets));
+    owned->buffers.push_back(bytes_of(std::vector<char>(texts.begin(), texts.end())));
+    into.dictionary = std::make_unique<ArrowArray>(array_of(dictionary.values.size(), 0, std::move(owned)));
+  }
+
+  const std::shared_ptr<const Trace> trace_;
+  const std::string table_;
+
+  // The thread's.
+  std::vector<Column> columns_;
+  std::size_t rows_a_batch_ = 0;
+  std::size_t batch_rows_ = 0;
+  std::uint64_t rows_ = 0;
+  bool is_too_long_ = false;
+  bool ends_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  TableDescription description_;  // does not change once it is there
+  bool is_described_ = false;
+  bool is_over_ = false;      // no more batches are made
+  bool is_given_up_ = false;  // nobody reads them
+  std::optional<Error> failure_;
+  std::deque<HeldArray> batches_;
+
+  // The reader's.
+  bool has_failed_ = false;
+  std::string said_;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+TableStream& of(ArrowArrayStream* stream) { return *static_cast<TableStream*>(stream->private_data); }
+
+}  // namespace
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const exporters::EventTable& table : exporters::event_tables()) names.emplace_back(table.name);
+  for (const std::string_view name : {exporters::counter_table().name, exporters::kernel_metric_table().name, exporters::pc_window_table().name,
+                                      exporters::pc_sample_table().name})
+    names.emplace_back(name);
+  return names;
+}
+
+Result<void> open_arrow_stream(std::shared_ptr<const Trace> trace, std::string_view table, ArrowArrayStream& stream) {
+  const std::vector<std::string> known = table_names();
+  if (std::find(known.begin(), known.end(), table) == known.end()) {
+    std::string list;
+    for (const std::string& name : known) list.append(list.empty() ? "" : ", ").append(name);
+    return Error{"There is no table " + std::string(table) + ". Tables: " + list + ".", ErrorKind::kUsage};
+  }
+  stream = {};
+  stream.private_data = new TableStream(std::move(trace), std::string(table));
+  stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) { return of(self).schema(*out); };
+  stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) { return of(self).next(*out); };
+  stream.get_last_error = [](ArrowArrayStream* self) { return of(self).last_error(); };
+  stream.release = [](ArrowArrayStream* self) {
+    delete &of(self);
+    *self = {};
+  };
+  return {};
+}
+
+}  // namespace lanescope
