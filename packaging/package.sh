@@ -4,7 +4,8 @@
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
-#   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 (with --viewer; takes the release build)
+#   lanescope_VERSION_amd64.deb                       the viewer, for the distribution on which it is made: Debian 12, Ubuntu 24.04 (with --viewer;
+#                                                     takes the release build)
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
@@ -45,7 +46,7 @@ fi
 
 echo "package: building the recorder"
 cmake --preset portable -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
+cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_openmp lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
   { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
 
 # strip_tree TREE DEBUG: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it.
@@ -65,24 +66,6 @@ strip_tree() {
 
 # Same order, times, owners: same bytes.
 archive() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | gzip -9n >"$1"; }
-
-# debian NAME TREE DEPENDS RECOMMENDS SUMMARY TEXT: TREE holds usr/.
-debian() {
-  local name=$1 tree=$2
-  mkdir -p "$tree/usr/share/doc/$name" "$tree/DEBIAN"
-  packaging/licences.py "$name" >"$tree/usr/share/doc/$name/copyright"
-  gzip -9n <CHANGELOG.md >"$tree/usr/share/doc/$name/changelog.gz"
-  find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
-  {
-    printf 'Package: %s\nVersion: %s\nArchitecture: amd64\nMaintainer: The Lanescope authors\n' "$name" "$version"
-    printf 'Installed-Size: %s\nDepends: %s\n' "$(du -sk --apparent-size "$tree/usr" | cut -f1)" "$3"
-    [ -z "$4" ] || printf 'Recommends: %s\n' "$4"
-    printf 'Section: devel\nPriority: optional\nDescription: %s\n %s\n' "$5" "$6"
-  } >"$tree/DEBIAN/control"
-  (cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
-  find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-  dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_amd64.deb" >/dev/null
-}
 
 rm -rf "$out"
 mkdir -p "$out"
@@ -106,7 +89,7 @@ mkdir -p "$work/debugtree/$base-debug" && mv "$work/debug/.build-id" "$work/debu
 archive "$out/$base-debug.tar.gz" "$work/debugtree" "$base-debug"
 mkdir -p "$work/deb"
 cp -a "$tree" "$work/deb/usr"
-debian lanescope-recorder "$work/deb" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
+packaging/debian.sh lanescope-recorder "$version" "$work/deb" "$out" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
   "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do into .trace
  files, and prints, compares and exports them. The viewer is in the package lanescope."
 packaging/wheel.py "$tree" "$version" "$out"
@@ -119,11 +102,7 @@ if [ "$viewer" = yes ]; then
     cmake --install build/release --prefix "$work/viewer/usr" --component $component >"$work/log" || { cat "$work/log"; exit 1; }
   done
   strip_tree "$work/viewer" "$work/viewerdebug"
-  mkdir -p "$work/shlibs/debian" && printf 'Source: lanescope\n\nPackage: lanescope\nArchitecture: amd64\n' >"$work/shlibs/debian/control"
-  depends=$(cd "$work/shlibs" && dpkg-shlibdeps -O --ignore-missing-info "$work/viewer/usr/bin/lanescope-ui" 2>/dev/null | sed 's/^shlibs:Depends=//')
-  debian lanescope "$work/viewer" "$depends, lanescope-recorder (= $version)" "libqt6svg6" "timeline profiler for CUDA programs: viewer" \
-    "Draws recordings of CUDA programs on a timeline, also while they run, and says why a GPU
- was idle."
+  packaging/debian.sh --viewer "$version" "$work/viewer" "$out"
 fi
 cd "$out"
 sha256sum -- * >"$work/sums"

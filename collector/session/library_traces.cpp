@@ -11,6 +11,7 @@ enum class Switch {
   kNone,      // it always marks its calls
   kVariable,  // by variables of its environment, where they have a level
   kPreload,   // what marks them in its place is loaded in front of it (CaptureSettings::trace_mpi)
+  kTool,      // it loads what marks them (CaptureSettings::trace_openmp)
 };
 
 struct Library {
@@ -32,6 +33,7 @@ constexpr std::array kLibraries{
     Library{"cusolver", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "1", Switch::kVariable},
     Library{"cusolver-verbose", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "2", Switch::kVariable},
     Library{"mpi", "MPI", {}, nullptr, Switch::kPreload},
+    Library{"openmp", "OpenMP", {}, nullptr, Switch::kTool},
 };
 
 bool lists(std::span<const std::string> traces, std::string_view trace) {
@@ -56,6 +58,7 @@ void add_library_traces(std::span<const std::string> traces, CaptureSettings& se
     if (!lists(traces, library.trace)) continue;
     settings.trace_cuda |= library.on == Switch::kVariable;
     settings.trace_mpi |= library.on == Switch::kPreload;
+    settings.trace_openmp |= library.on == Switch::kTool;
     if (!settings.trace_nvtx) {
       settings.trace_nvtx = true;
       settings.domain_rule = DomainRule::kOnlyListed;

@@ -93,8 +93,9 @@ Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const s
 
 // That its threads, at least, can be recorded of a process that the agent does not enter.
 Result<void> check_from_outside(const AttachRequest& request) {
-  if (!request.settings.cpu.any() && !request.settings.gpu_metrics.asked_for())
-    return Error{"There is nothing to record: of a process that nothing is traced of, record samples or states of threads, or GPU metrics.",
+  const CaptureSettings& settings = request.settings;
+  if (!settings.cpu.any() && !settings.gpu_metrics.asked_for() && !settings.machine_metrics.asked_for())
+    return Error{"There is nothing to record: of a process that nothing is traced of, record samples or states of threads, or metrics.",
                  ErrorKind::kUsage};
   const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
   if (!candidate) return candidate.error();
@@ -178,6 +179,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   const pid_t pid = process->pid();
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
+  std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   const std::optional<CaptureRequest>& first = request.first_capture;
@@ -225,7 +227,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
                     std::move(*relay),
                     std::move(log),
                     {},
-                    std::move(gpu_metrics)};
+                    std::move(gpu_metrics),
+                    std::move(machine_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
   prepared.user = user;
@@ -251,6 +254,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   relay->close_write_ends();  // the process keeps its output
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
+  std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
   const proto::SessionStart start = session_start(request);
@@ -275,7 +279,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     discard();
     return threads.error();
   }
-  if (from_outside && !*threads && !gpu_metrics) {
+  if (from_outside && !*threads && !gpu_metrics && !machine_metrics) {
     discard();
     return Error{refusals.front().text()};
   }
@@ -287,7 +291,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   Prepared prepared{Origin::kAttached,     request.pid,    {},
                     request.settings,      start,          std::move(*socket),
                     std::move(*relay),     std::move(log), std::move(brought->connection),
-                    std::move(gpu_metrics)};
+                    std::move(gpu_metrics), std::move(machine_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
   prepared.user = user;

@@ -46,6 +46,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       processes_(*log_, prepared.settings, prepared.shared_by, [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       gpu_metrics_(std::move(prepared.gpu_metrics)),
+      machine_metrics_(std::move(prepared.machine_metrics)),
       start_(std::move(prepared.start)),
       started_(monotonic_now()),
       last_flush_(started_),
@@ -66,6 +67,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   awaited_ = first.value_or(CaptureRequest{});
   observed_threads_ = request_.settings.cpu;
   observed_gpus_ = request_.settings.gpu_metrics;
+  observed_machine_ = request_.settings.machine_metrics;
   duration_ = awaited_.duration ? awaited_.duration : request_.duration;
   on_target_exit_ = awaited_.on_target_exit.value_or(request_.on_target_exit);
   captures_ = has_file ? 1 : 0;
@@ -150,6 +152,7 @@ void Recording::Run::look() {
   period_ = drained.has_more ? 0ms : drained.bytes > 0 ? kShortestPeriod : longer;
   if (output_may_come_) take_output();
   drain_gpu_metrics();
+  if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
   processes_.reap();
   processes_.listen();
   write_due();
@@ -187,6 +190,13 @@ void Recording::Run::drain_gpu_metrics() {
   const bool keeps = state_ == RecordingState::kRecording || state_ == RecordingState::kStopping;
   gpu_metrics_->drain(*log_, keeps ? GpuMetricsProcess::Samples::kKeep : GpuMetricsProcess::Samples::kLeaveOut,
                       [this](const std::string& sentence) { report(sentence); });
+}
+
+machine_metrics::Sampler::Take Recording::Run::take_machine_metrics() {
+  const bool keeps = state_ == RecordingState::kRecording || state_ == RecordingState::kStopping;
+  return [this, keeps](proto::FrameType type, const google::protobuf::MessageLite& message) {
+    if (keeps || type != proto::FRAME_EVENTS) log_->write({type, 0, machine_metrics::kSource}, message);
+  };
 }
 
 void Recording::Run::write_clocks() {
@@ -263,6 +273,7 @@ void Recording::Run::begin_stopping(EndReason reason) {
   log_->keep_rest();
   processes_.request_stop();
   if (gpu_metrics_) gpu_metrics_->ask_for_rest();
+  if (machine_metrics_) machine_metrics_->ask_for_rest();
   stop_deadline_ = monotonic_now() + kStopPatience;
   period_ = kShortestPeriod;
   set_state(RecordingState::kStopping);
@@ -272,6 +283,7 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
                                       : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
   if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
+  if (machine_metrics_ && !machine_metrics_->has_answered() && now < stop_deadline_) return;
   if (next_after(reason_) != Next::kShutDown) return has_named(now) ? end_capture(reason_) : void();
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
@@ -287,6 +299,7 @@ void Recording::Run::end(EndReason reason) {
   if (gpu_metrics_)
     gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
                       [this](const std::string& sentence) { report(sentence); });
+  if (machine_metrics_) machine_metrics_->end(take_machine_metrics());
   processes_.detach_all();
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);

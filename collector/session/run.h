@@ -9,6 +9,7 @@
 #include <set>
 
 #include "collector/session/recording.h"
+#include "collector/machine_metrics/sampler.h"
 #include "file/frame_log.h"
 #include "file/output_log.h"
 #include "held_thread.h"
@@ -68,6 +69,7 @@ class Recording::Run {
     std::unique_ptr<FrameLog> log;
     FileDescriptor connection;                       // to the agent in a process that is attached to
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
+    std::unique_ptr<machine_metrics::Sampler> machine_metrics;  // likewise
     std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
     std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
     std::vector<std::string> shared_by;              // variables by which processes have files of their own
@@ -91,6 +93,7 @@ class Recording::Run {
   void compare_clocks();
   void accept_agents();
   void drain_gpu_metrics();
+  [[nodiscard]] machine_metrics::Sampler::Take take_machine_metrics();  // into the log, while it records
   void write_due();
   void write_clocks();  // how the machine's clocks stand
   void publish_due();
@@ -140,6 +143,7 @@ class Recording::Run {
   ProcessTable processes_;
   OutputLog output_;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics_;  // null where none are asked for
+  std::unique_ptr<machine_metrics::Sampler> machine_metrics_;  // likewise
   std::chrono::milliseconds period_{1};
   proto::SessionStart start_;
   std::int64_t started_;
@@ -148,6 +152,7 @@ class Recording::Run {
   CaptureRequest awaited_;             // what was asked of the capture that the range begins
   cpu::CpuSettings observed_threads_;  // as they are now
   GpuMetricsSettings observed_gpus_;
+  machine_metrics::Settings observed_machine_;
   std::optional<std::chrono::nanoseconds> duration_;  // of the capture under way
   OnTargetExit on_target_exit_ = OnTargetExit::kStop;
   std::size_t starts_ = 0;             // that were ordered

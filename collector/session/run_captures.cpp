@@ -133,6 +133,13 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
     gpu_metrics_ = gpu_metrics_for(metrics, refusals);
     observed_gpus_ = metrics;
   }
+  const machine_metrics::Settings machine = request.machine_metrics.value_or(request_.settings.machine_metrics);
+  if (machine != observed_machine_) {
+    machine_metrics_.reset();
+    log_->forget(machine_metrics::kSource);
+    machine_metrics_ = machine_metrics_for(machine, refusals);
+    observed_machine_ = machine;
+  }
   for (const proto::Diagnostic& refusal : refusals) {
     log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
     report(refusal.text());
@@ -213,6 +220,7 @@ bool Recording::Run::has_named(std::int64_t now) {
 }
 
 void Recording::Run::end_capture(EndReason reason) {
+  if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
   processes_.end_part();
   if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
   const std::filesystem::path file = close_file(reason);

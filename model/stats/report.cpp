@@ -16,6 +16,7 @@ constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kMpiData = "MPI trace data";
 constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
+constexpr std::string_view kMachineMetricData = "metrics of networks and disks";
 constexpr std::string_view kCounterData = "counters of kernels";
 constexpr std::string_view kPcSampleData = "PC samples";
 constexpr std::string_view kApiData = "CUDA trace data";
@@ -81,6 +82,8 @@ constexpr std::array kReports = {
            "PC samples by kernel: the reasons for which its warps stood still, and how often the scheduler issued nothing meanwhile. "
            "Lanescope's own.",
            kernel_pc_sum},
+    Report{"machine_metric_sum", "Machine Metric Summary", kMachineMetricData, kPercentiles,
+           "What networks and disks of the machine did, each metric weighted by the time for which it held. Lanescope's own.", machine_metric_sum},
     Report{"mpi_event_sum", "MPI Event Summary", kMpiData, kPercentiles,
            "Durations of calls of MPI, by sort (point-to-point, collective, start and wait, other) and function.", mpi_event_sum},
     Report{"mpi_event_trace", "MPI Event Trace", kMpiData, "",

@@ -28,6 +28,7 @@ Table mpi_event_sum(const Selection& selection, const ReportOptions& options);
 Table mpi_event_trace(const Selection& selection, const ReportOptions& options);
 Table gpu_idle_sum(const Selection& selection, const ReportOptions& options);
 Table gpu_metric_sum(const Selection& selection, const ReportOptions& options);
+Table machine_metric_sum(const Selection& selection, const ReportOptions& options);
 Table um_sum(const Selection& selection, const ReportOptions& options);
 Table um_total_sum(const Selection& selection, const ReportOptions& options);
 Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions& options);

@@ -67,6 +67,23 @@ TEST_CASE("counters of a GPU stand below it in their groups, those of a process 
   CHECK_FALSE(RowLayout::level_at(*placed, placed->top + 5));
 }
 
+TEST_CASE("counters of the machine stand in their groups below a row of their own") {
+  Sampled sampled;
+  sampled.builder.add(sampled.on_thread(TrackKind::kCudaApi), {sampled.event(0, 5, "cudaLaunchKernel")});
+  for (const auto& [name, group] : {std::pair{"eth0 sent", "Network"}, {"sda read", "Disks"}, {"eth0 received", "Network"}}) {
+    Counter counter;
+    counter.name = name;
+    counter.group = group;
+    const std::vector<CounterId> id{sampled.builder.counter(counter)};
+    REQUIRE(sampled.builder.add_samples(id, std::vector<Nanoseconds>{5}, std::vector<std::vector<std::int64_t>>{{7}}, 10));
+  }
+  const auto trace = sampled.builder.snapshot();
+  const RowTree tree(*trace);
+  CHECK(counter_titles(tree) ==
+        std::vector<std::string>{"Machine", "  Network", "    eth0 sent", "    eth0 received", "  Disks", "    sda read"});
+  CHECK(tree.find("machine/Network/eth0 sent"));
+}
+
 TEST_CASE("a GPU that nobody used has a row for what was sampled of it") {
   TraceBuilder builder;
   Gpu gpu;

@@ -1,4 +1,4 @@
-// Rows of counters: those of a GPU below it, in groups; those of a process below that.
+// Rows of counters: those of a GPU below it, in groups; those of a process below that; those of the machine below a row of their own.
 #include <algorithm>
 
 #include "row_tree_builder.h"
@@ -25,6 +25,13 @@ void RowTreeBuilder::add_counter(RowIndex parent, const std::string& key, Counte
   const std::string of_process = counter.process != kNone ? process_key(counter.process) + "/" : "";
   const RowIndex row = add_row(key + "/" + of_process + counter.name, owner.empty() ? Message(std::string_view(counter.name)) : Message::verbatim(counter.name + owner), RowKind::kCounter, parent);
   tree_.rows_[row].counter = id;
+}
+
+void RowTreeBuilder::add_machine() {
+  const std::vector<CounterId> counters = counters_of(kNone, kNone);
+  if (counters.empty()) return;
+  const std::string key = part_.key + "machine";
+  add_counters(add_row(key, "Machine", RowKind::kCounters, part_.heading), key, counters);
 }
 
 // Groups stand in the order in which their first counters were defined; the first two are open. What was sampled of the GPU as a whole

@@ -52,6 +52,7 @@ void RowTreeBuilder::add_part(const SourcePart& part) {
   part_ = part;
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
   add_processors();
+  add_machine();
   add_processes();
 }
 

@@ -52,6 +52,7 @@ class RowTreeBuilder {
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
   void add_processors();
+  void add_machine();
   void open_first_threads(RowIndex process);
   void open_first_processes(RowIndex root, const std::vector<ProcessId>& shown);
   void add_thread(RowIndex parent, const std::string& process_key, ThreadId thread, const Tracks& tracks);

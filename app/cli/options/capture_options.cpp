@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "checks.h"
 #include "collector/session/library_traces.h"
@@ -54,6 +55,15 @@ std::string graph_level(std::string& text) {
   return {};
 }
 
+// nsys brings lists of functions along, which command lines name by the folder in which it is installed.
+std::string leave_out_own_file_of_nsys(std::string& file, UnrecordedOptions& options) {
+  std::error_code ignored;
+  if (file.find("/PythonFunctionsTrace/") == std::string::npos || std::filesystem::exists(file, ignored)) return {};
+  options.items.push_back({"--python-functions-trace=" + file, "It is a file of nsys's that is not here. Name functions in one of yours."});
+  file = "none";
+  return {};
+}
+
 constexpr std::uint64_t kLongestFlushInterval = 86'400'000;  // ms; a day
 constexpr std::uint64_t kLeastRecordMemory = 1;              // MiB
 constexpr std::uint64_t kMostRecordMemory = 65'536;
@@ -69,8 +79,8 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
          "-t,--trace", options.trace,
          is_running
              ? "cuda, nvtx, osrt, python-gil, nccl (alone of nvtx); none:\nthreads alone, from outside: nothing enters the process"
-             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
-               "the last\nthree)")
+             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, openmp,\ncudnn, cublas, cusolver, cusparse (with -verbose: all calls of\n"
+               "the last three)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -121,6 +131,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
   if (!is_running) describe_kernels(app, options);
   describe_gpu_metrics(app, options);
+  describe_machine_metrics(app, options);
   app.add_option("--cudabacktrace", options.backtraces,
                  "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")
       ->type_name("LIST")
@@ -159,6 +170,12 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
                  "NVTX ranges around the operations of PyTorch:\nautograd-nvtx, autograd-shapes-nvtx (with the shapes of\ntensors), none")
       ->type_name("WHAT")
       ->check(one_of({"autograd-nvtx", "autograd-shapes-nvtx", "none"}))
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_option("--python-functions-trace,--python-nvtx-annotations", options.python_functions,
+                 "NVTX ranges around the functions of Python that this file\nnames: [{\"module\": \"numpy\", \"functions\": [\"dot\"]}]")
+      ->type_name("FILE")
+      ->transform(CLI::Validator([&options](std::string& file) { return leave_out_own_file_of_nsys(file, options.unrecorded); }, "", "file"))
       ->default_str("none")
       ->group(kGroup);
 }
@@ -242,6 +259,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);
   if (!gpu_metrics) return gpu_metrics.error();
   settings.gpu_metrics = std::move(*gpu_metrics);
+  settings.machine_metrics = machine_metrics_settings(options);
   const Result<session::KernelSettings> kernels = kernel_settings(options.kernels);
   if (!kernels) return kernels.error();
   settings.kernels = *kernels;

@@ -29,10 +29,13 @@ struct CaptureOptions {
   std::string gpu_metrics_devices = "none";
   std::string gpu_metrics_set = "default";
   std::string gpu_metrics_frequency = "2000";
+  std::string nic_metrics = "none";
+  bool storage_metrics = false;
   unsigned osrt_threshold = 1000;
   std::string osrt_backtrace_threshold = "80000";
   std::string mpi_implementation;
   std::string pytorch = "none";
+  std::string python_functions = "none";
   std::string domain_include;
   std::string domain_exclude;
   std::string thread_states = "process-tree";

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
+#include "options/python_functions.h"
 
 namespace lanescope::cli {
 namespace {
@@ -112,6 +113,13 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
     request.pytorch = pytorch == "autograd-nvtx" ? session::PytorchRanges::kOperations : session::PytorchRanges::kOperationsAndShapes;
   if (pytorch != "none" && !request.settings.trace_nvtx)
     return Error{"--pytorch marks operations with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
+  if (options.capture.python_functions != "none") {
+    if (!request.settings.trace_nvtx)
+      return Error{"--python-functions-trace marks functions with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
+    Result<std::filesystem::path> functions = python_functions(options.capture.python_functions);
+    if (!functions) return functions.error();
+    request.python_functions = std::move(*functions);
+  }
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);

@@ -8,6 +8,7 @@
 
 #include "checks.h"
 #include "collector/session/gpu_metrics.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -29,6 +30,47 @@ std::optional<std::uint64_t> frequency(const std::string& text) {
   value *= factor;
   if (error != std::errc{} || !(value >= 10 && value <= 200'000)) return std::nullopt;
   return static_cast<std::uint64_t>(value);
+}
+
+// Empty where the word is fine. nsys's older and newer words for the same, and for reading by other ways.
+std::string nic_metrics_word(std::string& word) {
+  const std::string given = in_small_letters(word);
+  constexpr std::array kWords{"true", "lf", "hf", "hf-via-dts"};
+  const bool is_off = given == "false" || given == "none";
+  if (!is_off && std::find(kWords.begin(), kWords.end(), given) == kWords.end()) return "\"" + word + "\" is neither lf nor none";
+  word = is_off ? "none" : "lf";
+  return {};
+}
+
+// nsys has a list of its own options there: --storage-metrics=--storage-devices=all,--nfs-volumes=all
+std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorded) {
+  for (const char* part : {"--nfs-volumes", "--lustre-volumes", "--gds-metrics"}) {
+    const std::string argument = "--storage-metrics=" + std::string(part);
+    const auto is_it = [&argument](const UnrecordedOptions::Item& item) { return item.argument == argument; };
+    const bool is_known = std::any_of(unrecorded.items.begin(), unrecorded.items.end(), is_it);  // the word may be looked at several times
+    if (word.find(part) != std::string::npos && !is_known)
+      unrecorded.items.push_back({argument, "Disks of the machine are sampled, all of them."});
+  }
+  if (word.starts_with("--") || word == "all") word = "true";
+  if (word == "none") word = "false";
+  return {};
+}
+
+// What is a part of Lanescope is granted: "network_interface,-i10000" by --nic-metrics.
+void take_plugins(const std::vector<std::string>& plugins, CaptureOptions& options) {
+  for (const std::string& plugin : plugins) {
+    const std::string name = plugin.substr(0, plugin.find(','));
+    if (name == "network_interface") {
+      options.nic_metrics = "lf";
+    } else if (name == "storage_metrics") {
+      options.storage_metrics = true;
+    } else if (name == "nvml_metrics") {
+      if (options.gpu_metrics_devices == "none") options.gpu_metrics_set = "nvml";
+      if (options.gpu_metrics_devices == "none") options.gpu_metrics_devices = "all";
+    } else {
+      options.unrecorded.items.push_back({"--enable=" + plugin, "There are no plugins. See what can be recorded with: lanescope profile --help"});
+    }
+  }
 }
 
 }  // namespace
@@ -81,6 +123,27 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
   settings.set = options.gpu_metrics_set;
   settings.frequency = *samples;
   return settings;
+}
+
+void describe_machine_metrics(CLI::App& app, CaptureOptions& options) {
+  constexpr const char* kGroup = "Metrics of the machine";
+  app.add_option("--nic-metrics", options.nic_metrics, "lf: traffic of network and InfiniBand devices, ten times a\nsecond, of the whole machine; none")
+      ->type_name("HOW")
+      ->transform(CLI::Validator([](std::string& word) { return nic_metrics_word(word); }, "", "nic"))
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_flag("--storage-metrics", options.storage_metrics, "Traffic of its disks, ten times a second [false]")
+      ->transform(CLI::Validator([&options](std::string& word) { return storage_metrics_word(word, options.unrecorded); }, "", "storage"))
+      ->group(kGroup);
+  app.add_option_function<std::vector<std::string>>(
+         "--enable", [&options](const std::vector<std::string>& plugins) { take_plugins(plugins, options); }, "")
+      ->expected(1)
+      ->take_all()
+      ->group("");
+}
+
+machine_metrics::Settings machine_metrics_settings(const CaptureOptions& options) {
+  return {.networks = options.nic_metrics != "none", .storage = options.storage_metrics};
 }
 
 void describe_threads(CLI::App& app, CaptureOptions& options) {

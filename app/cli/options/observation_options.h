@@ -15,7 +15,10 @@ void describe_threads(CLI::App& app, CaptureOptions& options);
 
 // The same; with the value help an option prints what can be sampled here, and the command is over: CLI::Success is thrown.
 void describe_gpu_metrics(CLI::App& app, CaptureOptions& options);
+// Networks and disks of the machine.
+void describe_machine_metrics(CLI::App& app, CaptureOptions& options);
 // Fails with one sentence, of kind kUsage, where a value is none.
 Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& options);
+[[nodiscard]] machine_metrics::Settings machine_metrics_settings(const CaptureOptions& options);
 
 }  // namespace lanescope::cli

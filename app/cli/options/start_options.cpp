@@ -10,6 +10,7 @@ namespace lanescope::cli {
 void describe_start(CLI::App& app, StartOptions& options) {
   describe_threads(app, options.capture);
   describe_gpu_metrics(app, options.capture);
+  describe_machine_metrics(app, options.capture);
   describe_range(app, options.range, Targets::kLaunched);
   app.add_option("-d,--duration", options.duration, "Then the capture ends; the program runs on")
       ->type_name("SECONDS")
@@ -46,6 +47,7 @@ Result<session::CaptureRequest> capture_request(const StartOptions& options, con
   Result<session::GpuMetricsSettings> metrics = gpu_metrics_settings(options.capture);
   if (!metrics) return metrics.error();
   request.gpu_metrics = std::move(*metrics);
+  request.machine_metrics = machine_metrics_settings(options.capture);
   if (options.duration > 0) request.duration = seconds(options.duration);
   if (options.stop_on_exit) request.on_target_exit = *options.stop_on_exit ? session::OnTargetExit::kStop : session::OnTargetExit::kGoOn;
   return request;

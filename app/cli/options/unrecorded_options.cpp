@@ -26,10 +26,8 @@ struct Option {
 constexpr const char* kNoCounters = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
 constexpr const char* kByTime = "Samples are taken by time. Say how often with --sampling-frequency.";
 constexpr const char* kWholeStacks = "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
-constexpr const char* kNoPython =
-    "Calls of Python functions are not recorded one by one. Sample them with --python-sampling, or mark the code with NVTX: "
-    "torch.cuda.nvtx.range(\"step\")";
-constexpr const char* kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
+constexpr const char* kNoPython = "Its functions are not known here. Name them in a file: --python-functions-trace";
+constexpr const char* kNoNetwork = "It is not recorded. See the traffic of devices with --nic-metrics=lf and --storage-metrics, and waits with -t osrt.";
 constexpr const char* kNoSystem = "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
 constexpr const char* kNoWindows = "It is for Windows. What threads do here is recorded without it.";
 constexpr const char* kNoQnx = "It is for QNX. What threads do here is recorded without it.";
@@ -59,7 +57,6 @@ constexpr std::array kOptions{
     Option{"--dx-force-declare-adapter-removal-support", kNoGraphics, Kind::kFlag},
     Option{"--dx12-gpu-workload", kNoGraphics},
     Option{"--dx12-wait-calls", kNoGraphics, Kind::kFlag},
-    Option{"--enable", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Option{"--etw-provider", kNoWindows},
     Option{"--event-sample", kNoCounters},
     Option{"--event-sampling-frequency", kNoCounters},
@@ -87,7 +84,6 @@ constexpr std::array kOptions{
     Option{"--injection-use-detours", kNoWindows, Kind::kFlag},
     Option{"--isr", kNoWindows, Kind::kFlag},
     Option{"--nccl-trace", "NCCL's calls are recorded as NVTX ranges: -t cuda,nvtx"},
-    Option{"--nic-metrics", kNoNetwork},
     Option{"--opengl-gpu-workload", kNoGraphics, Kind::kFlag},
     Option{"--os-events", kNoSystem},
     Option{"--osrt-backtrace-depth", kWholeStacks},
@@ -95,8 +91,6 @@ constexpr std::array kOptions{
     Option{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt", Kind::kFlag},
     Option{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide", Kind::kValue,
            "process-tree"},
-    Option{"--python-functions-trace", kNoPython},
-    Option{"--python-nvtx-annotations", kNoPython},
     Option{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Option{"--qnx-kernel-events", kNoQnx},
     Option{"--qnx-kernel-events-mode", kNoQnx},
@@ -110,7 +104,7 @@ constexpr std::array kOptions{
     Option{"--soc-metrics-frequency", kNoChip},
     Option{"--soc-metrics-set", kNoChip},
     Option{"--start-frame-index", kNoFrames},
-    Option{"--storage-metrics", kNoNetwork},
+    Option{"--storage-devices", "All disks of the machine are sampled: --storage-metrics", Kind::kValue, "all"},
     Option{"--syscall", kNoSystem},
     Option{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec.", Kind::kFlag, "true"},
     Option{"--vsync", kNoGraphics, Kind::kFlag},
@@ -134,7 +128,7 @@ struct Value {
 
 constexpr const char* kMarkIt = "It is not recorded. Put NVTX ranges around what it does, and trace nvtx.";
 constexpr const char* kNotWritten = "It is not written. Make another copy of the .trace with: lanescope export -t sqlite, csv or json";
-constexpr const char* kNoFunctions = "Calls of functions are not marked. Take autograd-nvtx, or mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
+constexpr const char* kNoFunctions = "Take autograd-nvtx, which marks operations, or name functions in a file: --python-functions-trace";
 constexpr const char* kOwnMetrics = "Sets of metrics are ours: the default one is sampled. See: --gpu-metrics-set=help";
 constexpr const char* kDeviceGraphs = "Graphs that kernels launch are not recorded. See them as part of the kernel.";
 constexpr const char* kPrecapture = "Ranges around the capture of a graph do not go to its nodes. Mark the graph's launches.";
@@ -152,7 +146,6 @@ constexpr std::array kValues{
     Value{"--trace", "openacc", kMarkIt},
     Value{"--trace", "opengl", kNoGraphics},
     Value{"--trace", "opengl-annotations", kNoGraphics},
-    Value{"--trace", "openmp", kMarkIt},
     Value{"--trace", "openxr", kNoGraphics},
     Value{"--trace", "openxr-annotations", kNoGraphics},
     Value{"--trace", "oshmem", kMarkIt},

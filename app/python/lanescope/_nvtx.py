@@ -13,13 +13,15 @@ import functools
 import inspect
 import os
 import threading
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Optional, TypeVar, Union
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _CALLBACKS, _VERSION = 1, 3                # export tables
-_CORE, _CORE_FUNCTIONS = 1, 16             # the module of functions without domains
-_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in it
+_CORE, _DOMAINS = 1, 5                     # modules of functions: without a domain, and with one
+_FUNCTIONS = 16                            # in each
+_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in the first
+_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE = 4, 5, 12  # in the second
 _COLOR_ARGB, _MESSAGE_UTF8 = 1, 1
 _PAYLOAD_INT64, _PAYLOAD_DOUBLE = 2, 3
 
@@ -34,14 +36,16 @@ class _Attributes(ctypes.Structure):  # nvtxEventAttributes_t, version 2
                 ("message_type", ctypes.c_int32), ("message", ctypes.c_char_p)]
 
 
-_slots = (ctypes.c_void_p * _CORE_FUNCTIONS)()
-_table = (ctypes.c_void_p * _CORE_FUNCTIONS)(*(ctypes.addressof(_slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(_CORE_FUNCTIONS)))
+_Slots = ctypes.c_void_p * _FUNCTIONS
+_slots = {module: _Slots() for module in (_CORE, _DOMAINS)}
+_tables = {module: _Slots(*(ctypes.addressof(slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(_FUNCTIONS)))
+           for module, slots in _slots.items()}
 
 
 def _module_table(module: int, table: Any, size: Any) -> int:
-    if module != _CORE:
+    if module not in _tables:
         return 0
-    table[0], size[0] = ctypes.addressof(_table), _CORE_FUNCTIONS
+    table[0], size[0] = ctypes.addressof(_tables[module]), _FUNCTIONS
     return 1
 
 
@@ -75,22 +79,41 @@ _get_export_table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(_export_t
 # PYFUNCTYPE: these functions return at once, and other threads need not be let in.
 _PUSH = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Attributes))
 _POP = ctypes.PYFUNCTYPE(ctypes.c_int)
+_PUSH_IN = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Attributes))
+_POP_IN = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_CREATE = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
 _push: Optional[Any] = None
 _pop: Optional[Any] = None
+_push_in: Optional[Any] = None
+_pop_in: Optional[Any] = None
+_create: Optional[Any] = None
+_domains: Dict[str, int] = {}  # the tool's handles
 _setup = threading.Lock()
 _was_set_up = False
 
 
 def install(tool: ctypes.CDLL) -> bool:
     """Lets a tool's library take the ranges of this process. Returns whether it does."""
-    global _push, _pop, _was_set_up
+    global _push, _pop, _push_in, _pop_in, _create, _was_set_up
     _was_set_up = True
     is_taken = tool.InitializeInjectionNvtx2(_get_export_table)
-    push, pop = _slots[_RANGE_PUSH_EX], _slots[_RANGE_POP]
+    push, pop = _slots[_CORE][_RANGE_PUSH_EX], _slots[_CORE][_RANGE_POP]
     if not is_taken or not push or not pop:
         return False
+    _domains.clear()
+    push_in, pop_in, create = (_slots[_DOMAINS][function] for function in (_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE))
+    if push_in and pop_in and create:
+        _push_in, _pop_in, _create = _PUSH_IN(push_in), _POP_IN(pop_in), _CREATE(create)
     _push, _pop = _PUSH(push), _POP(pop)
     return True
+
+
+def _handle_of(domain: str) -> Optional[int]:
+    """The tool's for a domain; None stands for the one without a name, where the tool has no other."""
+    known = _domains.get(domain)
+    if known is None and _create is not None and (made := _create(domain.encode("utf-8", "replace"))):
+        known = _domains.setdefault(domain, made)
+    return known
 
 
 def _set_up() -> None:
@@ -144,21 +167,27 @@ class annotate(contextlib.ContextDecorator):
         with lanescope.annotate("load", payload=batch): ...
         @lanescope.annotate("forward", color=0xFF76B900)
 
-    `color` is ARGB, `payload` a number that is stored with the range. Ranges of one thread nest. May be entered any number of times, on any thread.
+    `color` is ARGB, `payload` a number that is stored with the range, `domain` the NVTX domain to which it belongs. Ranges of one thread and domain
+    nest. May be entered any number of times, on any thread.
     """
 
-    def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None) -> None:
+    def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> None:
         self._attributes = _attributes(message, color, payload)
+        self._domain = domain
 
     def __enter__(self) -> "annotate":
         if not _was_set_up:
             _set_up()
-        if _push is not None:
+        if self._domain is not None and _push_in is not None:
+            _push_in(_handle_of(self._domain), self._attributes)
+        elif _push is not None:
             _push(self._attributes)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if _pop is not None:
+        if self._domain is not None and _pop_in is not None:
+            _pop_in(_handle_of(self._domain))
+        elif _pop is not None:
             _pop()
 
     def __call__(self, function: _Function) -> _Function:

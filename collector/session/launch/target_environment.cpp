@@ -10,8 +10,11 @@ namespace {
 constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
 constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kOpenMpTools = "OMP_TOOL_LIBRARIES";
+constexpr std::string_view kOpenMpTool = "OMP_TOOL";
 constexpr std::string_view kPythonPath = "PYTHONPATH";
-constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by pytorch/sitecustomize.py
+constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by python_marks/sitecustomize.py, as the next
+constexpr std::string_view kPythonFunctions = "LANESCOPE_PYTHON_FUNCTIONS";
 
 bool is_variable(std::string_view entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
@@ -48,7 +51,7 @@ void put_in_front(std::vector<std::string>& variables, std::string_view name, co
 }
 
 // What marks calls with NVTX in our place lies beside the agent; where it does not, the recording goes on without.
-void add_markers(TargetEnvironment& target, PytorchRanges pytorch, const std::filesystem::path& folder) {
+void add_markers(TargetEnvironment& target, const LaunchRequest& request, const std::filesystem::path& folder) {
   std::error_code ignored;
   const auto is_there = [&](const std::filesystem::path& path, const char* what) {
     if (std::filesystem::exists(path, ignored)) return true;
@@ -57,10 +60,21 @@ void add_markers(TargetEnvironment& target, PytorchRanges pytorch, const std::fi
   };
   const std::filesystem::path mpi = folder / "liblanescope-mpi.so";
   if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, for_glibc_alone(mpi));
-  const std::filesystem::path python = folder / "lanescope" / "pytorch";
-  if (pytorch == PytorchRanges::kNone || !is_there(python / "sitecustomize.py", "PyTorch's operations")) return;
+  const std::filesystem::path openmp = folder / "liblanescope-openmp.so";
+  if (target.settings.trace_openmp && is_there(openmp, "OpenMP")) {
+    put_in_front(target.variables, kOpenMpTools, openmp);
+    if (value_of(target.variables, kOpenMpTool) == "disabled")
+      target.warnings.push_back("OpenMP is not recorded: OMP_TOOL is set to disabled. Unset it and record again.");
+  }
+  const std::filesystem::path python = folder / "lanescope" / "python_marks";
+  const bool marks_pytorch = request.pytorch != PytorchRanges::kNone;
+  const bool marks_functions = !request.python_functions.empty();
+  if (!marks_pytorch && !marks_functions) return;
+  if (!is_there(python / "sitecustomize.py", marks_pytorch ? "PyTorch's operations" : "Functions of Python")) return;
   put_in_front(target.variables, kPythonPath, python);
-  set(target.variables, kPytorchRanges, pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
+  if (marks_pytorch)
+    set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
+  if (marks_functions) set(target.variables, kPythonFunctions, request.python_functions);
 }
 
 }  // namespace
@@ -81,7 +95,8 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket) {
   TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
-  for (const char* name : {channel::kSocketVariable, channel::kPythonLockVariable})
+  for (const std::string_view name : {std::string_view(channel::kSocketVariable), std::string_view(channel::kPythonLockVariable), kPytorchRanges,
+                                      kPythonFunctions})
     remove(target.variables, name);  // of a recording around this one
 
   CaptureSettings& settings = target.settings;
@@ -102,7 +117,7 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
       set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);
     if (settings.trace_os_runtime && settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
-  if (settings.trace_nvtx) add_markers(target, request.pytorch, agent.parent_path());
+  if (settings.trace_nvtx) add_markers(target, request, agent.parent_path());
   if (settings.trace_cuda || settings.trace_nvtx || stands_before_calls) set(target.variables, channel::kSocketVariable, socket);
   return target;
 }

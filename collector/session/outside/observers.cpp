@@ -46,4 +46,18 @@ std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const GpuMetricsSettings& set
   return nullptr;
 }
 
+std::unique_ptr<machine_metrics::Sampler> machine_metrics_for(const machine_metrics::Settings& settings, std::vector<proto::Diagnostic>& refusals) {
+  if (!settings.asked_for()) return nullptr;
+  try {
+    auto sampler = std::make_unique<machine_metrics::Sampler>(settings);
+    for (const std::string& sentence : sampler->lacks())
+      refusals.push_back(refusal(proto::COMPONENT_SESSION, proto::STATE_UNSPECIFIED, Error{sentence}));
+    return sampler;
+  } catch (const std::system_error&) {
+    const Error no_thread{"Networks and disks are not sampled: the system has no thread left that could do it."};
+    refusals.push_back(refusal(proto::COMPONENT_SESSION, proto::STATE_UNSPECIFIED, no_thread));
+    return nullptr;
+  }
+}
+
 }  // namespace lanescope::session

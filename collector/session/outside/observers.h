@@ -1,5 +1,5 @@
-// What observes programs from outside: the recorder of threads, and the sampler of GPU metrics. A recording goes on without either, and
-// says why.
+// What observes programs from outside: the recorder of threads, and the samplers of GPU metrics and of the machine's networks and disks. A
+// recording goes on without any of them, and says why.
 #pragma once
 
 #include <sys/types.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/cpu/recorder.h"
+#include "collector/machine_metrics/sampler.h"
 #include "collector/session/recording.h"
 #include "lanescope/trace.pb.h"
 #include "outside/gpu_metrics_process.h"
@@ -23,5 +24,6 @@ enum class Watched { kNo, kYes };  // whether somebody sees the recording as it 
 Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start,
                                                       Watched watched, std::vector<proto::Diagnostic>& refusals);
 std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const GpuMetricsSettings& settings, std::vector<proto::Diagnostic>& refusals);
+std::unique_ptr<machine_metrics::Sampler> machine_metrics_for(const machine_metrics::Settings& settings, std::vector<proto::Diagnostic>& refusals);
 
 }  // namespace lanescope::session

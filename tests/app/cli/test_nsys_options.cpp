@@ -144,6 +144,7 @@ const std::vector<Taken> kTaken{
     {{"--python-backtrace=cuda"}, [](L r) { return r.settings.cpu.python_names && r.settings.backtraces.kernels; }},
     {{"--pytorch=autograd-nvtx"}, [](L r) { return r.pytorch == session::PytorchRanges::kOperations; }},
     {{"-t", "mpi"}, [](L r) { return r.settings.trace_mpi; }},
+    {{"-t", "cuda,openmp"}, [](L r) { return r.settings.trace_openmp && has_domain(r, "OpenMP"); }},
     {{"--osrt-threshold=5000"}, [](L r) { return r.settings.os_runtime_threshold == 5us; }},
     {{"--osrt-backtrace-threshold=90000"}, [](L r) { return r.settings.os_runtime_backtraces == 90us; }},
     {{"--gpu-metrics-devices=all"}, [](L r) { return r.settings.gpu_metrics.devices == "all"; }},
@@ -169,7 +170,16 @@ const std::vector<Taken> kTaken{
     {{"--resolve-symbols=true", "--show-source-info=true"}, [](L) { return true; }},
     {{"--cuda-trace-scope=process-tree"}, [](L) { return true; }},
     {{"--gpuctxsw=false"}, [](L) { return true; }},
-    {{"--nic-metrics", "false"}, [](L r) { return r.command.size() == 1; }},
+    {{"--nic-metrics", "false"}, [](L r) { return r.command.size() == 1 && !r.settings.machine_metrics.networks; }},
+    {{"--nic-metrics=lf"}, [](L r) { return r.settings.machine_metrics.networks && !r.settings.machine_metrics.storage; }},
+    {{"--nic-metrics=hf-via-dts"}, [](L r) { return r.settings.machine_metrics.networks; }},
+    {{"--nic-metrics=true", "--storage-metrics=true"}, [](L r) { return r.settings.machine_metrics.networks && r.settings.machine_metrics.storage; }},
+    {{"--storage-metrics"}, [](L r) { return r.settings.machine_metrics.storage && r.command.size() == 1; }},
+    {{"--storage-metrics", "--storage-devices=all"}, [](L r) { return r.settings.machine_metrics.storage; }},
+    {{"--storage-metrics=--storage-devices=nvme0n1,--interval=10"}, [](L r) { return r.settings.machine_metrics.storage; }},
+    {{"--enable", "network_interface,-i10000,-dall"}, [](L r) { return r.settings.machine_metrics.networks; }},
+    {{"--enable=nvml_metrics", "--enable=storage_metrics"},
+     [](L r) { return r.settings.gpu_metrics.set == "nvml" && r.settings.gpu_metrics.devices == "all" && r.settings.machine_metrics.storage; }},
     {{"--event-sample=none", "--storage-metrics=none"}, [](L) { return true; }},
     // What these do lies with the command, and is tested with it.
     {{"--stats=true"}, [](L) { return true; }},
@@ -184,7 +194,6 @@ struct LeftOut {
 };
 const std::vector<LeftOut> kLeftOut{
     {{"-t", "openacc"}, "NVTX"},
-    {{"-t", "openmp"}, "NVTX"},
     {{"-t", "ucx"}, "NVTX"},
     {{"-t", "oshmem"}, "NVTX"},
     {{"-t", "opengl"}, "Graphics"},
@@ -224,11 +233,10 @@ const std::vector<LeftOut> kLeftOut{
     {{"--osrt-backtrace-depth=24"}, "whole"},
     {{"--osrt-backtrace-stack-size=6144"}, "whole"},
     {{"--osrt-file-access=true"}, "-t osrt"},
-    {{"--python-functions-trace=x.json"}, "NVTX"},
+    {{"--python-functions-trace=/opt/nvidia/nsight/target-linux-x64/PythonFunctionsTrace/annotations.json"}, "one of yours"},
     {{"--python-sampling-frequency=500"}, "--sampling-frequency"},
-    {{"--dask=functions-trace"}, "NVTX"},
+    {{"--dask=functions-trace"}, "--python-functions-trace"},
     {{"--gpuctxsw=true"}, "--gpu-metrics-devices"},
-    {{"--python-nvtx-annotations=x.json"}, "NVTX"},
     {{"--dx12-gpu-workload=true"}, "Graphics"},
     {{"--wddm-additional-events=true"}, "Windows"},
     {{"--etw-provider=x"}, "Windows"},
@@ -238,11 +246,11 @@ const std::vector<LeftOut> kLeftOut{
     {{"--gpu-video-device=all"}, "--gpu-metrics-devices"},
     {{"--soc-metrics=true"}, "--gpu-metrics-devices"},
     {{"--accelerator-trace=x"}, "not recorded"},
-    {{"--nic-metrics=true"}, "-t osrt"},
     {{"--ib-switch-metrics-devices=1"}, "-t osrt"},
     {{"--ib-net-info-files=f"}, "-t osrt"},
     {{"--ib-switch-congestion-devices=1"}, "-t osrt"},
-    {{"--storage-metrics=x"}, "-t osrt"},
+    {{"--storage-metrics=--nfs-volumes=all"}, "Disks of the machine"},
+    {{"--storage-devices=sda"}, "All disks"},
     {{"--gds-metrics=x"}, "-t osrt"},
     {{"--nccl-trace=api"}, "NVTX"},
     {{"--enable=plugin"}, "no plugins"},
@@ -362,7 +370,7 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(all.request->settings.trace_nvtx);
   CHECK(all.request->settings.trace_os_runtime);
   CHECK(all.left_out.size() == 1);
-  const Asked some = ask({"-t", "cuda,openmp,Vulkan", "--ftrace", "sched", "-f", "true", "--nic-metrics=lf", "-s", "none"});
+  const Asked some = ask({"-t", "cuda,ucx,Vulkan", "--ftrace", "sched", "-f", "true", "--ib-switch-metrics-devices=1", "-s", "none"});
   REQUIRE(some.request);
   CHECK(some.left_out.size() == 4);
   CHECK(some.request->overwrite == Overwrite::kAllow);

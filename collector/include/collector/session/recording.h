@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "collector/cpu/cpu_settings.h"
+#include "collector/machine_metrics/sampler.h"
 #include "collector/session/gpu_metrics.h"
 #include "collector/session/kernel_settings.h"
 #include "model/file/result.h"
@@ -75,6 +76,7 @@ struct CaptureSettings {
   bool trace_os_runtime = false;
   bool trace_python_lock = false;  // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
   bool trace_mpi = false;          // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
+  bool trace_openmp = false;       // what runtimes of OpenMP tell tools, as ranges of the NVTX domain "OpenMP"; likewise
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
   std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
@@ -93,6 +95,7 @@ struct CaptureSettings {
   CaptureRange range;
   cpu::CpuSettings cpu;  // states and samples of threads
   GpuMetricsSettings gpu_metrics;
+  machine_metrics::Settings machine_metrics;
 };
 
 // One variable of the target's environment: set to a value, or removed.
@@ -135,6 +138,7 @@ struct CaptureRequest {
   std::optional<CaptureRange> range;              // the program begins it, and ends it (kProfilerApi or kNvtxRange): not the call
   std::optional<cpu::CpuSettings> cpu;            // of the first process and what it started; takes some tenths of a second to change
   std::optional<GpuMetricsSettings> gpu_metrics;  // likewise
+  std::optional<machine_metrics::Settings> machine_metrics;  // likewise
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<OnTargetExit> on_target_exit;  // kGoOn: until it is asked to end
 };
@@ -152,10 +156,11 @@ struct LaunchRequest {
   std::vector<EnvironmentChange> environment;    // applied in order
   std::optional<TargetUser> run_as;              // none: as ourselves. The file is ours in any case.
   PytorchRanges pytorch = PytorchRanges::kNone;  // needs settings.trace_nvtx
+  std::filesystem::path python_functions;        // JSON with the functions that are marked with NVTX, absolute; empty: none; needs the same
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
-  std::optional<CaptureRequest> first_capture;  // with CaptureTrigger::kRequest: it is asked for before the program runs; cpu and
-                                                // gpu_metrics are those of `settings`
+  std::optional<CaptureRequest> first_capture;  // with CaptureTrigger::kRequest: it is asked for before the program runs; cpu,
+                                                // gpu_metrics and machine_metrics are those of `settings`
   // File name with patterns (output_name.h); empty: report%n. Where it names variables of the environment (%q{RANK}) that we lack, each of the
   // program's processes that were started with them goes to a file with their values; all else to one without.
   std::string output;

@@ -48,7 +48,7 @@ enum class RowKind : std::uint8_t {
   kBacktraces,
   kProcessorGroup,  // "CPU cores (8)"
   kProcessor,       // "12.4 % CPU 3": what one runs
-  kCounters,        // "GPU metrics", and groups of counters
+  kCounters,        // "GPU metrics", "Machine", and groups of counters
   kCounter,         // "SMs active": a quantity over time
 };
 

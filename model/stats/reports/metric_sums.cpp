@@ -1,4 +1,4 @@
-// What GPUs' metrics were: least, mean and most of each, weighted by time.
+// What metrics of GPUs and of the machine were: least, mean and most of each, weighted by time.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -66,42 +66,67 @@ class Distribution {
   Nanoseconds total_ = 0;
 };
 
+std::vector<std::uint8_t> percentiles_of(const ReportOptions& options) {
+  return options.percentiles.empty() ? std::vector<std::uint8_t>{95} : options.percentiles;
+}
+
+// With further columns behind these.
+Table metric_table(const ReportOptions& options, std::initializer_list<Column> further) {
+  std::vector<Column> columns{texts("Metric"), texts("Unit"), reals("Mean"), reals("Min"), reals("Med"), reals("Max")};
+  for (const std::uint8_t percentile : percentiles_of(options)) columns.push_back(reals("P" + std::to_string(percentile)));
+  columns.push_back(integers("Samples"));
+  columns.insert(columns.end(), further);
+  return Table(std::move(columns));
+}
+
+// A row for what the counter was in the window; none where it has no value there.
+void add_metric(Table& table, const Trace& trace, CounterId id, TimeRange window, const ReportOptions& options,
+                std::initializer_list<TextId> further) {
+  const Counter& counter = trace.counters()[id];
+  const CounterSummary summary = trace.counter_series(id).summarize(window);
+  if (summary.empty()) return;
+  const Distribution distribution(trace.counter_series(id), window);
+  const ShownUnit unit = shown_unit(counter);
+  std::vector<Cell> cells{table.add_text(counter.name),
+                          table.add_text(unit.text),
+                          summary.mean() * unit.factor,
+                          static_cast<double>(summary.minimum) * unit.factor,
+                          static_cast<double>(distribution.percentile(50)) * unit.factor,
+                          static_cast<double>(summary.maximum) * unit.factor};
+  for (const std::uint8_t percentile : percentiles_of(options))
+    cells.emplace_back(static_cast<double>(distribution.percentile(percentile)) * unit.factor);
+  cells.emplace_back(static_cast<std::int64_t>(distribution.samples()));
+  for (const TextId text : further) cells.emplace_back(text);
+  table.add_cells(cells);
+}
+
 }  // namespace
 
 Table gpu_metric_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   const TimeRange window = window_of(selection, options);
-  std::vector<std::uint8_t> percentiles = options.percentiles;
-  if (percentiles.empty()) percentiles = {95};
-  std::vector<Column> columns{texts("Metric"), texts("Unit"), reals("Mean"), reals("Min"), reals("Med"), reals("Max")};
-  for (const std::uint8_t percentile : percentiles) columns.push_back(reals("P" + std::to_string(percentile)));
-  for (Column& column : std::vector<Column>{integers("Samples"), texts("Group"), texts("Device"), texts("Source Metric")})
-    columns.push_back(std::move(column));
-  Table table(std::move(columns));
+  Table table = metric_table(options, {texts("Group"), texts("Device"), texts("Source Metric")});
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const Gpu& device = trace.gpus()[gpu];
     const TextId device_name = table.add_text(device.name + " (" + std::to_string(device.ordinal) + ")");
     for (CounterId id = 0; id < trace.counters().size(); ++id) {
       const Counter& counter = trace.counters()[id];
-      if (counter.gpu != gpu || counter.process != kNone) continue;
-      const CounterSummary summary = trace.counter_series(id).summarize(window);
-      if (summary.empty()) continue;
-      const Distribution distribution(trace.counter_series(id), window);
-      const ShownUnit unit = shown_unit(counter);
-      std::vector<Cell> cells{table.add_text(counter.name),
-                              table.add_text(unit.text),
-                              summary.mean() * unit.factor,
-                              static_cast<double>(summary.minimum) * unit.factor,
-                              static_cast<double>(distribution.percentile(50)) * unit.factor,
-                              static_cast<double>(summary.maximum) * unit.factor};
-      for (const std::uint8_t percentile : percentiles)
-        cells.emplace_back(static_cast<double>(distribution.percentile(percentile)) * unit.factor);
-      cells.emplace_back(static_cast<std::int64_t>(distribution.samples()));
-      cells.emplace_back(table.add_text(counter.group));
-      cells.emplace_back(device_name);
-      cells.emplace_back(table.add_text(counter.source_name));
-      table.add_cells(cells);
+      if (counter.gpu == gpu && counter.process == kNone)
+        add_metric(table, trace, id, window, options, {table.add_text(counter.group), device_name, table.add_text(counter.source_name)});
     }
+  }
+  return table;
+}
+
+Table machine_metric_sum(const Selection& selection, const ReportOptions& options) {
+  const Trace& trace = selection.trace();
+  constexpr TimeRange kAlways{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+  const TimeRange window = selection.time().value_or(kAlways);
+  Table table = metric_table(options, {texts("Group"), texts("Source Metric")});
+  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+    const Counter& counter = trace.counters()[id];
+    if (counter.gpu == kNone && counter.process == kNone)
+      add_metric(table, trace, id, window, options, {table.add_text(counter.group), table.add_text(counter.source_name)});
   }
   return table;
 }

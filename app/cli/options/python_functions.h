@@ -1,0 +1,15 @@
+// The file of --python-functions-trace: functions of Python that are marked with NVTX.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+// Its absolute path. Fails with one sentence, of kind kUsage, where it can't be read or has another form than a list of modules with their
+// functions (docs/user-guide.md).
+Result<std::filesystem::path> python_functions(const std::string& file);
+
+}  // namespace lanescope::cli

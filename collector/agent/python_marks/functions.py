@@ -1,0 +1,122 @@
+"""NVTX ranges around calls of functions that a JSON file names, as Nsight Systems has it for --python-functions-trace:
+
+    [{"module": "cupy", "color": "green", "domain": "arrays", "functions": ["dot", "random.random", {"function": "sort", "color": "red"}]}]
+
+A function is named by its way from the module: through submodules that it has, and classes. A class stands for its `__init__` and, where it has
+one, its `__call__`. Ranges are called by module and function. What can't be marked is told, and the program goes on without.
+"""
+
+import functools
+import inspect
+import json
+import os
+import sys
+import types
+
+_COLORS = {  # of the nvtx package and of CSS, RGB
+    "green": 0x76B900, "blue": 0x0071C5, "yellow": 0xFFFF00, "purple": 0xFF00FF, "rapids": 0x7400FF, "cyan": 0x00FFFF, "red": 0xFF0000,
+    "white": 0xFFFFFF, "darkgreen": 0x006400, "orange": 0xFFA500, "black": 0x000000, "gray": 0x808080, "grey": 0x808080, "silver": 0xC0C0C0,
+    "maroon": 0x800000, "magenta": 0xFF00FF, "fuchsia": 0xFF00FF, "lime": 0x00FF00, "olive": 0x808000, "navy": 0x000080, "teal": 0x008080,
+    "aqua": 0x00FFFF, "pink": 0xFFC0CB, "brown": 0xA52A2A, "violet": 0xEE82EE, "gold": 0xFFD700, "salmon": 0xFA8072, "crimson": 0xDC143C,
+    "indigo": 0x4B0082, "turquoise": 0x40E0D0, "darkblue": 0x00008B, "darkred": 0x8B0000, "lightblue": 0xADD8E6, "lightgreen": 0x90EE90,
+}
+_MARKED = "__lanescope_marked__"
+
+
+def _say(sentence):
+    print("lanescope: %s" % sentence, file=sys.stderr)
+
+
+def _color(given):
+    """ARGB of a name, of #RRGGBB, or of a number (0xRRGGBB, 0xAARRGGBB); None where there is none."""
+    if given is None or isinstance(given, bool):
+        return None
+    if isinstance(given, int):
+        number = given
+    elif given.lower() in _COLORS:
+        number = _COLORS[given.lower()]
+    else:
+        try:
+            number = int(given[1:], 16) if given.startswith("#") else int(given, 0)
+        except ValueError:
+            _say("the colour %r is not known: ranges have none" % given)
+            return None
+    return (number if number > 0xFFFFFF else number | 0xFF000000) & 0xFFFFFFFF
+
+
+@functools.lru_cache(maxsize=None)
+def _nvtx():
+    from importlib import util
+
+    spec = util.spec_from_file_location("_lanescope_nvtx", os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvtx.py"))
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class _Function:
+    """What one name of the file stands for in a module."""
+
+    def __init__(self, way, color, domain):
+        self._way = way
+        self._color = color
+        self._domain = domain
+
+    def mark_in(self, module):
+        name = "%s.%s" % (module.__name__, self._way)
+        try:
+            *owners, attribute = self._way.split(".")
+            self._wrap(functools.reduce(getattr, owners, module), attribute, name)
+        except AttributeError:
+            _say("%s is not marked: there is none" % name)
+        except Exception as error:  # whatever a module has in its place: the program goes on
+            _say("%s is not marked: %s" % (name, error))
+
+    def _wrap(self, owner, attribute, name):
+        given = inspect.getattr_static(owner, attribute)
+        if isinstance(given, type):
+            own = [part for part in ("__init__", "__call__") if isinstance(inspect.getattr_static(given, part, None), types.FunctionType)]
+            if not own:
+                raise TypeError("it is a class without an __init__ or __call__ in Python")
+            for part in own:
+                self._wrap(given, part, "%s.%s" % (name, part))
+        elif isinstance(given, (staticmethod, classmethod)):
+            setattr(owner, attribute, type(given)(self._around(given.__func__, name)))
+        elif callable(given):
+            setattr(owner, attribute, self._around(given, name))
+        else:
+            raise TypeError("it is no function")
+
+    def _around(self, function, name):
+        if getattr(function, _MARKED, False):
+            return function
+        kind = _nvtx().returns_before_it_runs(function)
+        if kind:
+            raise TypeError("it is %s, whose call returns before it runs" % kind)
+        mark = _nvtx().annotate(name, color=self._color, domain=self._domain)
+
+        @functools.wraps(function)
+        def call(*arguments, **named):
+            with mark:
+                return function(*arguments, **named)
+
+        setattr(call, _MARKED, True)
+        return call
+
+
+def read(path):
+    """What marks each module, by the modules' names."""
+    with open(path, encoding="utf-8-sig") as file:
+        groups = json.load(file)
+    functions = {}
+    for group in groups:
+        for given in group["functions"]:
+            own = given if isinstance(given, dict) else {"function": given}
+            functions.setdefault(group["module"], []).append(
+                _Function(own["function"], _color(own.get("color", group.get("color"))), own.get("domain", group.get("domain"))))
+
+    def marker(of_module):
+        return lambda module: [function.mark_in(module) for function in of_module]
+
+    return {module: marker(of_module) for module, of_module in functions.items()}

@@ -1,0 +1,115 @@
+"""Marks what a program in Python does with NVTX: the operations of PyTorch, and functions that the user named.
+
+Python imports a module of this name at its start. The recorder puts this one in front of the others for the programs that it starts
+(LANESCOPE_PYTORCH and LANESCOPE_PYTHON_FUNCTIONS say what to mark); the one that would have been imported without it is imported, too. Nothing
+happens in a program that imports none of the modules that are to be marked.
+"""
+
+import atexit
+import os
+import sys
+
+
+def _import_the_next_one():
+    """What stands behind us on the path under our name, under its own name."""
+    ours = sys.modules.pop(__name__, None)
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if error.name != "sitecustomize":
+            raise
+        sys.modules[__name__] = ours
+
+
+def _without_wait_for_the_gpu(torch, change, *arguments):
+    """emit_nvtx waits for the GPU at its begin and end: that would begin to use one."""
+    wait = torch.cuda.synchronize
+    torch.cuda.synchronize = lambda *arguments, **named: None
+    try:
+        change(*arguments)
+    finally:
+        torch.cuda.synchronize = wait
+
+
+def _mark_operations(torch):
+    """emit_nvtx for the rest of the program."""
+    try:
+        from torch.autograd import profiler
+
+        ranges = profiler.emit_nvtx(record_shapes=os.environ.get("LANESCOPE_PYTORCH") == "autograd-shapes-nvtx")
+        _without_wait_for_the_gpu(torch, ranges.__enter__)
+        # PyTorch warns of what still marks when it goes.
+        atexit.register(_without_wait_for_the_gpu, torch, ranges.__exit__, None, None, None)
+    except Exception as error:  # a PyTorch without NVTX, or one that has moved on: the program goes on without ranges
+        print("lanescope: the operations of PyTorch are not marked: %s" % error, file=sys.stderr)
+
+
+class _Finder:
+    """Finds what would be found without it, and has a module marked once it has been executed."""
+
+    marks = {}  # functions that take the module, by its name
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        marks = cls.marks.get(name)
+        if marks is None or cls not in sys.meta_path:
+            return None
+        for finder in sys.meta_path[sys.meta_path.index(cls) + 1 :]:  # those in front had their turn
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                _have_marked(spec, marks)
+                return spec
+        return None
+
+
+def _have_marked(spec, marks):
+    loader = spec.loader
+    if not hasattr(loader, "exec_module") or isinstance(loader, type):  # a class loads what is built into Python
+        return
+    execute, name = loader.exec_module, spec.name
+
+    def execute_and_mark(module):
+        execute(module)
+        if getattr(getattr(module, "__spec__", None), "name", None) == name:  # some loaders are of several modules
+            for mark in marks:
+                mark(module)
+
+    try:
+        loader.exec_module = execute_and_mark
+    except AttributeError:
+        pass
+
+
+def _module_beside(name):
+    """A file beside this one, which is not on the path for others."""
+    from importlib import util
+
+    spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(_HERE, name + ".py"))
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _mark_functions(file):
+    try:
+        named = _module_beside("functions").read(file)
+    except Exception as error:  # of a file that changed, or a Python that is too old: the program goes on without ranges
+        print("lanescope: functions are not marked: %s" % error, file=sys.stderr)
+        return
+    for module, mark in named.items():
+        if module in sys.modules:
+            mark(sys.modules[module])
+        _Finder.marks.setdefault(module, []).append(mark)
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+if os.environ.get("LANESCOPE_PYTORCH") in ("autograd-nvtx", "autograd-shapes-nvtx"):
+    _Finder.marks["torch"] = [_mark_operations]
+if os.environ.get("LANESCOPE_PYTHON_FUNCTIONS"):
+    _mark_functions(os.environ["LANESCOPE_PYTHON_FUNCTIONS"])
+if _Finder.marks:
+    sys.meta_path.insert(0, _Finder)
+_import_the_next_one()
