@@ -96,22 +96,22 @@ TEST_CASE("rates of a device add up to what it counted, however long the samples
 
 TEST_CASE("nothing is known of a device while it is away, nor across a total that begins anew") {
   const MachineTree machine;
-  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 100, 0));
+  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 1'000'000, 0));
   Recorded recorded;
   Sampler sampler({.networks = true}, machine.root(), 1h);
-  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 200, 0));
-  wait_for_answer(sampler);  // 100 bytes
+  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 2'000'000, 0));
+  wait_for_answer(sampler);  // 1,000,000 bytes
   machine.write("proc/net/dev", kNetworkHead);
   wait_for_answer(sampler);
-  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 1'000'000, 0) + network_line("eth1", 5, 0));
+  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 9'000'000, 0) + network_line("eth1", 5, 0));
   wait_for_answer(sampler);
-  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 7, 0) + network_line("eth1", 1'005, 0));
+  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 7, 0) + network_line("eth1", 1'000'005, 0));
   wait_for_answer(sampler);
-  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 10, 0) + network_line("eth1", 1'005, 0));
-  sampler.end(recorded.take());  // 3 bytes
+  machine.write("proc/net/dev", kNetworkHead + network_line("eth0", 300'007, 0) + network_line("eth1", 1'000'005, 0));
+  sampler.end(recorded.take());  // 300,000 bytes
   const auto trace = recorded.trace();
-  CHECK(sum_of(*trace, "eth0 received") == Approx(103).margin(1));
-  CHECK(sum_of(*trace, "eth1 received") == Approx(1'000).margin(1));  // that came later
+  CHECK(sum_of(*trace, "eth0 received") == Approx(1'300'000).epsilon(0.01));
+  CHECK(sum_of(*trace, "eth1 received") == Approx(1'000'000).epsilon(0.01));  // that came later
 }
 
 TEST_CASE("a disk is busy for its share of the time, all of it at most") {
