@@ -12,8 +12,9 @@ version=$2 tree=$(realpath "$3") out=$(realpath "$4")
 if [ "$1" = --viewer ]; then
   name=lanescope recommends="libqt6svg6, qt6-wayland, fonts-noto-cjk"
   summary="timeline profiler for CUDA programs: viewer"
-  text="Draws recordings of CUDA programs on a timeline, also while they run, and says why a GPU
- was idle."
+  text="Draws recordings of CUDA programs on a timeline, also while they run, and
+ says why a GPU was idle."
+  "$here/viewer_page.py" "$tree/usr/bin/lanescope-ui" "$tree/usr"
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
   mkdir "$scratch/debian"

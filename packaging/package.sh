@@ -90,8 +90,9 @@ archive "$out/$base-debug.tar.gz" "$work/debugtree" "$base-debug"
 mkdir -p "$work/deb"
 cp -a "$tree" "$work/deb/usr"
 packaging/debian.sh lanescope-recorder "$version" "$work/deb" "$out" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
-  "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do into .trace
- files, and prints, compares and exports them. The viewer is in the package lanescope."
+  "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do
+ into .trace files, and prints, compares and exports them. The viewer is in the
+ package lanescope."
 packaging/wheel.py "$tree" "$version" "$out"
 packaging/sbom.py "$version" >"$out/$base.cdx.json"
 

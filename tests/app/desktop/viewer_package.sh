@@ -25,7 +25,7 @@ cmp "$package" "$folder/second/lanescope_0.1.0_amd64.deb" || fail "made twice, t
 contents=$(dpkg-deb -c "$package")
 for file in bin/lanescope-ui share/applications/io.github.lanescope.Lanescope.desktop share/mime/packages/lanescope.xml \
   share/metainfo/io.github.lanescope.Lanescope.metainfo.xml share/icons/hicolor/scalable/apps/lanescope.svg \
-  share/icons/hicolor/scalable/mimetypes/application-x-lanescope-trace.svg share/doc/lanescope/copyright share/doc/lanescope/changelog.gz; do
+  share/icons/hicolor/scalable/mimetypes/application-x-lanescope-trace.svg share/doc/lanescope/copyright share/doc/lanescope/changelog.gz share/man/man1/lanescope-ui.1.gz; do
   grep -q " \./usr/$file\$" <<<"$contents" || fail "usr/$file is not in the package: $contents"
 done
 awk '$2 != "root/root"' <<<"$contents" | grep . && fail "not everything is root's"
@@ -37,6 +37,14 @@ for library in libqt6widgets6 libqt6charts6 libc6 "lanescope-recorder (= 0.1.0)"
 done
 dpkg-deb -x "$package" "$folder/unpacked"
 (cd "$folder/unpacked" && md5sum --check --quiet "$folder/control/md5sums") || fail "its checksums are others"
+page=$(gunzip <"$folder/unpacked/usr/share/man/man1/lanescope-ui.1.gz")
+for option in '\-\-screenshot' '\-\-range' '\-\-language' '\-\-version'; do
+  grep -qF -- "$option" <<<"$page" || fail "the man page does not know $option"
+done
+if command -v man >/dev/null; then
+  warnings=$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -E UTF-8 -l "$folder/unpacked/usr/share/man/man1/lanescope-ui.1.gz" 2>&1 >/dev/null)
+  [ -z "$warnings" ] || fail "man: $warnings"
+fi
 grep -q 'GPL-3' "$folder/unpacked/usr/share/doc/lanescope/copyright" || fail "the licence of Qt Charts is not told"
 if command -v desktop-file-validate >/dev/null; then
   desktop-file-validate "$folder/unpacked/usr/share/applications/"*.desktop || fail "the desktop file has faults"
