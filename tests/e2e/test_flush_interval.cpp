@@ -71,7 +71,7 @@ Recorded record(std::chrono::milliseconds interval) {
   Recorded recorded;
   recorded.arrivals_while_it_ran = arrivals.times().size();
   kill((*recording)->target_pid(), SIGTERM);
-  REQUIRE((*recording)->wait_for(60s));
+  REQUIRE((*recording)->wait_for(10min));
   CHECK((*recording)->exit_status() == session::ExitStatus{5, 0});
   CHECK((*recording)->outcome().statistics.dropped == 0);
   const auto trace = load(folder.path() / "x.trace");

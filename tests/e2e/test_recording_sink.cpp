@@ -73,7 +73,7 @@ TEST_CASE("whoever watches gets exactly what the file gets, while the program ru
   CHECK((*recording)->state() == session::RecordingState::kRecording);
   CHECK_FALSE((*recording)->exit_status());
   kill((*recording)->target_pid(), SIGTERM);
-  REQUIRE((*recording)->wait_for(60s));
+  REQUIRE((*recording)->wait_for(10min));
 
   const session::RecordingOutcome outcome = (*recording)->outcome();
   CHECK(outcome.reason == session::EndReason::kTargetExited);
@@ -96,7 +96,7 @@ TEST_CASE("a recording that is stopped leaves the program running") {
   REQUIRE(recording);
   watcher.wait_for_events(1'000);
   (*recording)->stop();
-  REQUIRE((*recording)->wait_for(60s));
+  REQUIRE((*recording)->wait_for(10min));
   CHECK((*recording)->outcome().reason == session::EndReason::kStopped);
   CHECK_FALSE((*recording)->outcome().target);
   CHECK(kill((*recording)->target_pid(), SIGKILL) == 0);

@@ -59,7 +59,7 @@ Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settin
   auto recording = session::Recording::launch(std::move(request));
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
-  REQUIRE((*recording)->wait_for(std::chrono::minutes(2)));
+  REQUIRE((*recording)->wait_for(std::chrono::minutes(10)));
   Recorded result;
   result.taken_away = taken_away() - taken_before;
   result.messages = (*recording)->take_messages();

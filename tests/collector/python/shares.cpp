@@ -30,7 +30,7 @@ std::shared_ptr<const Trace> record_attached(const RunningTarget& target, const 
   target.send(seconds + "\n");
   REQUIRE(target.read_line() == "done");
   (*recording)->stop();
-  REQUIRE((*recording)->wait_for(std::chrono::minutes(1)));
+  REQUIRE((*recording)->wait_for(std::chrono::minutes(10)));
   const auto trace = load_trace((*recording)->path());
   REQUIRE(trace);
   return *trace;

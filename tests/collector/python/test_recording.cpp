@@ -108,6 +108,7 @@ TEST_CASE("the backtrace of a call that waits has the Python functions, with the
     for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
     const Trace& trace = *recorded.trace;
     const CallStacks& stacks = trace.call_stacks();
+    const std::uint32_t waits = line_with(LANESCOPE_PYTHON_WORK, "os.waitpid(child, 0)");
     std::vector<std::vector<CodeFunction>> chains;
     for (const Track& track : trace.tracks()) {
       if (track.key.kind != TrackKind::kBacktraces) continue;
@@ -116,13 +117,12 @@ TEST_CASE("the backtrace of a call that waits has the Python functions, with the
           std::vector<CodeFunction>& chain = chains.emplace_back();
           for (const CodeLocationId location : stacks.chain(trace.sample_detail(trace.lane(id).detail(i)).call_node))
             if (stacks.location(location).kind == CodeKind::kPython) chain.push_back(stacks.functions(location).front());
+          // Whatever else takes so long on a busy machine: the parent waits for its child in main().
+          if (chain.empty() || trace.name(chain[0].function) != "main" || chain[0].source_line != waits) chains.pop_back();
         }
     }
-    // The parent waits for its child in main(), and in nothing else for so long.
     REQUIRE(chains.size() == 1);
     REQUIRE(chains[0].size() == 2);
-    CHECK(trace.name(chains[0][0].function) == "main");
-    CHECK(chains[0][0].source_line == line_with(LANESCOPE_PYTHON_WORK, "os.waitpid(child, 0)"));
     CHECK(trace.name(chains[0][1].function) == "<module>");
   }
 }

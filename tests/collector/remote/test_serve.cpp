@@ -67,7 +67,7 @@ Served serve_to(const std::string& bytes, Then then) {
   Served served;
   const auto begin = std::chrono::steady_clock::now();
   served.is_content = serve(channel::FileDescriptor(in[0]), channel::FileDescriptor(out[1]),
-                            {.program = "/nowhere/lanescope", .version = "test", .patience = 300ms, .look = 10ms})
+                            {.program = "/nowhere/lanescope", .version = "test", .patience = then == Then::kSilence ? 300ms : 300s, .look = 10ms})
                           .has_value();
   served.took = std::chrono::steady_clock::now() - begin;
   asker.join();

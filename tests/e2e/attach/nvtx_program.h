@@ -74,7 +74,7 @@ inline std::unique_ptr<session::Recording> attach(pid_t pid, const std::filesyst
 
 inline std::shared_ptr<const Trace> end(std::unique_ptr<session::Recording> recording) {
   recording->stop();
-  REQUIRE(recording->wait_for(std::chrono::seconds(20)));
+  REQUIRE(recording->wait_for(std::chrono::minutes(10)));
   CHECK(recording->outcome().reason == session::EndReason::kStopped);
   CHECK(recording->outcome().statistics.dropped == 0);
   return load(recording->path());

@@ -64,7 +64,7 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
     target.send("1000\n");
     REQUIRE(target.read_line() == "done");
     recording->stop();
-    REQUIRE(recording->wait_for(20s));
+    REQUIRE(recording->wait_for(10min));
     const std::shared_ptr<const Trace> trace = load(file);
     CHECK(kernels(*trace) == 1000 + facts::kUnfinished);
     REQUIRE(trace->devices().size() == 1);
