@@ -10,7 +10,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(RELATIVE_PATH LANESCOPE_LIBRARIES_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH LANESCOPE_DATA_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_DATADIR}/lanescope")
 
-set(LANESCOPE_SANITIZE "" CACHE STRING "Value for -fsanitize=, for example address,undefined; the agent is never instrumented, since it runs inside other programs")
+set(LANESCOPE_SANITIZE "" CACHE STRING "Value for -fsanitize=, for example address,undefined; the agent is never instrumented, since it runs inside other programs: its sources are in a program of the tests (agent_inside)")
 option(LANESCOPE_LIBFUZZER "Link fuzz targets with libFuzzer (Clang); else each is replayed by a test" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)

@@ -87,7 +87,7 @@ int connect_to(int socket, std::string_view path) noexcept {
 
 bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept {
   channel::Hello hello;
-  std::memcpy(hello.token, token.data(), token.size());
+  if (!token.empty()) std::memcpy(hello.token, token.data(), token.size());
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
