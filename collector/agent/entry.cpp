@@ -9,6 +9,7 @@
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/orphans.h"
 #include "agent/nvtx/setup.h"
+#include "agent/osrt/trace.h"
 
 #if LANESCOPE_HAVE_CUPTI
 #include "agent/cupti/injection.h"
@@ -63,7 +64,9 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_expor
   const Injection injection = install(get_export_table);
   freed += orphans.free_from_set_up();
   if (freed != 0) tell_of_orphans(freed);
-  return injection == Injection::kInstalled ? 1 : 0;
+  if (injection != Injection::kInstalled) return 0;
+  lanescope::agent::osrt::watch_filters();
+  return 1;
 }
 
 // NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +105,24 @@ int dies() {
   sigprocmask(SIG_UNBLOCK, &all, nullptr);
   raise(signal);
   return 99;
+}
+
+// Its handler leaves what was interrupted, most often in the midst of a mark.
+sigjmp_buf before_alarm;
+int jumps_out_of_handlers() {
+  constexpr int kJumps = 2'000;
+  struct sigaction action {};
+  action.sa_handler = [](int) { siglongjmp(before_alarm, 1); };
+  sigaction(SIGALRM, &action, nullptr);
+  static volatile int jumps = 0;
+  const itimerval soon{{}, {0, 50}};
+  if (sigsetjmp(before_alarm, 1) != 0) jumps = jumps + 1;
+  if (jumps < kJumps) {
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    for (;;) nvtxMarkA("other");
+  }
+  steps(100);
+  return kCode;
 }
 
 int leaves_quickly() {
@@ -485,6 +504,46 @@ int may_only_write() {
   _exit(kCode);
 }
 
+// Its first ranges come behind that.
+int is_guarded_first() {
+  may_only_write();
+  return 98;
+}
+// A thread that may only write, a child that is such a thread, and then others.
+int has_strict_threads() {
+  const auto be_strict = [](int code) {
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict");
+    steps(10);
+    if (write(STDOUT_FILENO, "strict\n", 7) != 7) code = 98;
+    syscall(SYS_exit, code);
+  };
+  std::thread(be_strict, 0).join();
+  const pid_t child = fork();
+  if (child == 0) be_strict(3);
+  must(code_of(child) == 3, "the end of a child");
+  std::thread([] { steps(50); }).join();
+  steps(50);
+  return kCode;
+}
+// A child that makes ranges before and behind its filter, and one whose first come behind it.
+int has_guarded_children() {
+  for (const int before : {10, 0}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(before);
+      sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                            LANESCOPE_ALLOW(write),
+                            LANESCOPE_ALLOW(exit_group),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+      must_filter(code, std::size(code));
+      steps(10);
+      _exit(write(STDOUT_FILENO, "child\n", 6) == 6 ? 3 : 4);
+    }
+    must(code_of(child) == 3, "the end of a child");
+  }
+  return kCode;
+}
+
 // It may have threads, and write.
 int may_only_have_threads() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -606,6 +665,7 @@ const std::map<std::string, int (*)()> ways{
     {"fault", faults},
     {"fault-on-thread", faults_on_thread},
     {"overflows", survives_overflows},
+    {"jumps", jumps_out_of_handlers},
     {"slow-end", ends_slowly},
     {"exit-on-thread", another_thread_ends_it},
     {"exec-on-thread", another_thread_becomes_another},
@@ -643,6 +703,9 @@ const std::map<std::string, int (*)()> ways{
     {"setuid-exec", becomes_another_user},
     {"not-dumpable", can_not_be_dumped},
     {"seccomp", may_only_write},
+    {"seccomp-first", is_guarded_first},
+    {"seccomp-strict", has_strict_threads},
+    {"seccomp-children", has_guarded_children},
     {"seccomp-threads", may_only_have_threads},
     {"seccomp-forks", may_only_fork},
     {"copy", copies_input},
@@ -655,7 +718,7 @@ const std::map<std::string, int (*)()> ways{
 
 // These come before the agent is there.
 bool begins_with_its_way(int (*way)()) {
-  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory;
+  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory || way == is_guarded_first;
 }
 
 void wait_for(const char* file) {

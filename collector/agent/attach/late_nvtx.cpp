@@ -340,9 +340,9 @@ void visit_new_libraries(Visit visit) noexcept {
 
 // Null where the C library is older than 2.32, which does not say.
 constinit const char* is_single_threaded = nullptr;
+constinit bool is_awaited_by_nvtx = false;
 
-void set_up_before_fork() noexcept {
-  if (is_single_threaded != nullptr && *is_single_threaded != 0) return;
+void set_all_up() noexcept {
   const Quiet quiet;
   const volatile std::uint32_t* awaited[kAwaitedLibraries];
   std::size_t count = 0;
@@ -376,6 +376,10 @@ void set_up_before_fork() noexcept {
     while (*awaited[i] == kStarted && monotonic_now() < give_up) system::sleep(kLook);
 }
 
+void set_up_before_fork() noexcept {
+  if (is_single_threaded == nullptr || *is_single_threaded == 0) set_all_up();
+}
+
 std::string_view file_name(const char* path) noexcept {
   if (path == nullptr) return {};
   const char* const slash = std::strrchr(path, '/');
@@ -406,8 +410,13 @@ void set_nvtx_up_before_forks() noexcept {
   is_single_threaded = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__libc_single_threaded"));
   own_library();  // nothing of the loader's but its list is asked for later
   on_fork_child([] { searcher.store(0, std::memory_order_relaxed); });
+  is_awaited_by_nvtx = true;
   before_forking(set_up_before_fork);
   watch_forks();
+}
+
+void set_nvtx_up() noexcept {
+  if (is_awaited_by_nvtx) set_all_up();
 }
 
 }  // namespace lanescope::agent::attach

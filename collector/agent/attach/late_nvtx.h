@@ -27,4 +27,8 @@ LateNvtx take_over_nvtx(Search search) noexcept;
 // called while the agent is loaded.
 void set_nvtx_up_before_forks() noexcept;
 
+// The same at once, also for one thread: before a process forbids itself the system calls by which NVTX finds us at its first call. Does nothing
+// where NVTX is not to find us, and in a process whose forks are not looked at.
+void set_nvtx_up() noexcept;
+
 }  // namespace lanescope::agent::attach

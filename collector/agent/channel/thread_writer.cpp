@@ -1,5 +1,6 @@
 #include "agent/channel/thread_writer.h"
 
+#include "agent/core/left_frame.h"
 #include "agent/core/quiet.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/this_thread.h"
@@ -9,11 +10,13 @@ namespace lanescope::agent {
 
 constinit thread_local ThreadState* ThreadWriter::current = nullptr;
 constinit thread_local std::uint32_t ThreadWriter::absent_in = 0;
-constinit thread_local bool ThreadWriter::is_attaching = false;
+constinit thread_local const void* ThreadWriter::attaching = nullptr;
 
 namespace {
 
 constexpr std::uint32_t kAskAgainAfter = 256;  // events without a ring
+constexpr int kMostWithinEachOther = 8;        // events
+constexpr char kNobody = 0;                    // lies on no stack
 
 void claim_ring(ThreadState& state) noexcept {
   const channel::SharedMemory memory(*state.header);
@@ -37,15 +40,25 @@ void use_memory(ThreadState& state, channel::SharedMemory memory, std::uint32_t 
     claim_ring(state);
 }
 
+ThreadState* begin_within(const ThreadState& outer) noexcept {
+  ThreadState* const state = begin_thread();
+  if (state == nullptr) return nullptr;
+  state->levels = outer.levels;
+  use_memory(*state, channel::SharedMemory(*outer.header), outer.generation);
+  return state;
+}
+
 }  // namespace
 
 // A signal handler that comes in between finds nothing to write to.
 ThreadState* ThreadWriter::attach() noexcept {
-  if (is_attaching) return nullptr;
+  if (current != nullptr && current->own.writer == &kNobody) return current;
   struct Attaching {
-    Attaching() noexcept { is_attaching = true; }
-    ~Attaching() { is_attaching = false; }
-  } const attaching;
+    Attaching() noexcept { attaching = this; }
+    ~Attaching() { attaching = nullptr; }
+  };
+  if (attaching != nullptr && !is_left(attaching, __builtin_frame_address(0))) return nullptr;
+  const Attaching now;
   const Quiet quiet;
   const std::uint32_t generation = process_generation();
   // The child of a vfork, on a thread of its parent, does not join for that; where its parent has, it writes as that thread.
@@ -77,9 +90,34 @@ void ThreadWriter::prepare() noexcept {
 }
 
 void ThreadWriter::detach() noexcept {
-  ThreadState* const state = current;
+  ThreadState* state = current;
   current = nullptr;
-  if (state != nullptr) end_thread(*state);
+  while (state != nullptr) {
+    ThreadState* const within = state->within;
+    end_thread(*state);
+    state = within;
+  }
+}
+
+void ThreadWriter::leave_thread() noexcept {
+  if (current != nullptr) current->own.writer = &kNobody;
+}
+
+ThreadState* ThreadWriter::free_state(ThreadState& first) const noexcept {
+  if (first.own.writer == &kNobody) return nullptr;
+  ThreadState* state = &first;
+  for (int level = 0; state != nullptr && level < kMostWithinEachOther; ++level) {
+    if (state->generation != first.generation) use_memory(*state, channel::SharedMemory(*first.header), first.generation);
+    if (state->own.writer == nullptr) return state;
+    if (is_left(state->own.writer, this)) {
+      recover_ring(*state);
+      if (state->ring == nullptr) claim_ring(*state);
+      return state;
+    }
+    if (state->within == nullptr) state->within = begin_within(*state);
+    state = state->within;
+  }
+  return nullptr;
 }
 
 void ThreadWriter::count_lost(ThreadState& state) noexcept {

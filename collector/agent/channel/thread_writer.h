@@ -14,8 +14,9 @@
 
 namespace lanescope::agent {
 
-// The calling thread's state, taken for one event. False where nothing can be recorded: there is no session, or a signal handler
-// interrupted an event of the same thread.
+// The calling thread's state, taken for one event. False where nothing can be recorded: there is no session. Where a signal handler interrupted an event of
+// the same thread, what it writes goes to another ring; so does what the thread writes later, if the handler has left that event by a jump,
+// until it is certain that it has (core/left_frame.h).
 class [[nodiscard]] ThreadWriter {
  public:
   ThreadWriter() noexcept {
@@ -23,21 +24,27 @@ class [[nodiscard]] ThreadWriter {
     const std::uint32_t generation = last_generation();
     if (state == nullptr || state->generation != generation) state = is_absent(generation) ? nullptr : attach();
     if (state == nullptr) return;
-    if (state->own.in_use) {
-      count_lost(*state);
-      return;
+    if (state->own.writer != nullptr) {
+      ThreadState* const other = free_state(*state);
+      if (other == nullptr) {
+        count_lost(*state);
+        return;
+      }
+      state = other;
     }
-    state->own.in_use = true;
+    state->own.writer = this;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_ = state;
   }
   ~ThreadWriter() {
     if (state_ == nullptr) return;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    state_->own.in_use = false;
+    state_->own.writer = nullptr;
   }
   // Follows forks and the ends of threads. Takes memory, so call it while the agent is loaded; any number of times.
   static void prepare() noexcept;
+  // Events of the calling thread are counted as lost from here on.
+  static void leave_thread() noexcept;
   // Whether this thread knows that there is no session: the way to do nothing at all.
   [[nodiscard]] static bool finds_no_session() noexcept { return is_absent(last_generation()); }
 
@@ -62,13 +69,15 @@ class [[nodiscard]] ThreadWriter {
   static ThreadState* attach() noexcept;
   static void detach() noexcept;  // the thread ends
   static void count_lost(ThreadState& state) noexcept;
+  // Of the thread's states one by which no event is being written, by all that is known; null where there is none.
+  ThreadState* free_state(ThreadState& first) const noexcept;
   // For a thread without one, from time to time; counts the event where none is free.
   bool find_ring() noexcept;
   // A child that has not looked yet is of no generation.
   static bool is_absent(std::uint32_t generation) noexcept { return absent_in == generation && generation != 0; }
   static constinit thread_local ThreadState* current;
   static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
-  static constinit thread_local bool is_attaching;
+  static constinit thread_local const void* attaching;  // who does, on the stack; null: nobody
 
   ThreadState* state_ = nullptr;
 };

@@ -80,7 +80,7 @@ std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int 
 inline int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
-  const int level = record.domain < kCountedDomains ? writer.state().own.levels[record.domain]++ : kNoLevel;
+  const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
   record.id = level_id(level);
   if (level != kNoLevel && begins_capture(writer.settings(), record.domain, text))
     begin_capture(*writer.state().header, capture_key(writer, record.domain, level));
@@ -93,7 +93,7 @@ inline int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   if (!writer) return kNoLevel;
   int level = kNoLevel;
   if (domain < kCountedDomains) {
-    std::int32_t& open = writer.state().own.levels[domain];
+    std::int32_t& open = writer.state().levels[domain];
     if (open == 0) return kNoLevel;  // nothing that we saw begin
     level = --open;
   }

@@ -1,34 +1,66 @@
 #include "agent/osrt/filter_calls.h"
 
+#include <cstdio>
+
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "agent/attach/late_nvtx.h"
+#include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
 #include "agent/process/call_filters.h"
+#include "agent/process/this_thread.h"
 
 namespace lanescope::agent::osrt {
 namespace {
 
 constinit Function real_prctl{"prctl", nullptr};
 
-const sock_fprog* filter_at(long mode, long strict, long place) noexcept {
-  return mode == strict ? nullptr : reinterpret_cast<const sock_fprog*>(place);
+// Programs ask for a filter at no place to see whether there are filters.
+struct Wanted {
+  enum class Mode { kStrict, kFilter } mode;
+  const sock_fprog* filter = nullptr;
+
+  Wanted(long asked, long strict, long place) noexcept
+      : mode(asked == strict ? Mode::kStrict : Mode::kFilter), filter(reinterpret_cast<const sock_fprog*>(place)) {}
+};
+
+void tell_of_strict_mode() noexcept {
+  const Quiet quiet;
+  char text[160];
+  const int length = std::snprintf(text, sizeof(text), "Thread %u is not recorded from here on: it asks for seccomp's strict mode, in which it may not look at a clock.",
+                                   this_thread_id());
+  report(Component::kOsRuntime, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
+}
+
+// It holds for the calling thread alone, which has no clock then, and whatever the agent asks the kernel for ends it.
+template <typename Install>
+long begin_strict_mode(Install install) noexcept {
+  if (may_join() && system::system_call(SYS_prctl, PR_GET_SECCOMP) == 0) tell_of_strict_mode();
+  const long result = install();
+  if (result < 0) return result;
+  Quiet::this_thread();
+  ThreadWriter::leave_thread();
+  return result;
 }
 
 // `install`: returns as system calls do, 0 where it has succeeded; a filter may also answer with a descriptor, or name a thread that could not
 // take it over.
 template <typename Install>
-long install_with(Install install, const sock_fprog* filter) noexcept {
-  if (is_active.load(std::memory_order_relaxed) && may_join()) {
+long install_with(Install install, const Wanted& wanted) noexcept {
+  if (may_join()) {
     const Quiet quiet;
+    attach::set_nvtx_up();
     static_cast<void>(ThreadWriter());
   }
+  if (wanted.mode == Wanted::Mode::kStrict) return begin_strict_mode(install);
   FilterInstallation installation;
   const long result = install();
-  if (result >= 0) installation.has_succeeded(filter);
+  if (result >= 0 && wanted.filter != nullptr) installation.has_succeeded(*wanted.filter);
   return result;
 }
 
@@ -40,9 +72,8 @@ bool installs_filter(long number, long first) noexcept {
 }
 
 long install_filter(long (*next)(long, ...), long number, long a, long b, long c, long d, long e) noexcept {
-  const sock_fprog* const filter =
-      number == SYS_prctl ? filter_at(b, SECCOMP_MODE_STRICT, c) : filter_at(a, SECCOMP_SET_MODE_STRICT, c);
-  return install_with([&] { return next(number, a, b, c, d, e); }, filter);
+  const Wanted wanted = number == SYS_prctl ? Wanted(b, SECCOMP_MODE_STRICT, c) : Wanted(a, SECCOMP_SET_MODE_STRICT, c);
+  return install_with([&] { return next(number, a, b, c, d, e); }, wanted);
 }
 
 }  // namespace lanescope::agent::osrt
@@ -53,7 +84,7 @@ extern "C" __attribute__((visibility("hidden"))) int own_prctl(int option, long 
   const auto next = reinterpret_cast<int (*)(int, long, long, long, long)>(real_prctl.address());
   if (option != PR_SET_SECCOMP) return next(option, a, b, c, d);
   return static_cast<int>(lanescope::agent::osrt::install_with([&] { return next(option, a, b, c, d); },
-                                                               lanescope::agent::osrt::filter_at(a, SECCOMP_MODE_STRICT, b)));
+                                                               lanescope::agent::osrt::Wanted(a, SECCOMP_MODE_STRICT, b)));
 }
 extern "C" __attribute__((visibility("default"), alias("own_prctl"))) int lanescope_prctl(int, long, long, long, long) __asm__("prctl");
 

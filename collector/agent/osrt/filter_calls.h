@@ -1,5 +1,5 @@
-// The calls by which a process forbids itself system calls, prctl() and syscall(): it joins the recording before, and remembers what it must
-// not do any more (process/call_filters.h).
+// The calls by which a process forbids itself system calls, prctl() and syscall(): it joins the recording before, sets NVTX up, and remembers what it
+// must not do any more (process/call_filters.h). A thread that enters the strict mode is left alone.
 #pragma once
 
 #include "agent/core/call_slots.h"

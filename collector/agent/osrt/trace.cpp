@@ -7,11 +7,13 @@
 #include "agent/channel/thread_writer.h"
 #include "agent/core/call_chain.h"
 #include "agent/osrt/later_functions.h"
+#include "agent/process/forks.h"
 
 namespace lanescope::agent::osrt {
 
 constinit std::atomic<bool> is_active{false};
 constinit std::atomic<Redirected (*)(Recorded)> redirect{nullptr};
+constinit std::atomic<void (*)()> redirect_filters{nullptr};
 
 namespace {
 
@@ -20,6 +22,7 @@ constexpr std::uint32_t kSampleOfSystemCall = 2;  // proto::SAMPLE_OS_CALL
 constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's once it is known
 
 [[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration) noexcept {
+  const Quiet quiet;
   const CallChain chain;
   channel::Record record{};
   record.type = channel::RecordType::kCallChain;
@@ -39,12 +42,19 @@ void* Function::find() noexcept {
   return found;
 }
 
+void watch_filters() noexcept {
+  const auto look = [] {
+    if (auto* const now = redirect_filters.load(std::memory_order_acquire)) now();
+  };
+  look();
+  before_forking(look);
+}
+
 void note(const char* name, std::int64_t start) noexcept {
   const std::int64_t duration = monotonic_now() - start;
   if (duration < threshold.load(std::memory_order_relaxed)) return;
   const int saved_errno = errno;
   {
-    const Quiet quiet;
     ThreadWriter writer;
     if (writer) {
       const channel::Settings& settings = writer.settings();

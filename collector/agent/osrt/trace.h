@@ -36,9 +36,14 @@ enum class Recorded {
   kCalls,
   kPythonLock,  // alone
 };
-// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests. Safe to be called again, for
-// files that were loaded meanwhile.
+// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests, and where the agent stands before
+// them. Safe to be called again, for files that were loaded meanwhile.
 extern constinit std::atomic<Redirected (*)(Recorded)> redirect;
+// The same of those calls alone by which a process forbids itself system calls (filter_calls.h). Any thread.
+extern constinit std::atomic<void (*)()> redirect_filters;
+
+// From here on such calls of the files that are loaded now, or before a fork, are noticed in a process that does not record its calls.
+void watch_filters() noexcept;
 
 // A call has returned. Keeps errno.
 void note(const char* name, std::int64_t start) noexcept;

@@ -2,6 +2,7 @@
 //
 // They hold nothing while the real call runs, so a thread may be cancelled in it, a signal handler may call them again, and the child of a
 // vfork, which shares our memory, finds it as its parent left it.
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -256,6 +257,17 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
   return result;
 }
 
+// A look that comes while another thread looks is left out.
+void redirect_filter_calls() noexcept {
+  static constinit std::atomic<bool> is_looking{false};
+  static constinit lanescope::agent::CallSlots slots;
+  if (is_looking.exchange(true, std::memory_order_acquire)) return;
+  const lanescope::agent::Redirection redirections[] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
+                                                        lanescope::agent::osrt::redirected_prctl()};
+  slots.redirect(redirections);
+  is_looking.store(false, std::memory_order_release);
+}
+
 }  // namespace
 
 static bool is_of_this_library(const void* address) {
@@ -281,7 +293,9 @@ __attribute__((constructor)) static void find_functions() {
   lanescope::agent::osrt::is_active.store(is_preloaded && has_session && records_calls, std::memory_order_relaxed);
   if (python != nullptr) lanescope::agent::python_lock::look_for_interpreter();
   if (is_preloaded) lanescope::agent::osrt::note_loaded_files();
-  if (!is_preloaded) lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
+  if (is_preloaded) return;
+  lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
+  lanescope::agent::osrt::redirect_filters.store(redirect_filter_calls, std::memory_order_release);
 }
 
 __attribute__((destructor)) static void end_of_process() { lanescope::agent::python_lock::end_of_process(); }

@@ -159,6 +159,6 @@ bool ends_who_joins(const sock_fprog& filter) noexcept {
 
 }  // namespace
 
-void FilterInstallation::has_succeeded(const sock_fprog* filter) noexcept { before_ = before_ || filter == nullptr || ends_who_joins(*filter); }
+void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept { before_ = before_ || ends_who_joins(filter); }
 
 }  // namespace lanescope::agent

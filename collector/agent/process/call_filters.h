@@ -17,8 +17,8 @@ inline bool may_join() noexcept { return !forbids_joining.load(std::memory_order
 class [[nodiscard]] FilterInstallation {
  public:
   FilterInstallation() noexcept : before_(forbids_joining.exchange(true)) {}
-  // To be called behind it. `filter`: what the kernel has taken; null: the strict mode.
-  void has_succeeded(const sock_fprog* filter) noexcept;
+  // To be called behind it. `filter`: what the kernel has taken.
+  void has_succeeded(const sock_fprog& filter) noexcept;
   ~FilterInstallation() { forbids_joining.store(before_); }
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;

@@ -90,6 +90,7 @@ ThreadState* new_state() noexcept {
 // A ring that its thread left rather full is given back to the host, which reads it first.
 void keep_for_others(ThreadState& state) noexcept {
   const bool is_of_now = state.generation == last_generation();
+  if (is_of_now && state.own.writer != nullptr) recover_ring(state);
   if (state.ring != nullptr && is_of_now && state.producer.filling_up()) {
     channel::close_thread_ring(*state.ring);
     state.ring = nullptr;
@@ -127,6 +128,12 @@ ThreadState* free_state() noexcept {
 
 }  // namespace
 
+void recover_ring(ThreadState& state) noexcept {
+  if (state.ring == nullptr || state.producer.recover()) return;
+  channel::close_thread_ring(*state.ring);
+  state.ring = nullptr;
+}
+
 ThreadState* begin_thread() noexcept {
   ThreadState* state = free_state();
   if (state == nullptr && used.load(std::memory_order_relaxed) >= kChunkStates) {
@@ -137,6 +144,8 @@ ThreadState* begin_thread() noexcept {
   if (state == nullptr) return nullptr;
   state->own = {};
   state->own.thread_id = this_thread_id();
+  state->within = nullptr;
+  state->levels = state->own.levels;
   state->owner.store((state->owner.load(std::memory_order_relaxed) & ~kThreadBits) | state->own.thread_id, std::memory_order_release);
   return state;
 }

@@ -26,14 +26,19 @@ struct ThreadState {
   channel::RingProducer producer;
 
   // Of the thread.
+  ThreadState* within = nullptr;   // for its events that come while one is being written, from a signal handler; null: there were none
+  std::int32_t* levels = nullptr;  // open push/pop ranges by domain, of all its states
   struct Own {
     std::uint32_t thread_id = 0;  // gettid
     std::uint32_t events_without_ring = 0;
     std::uint32_t followed_call = 0;            // correlation id of the runtime call whose duration is being taken (cupti/backtraces.h)
-    bool in_use = false;                        // an event of this thread is being written; set while a signal handler may come in between
-    std::int32_t levels[kCountedDomains] = {};  // open push/pop ranges by domain
+    const void* writer = nullptr;               // who writes an event: a signal handler may come in between
+    std::int32_t levels[kCountedDomains] = {};  // ThreadState::levels, where it is the thread's first
   } own;
 };
+
+// After a writer was left for good by a jump: the state goes on with its ring, or has none where that one had to be closed.
+void recover_ring(ThreadState& state) noexcept;
 
 // A state for the calling thread until it ends. Null where there is no memory for one. O(1), but for a look whether threads ended without a
 // word, ten times a second at most.

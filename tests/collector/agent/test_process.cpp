@@ -193,7 +193,7 @@ TEST_CASE("a process does not join any more once a filter would have the kernel 
       FilterInstallation installation;
       CHECK_FALSE(may_join());  // what it is about to forbid is not begun
       const sock_fprog filter{static_cast<unsigned short>(code.size()), code.data()};
-      installation.has_succeeded(&filter);
+      installation.has_succeeded(filter);
     }
     return !forbids_joining.exchange(false);
   };

@@ -24,6 +24,7 @@ void add_endings(std::vector<Way>& ways) {
   for (const char* how : {"quick_exit", "fault-on-thread", "exit-on-thread", "first-thread-exits"})
     ways.push_back({.arguments = {how}, .ranges = 150});
   ways.push_back({.arguments = {"overflows"}, .ranges = 105});
+  ways.push_back({.arguments = {"jumps"}, .ranges = 200});
   ways.push_back({.arguments = {"slow-end"}, .ranges = 150});
   ways.push_back({.arguments = {"exec-on-thread"}, .ranges = 200, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"cancel"}, .ranges = 120});
@@ -50,7 +51,10 @@ void add_surroundings(std::vector<Way>& ways) {
   for (const char* how : {"close", "close_range", "dup2", "not-dumpable"}) ways.push_back({.arguments = {how}, .ranges = 200});
   ways.push_back({.arguments = {"seccomp", "1000000"}, .ranges = 1'000'100});
   ways.push_back({.arguments = {"seccomp-threads"}, .ranges = 150});
-  ways.push_back({.arguments = {"seccomp-forks"}, .ranges = 160, .said = "its seccomp filter has the kernel end it", .traced = "osrt"});
+  ways.push_back({.arguments = {"seccomp-forks"}, .ranges = 160, .said = "its seccomp filter has the kernel end it"});
+  ways.push_back({.arguments = {"seccomp-children"}, .ranges = 130});
+  ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
+  ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
     ways.push_back({.arguments = {"exit"}, .before = closed});
     ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed, .only = Joining::kLaunched});

@@ -100,6 +100,15 @@ class RingProducer {
     return true;
   }
 
+  // Goes on where a record was being written when its writer was left for good, by a jump out of a signal handler: behind what was published.
+  // False where the ring itself was being changed for that: then it is to be closed.
+  [[nodiscard]] bool recover() noexcept {
+    thread_ = 0;
+    if (head_ != ring_->head.load(std::memory_order_relaxed) || segment_ != ring_->last.load(std::memory_order_relaxed)) return false;
+    if (left_ > kSegmentBytes || (head_ + left_) % kSegmentBytes != 0) return false;
+    return segment_ == 0 || next_ + left_ == pool_.bytes(segment_ - 1).data() + kSegmentBytes;
+  }
+
   // Whether much waits to be read.
   [[nodiscard]] bool filling_up() const noexcept { return head_ - ring_->tail.load(std::memory_order_acquire) >= kMuch; }
 
