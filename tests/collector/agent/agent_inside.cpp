@@ -89,9 +89,11 @@ void be_interrupted() {}
 #else
 void be_interrupted() {
   struct sigaction action {};
+  static std::atomic<int> handled{0};
   action.sa_handler = [](int) {
     nvtxRangePushA("handler");
     nvtxRangePop();
+    ++handled;
   };
   sigaction(SIGRTMIN + 5, &action, nullptr);  // such signals are queued: each comes
   std::atomic<bool> is_interrupted{true};
@@ -106,6 +108,7 @@ void be_interrupted() {
     while (pthread_sigqueue(target.native_handle(), SIGRTMIN + 5, none) != 0) {
     }
   }
+  while (handled < kSignals) std::this_thread::yield();  // a thread that ends takes none
   is_interrupted = false;
   target.join();
 }
