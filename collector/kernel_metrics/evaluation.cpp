@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kernel_metrics/instruction_image.h"
 #include "model/file/limits.h"
 
 namespace lanescope::kernel_metrics {
@@ -78,7 +79,7 @@ class KernelChunk {
 const gpu_metrics::MetricProgram& Evaluation::program(std::uint32_t set) {
   std::unique_ptr<gpu_metrics::MetricProgram>& known = programs_[set];
   if (!known)
-    known = std::make_unique<gpu_metrics::MetricProgram>(cupti_, plan_.sets[set].chip, std::span<const std::uint8_t>(), plan_.sets[set].metrics,
+    known = std::make_unique<gpu_metrics::MetricProgram>(*cupti_, plan_.sets[set].chip, std::span<const std::uint8_t>(), plan_.sets[set].metrics,
                                                          CUPTI_PROFILER_TYPE_RANGE_PROFILER);
   return *known;
 }
@@ -104,6 +105,7 @@ std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole) {
 }
 
 Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
+  if (plan_.kind == channel::CounterKind::kInstructions) return evaluate_instructions(records);
   Evaluated result;
   proto::KernelMetrics metrics;
   std::unordered_map<std::string, int> columns;
@@ -152,6 +154,40 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
     leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
   if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
   result.metrics = cut_for_frames(std::move(metrics));
+  return result;
+}
+
+Evaluated Evaluation::evaluate_instructions(const std::filesystem::path& records) const {
+  constexpr std::size_t kPartBytes = limits::kWrittenPayloadBytes / 2;
+  Evaluated result;
+  proto::KernelMetrics left_out;
+  const auto leave_out = [&left_out](const std::string& kernel, const std::string& reason) {
+    proto::KernelLeftOut& added = *left_out.add_left_out();
+    added.set_kernel(kernel);
+    added.set_reason(reason);
+  };
+  const auto add = [&](Counted&& counted) {
+    if (counted.record.outcome == channel::CounterOutcome::kLeftOut || plan_.sets.empty()) return leave_out(counted.kernel, counted.reason);
+    std::vector<proto::InstructionCounts> counts = instruction_counts(counted.image, plan_.sets.front().metrics);
+    if (counts.empty()) leave_out(counted.kernel, "What was counted of it makes no sense.");
+    for (proto::InstructionCounts& part : counts) {
+      part.set_correlation(counted.record.correlation);
+      part.set_spent(counted.record.spent);
+      result.instructions.push_back(std::move(part));
+    }
+  };
+  const auto take_code = [&](LoadedCode&& loaded) {
+    for (std::size_t at = 0; at < loaded.code.size(); at += kPartBytes) {
+      proto::CodeObject& part = result.code.emplace_back();
+      part.set_crc(loaded.record.crc);
+      part.set_size(loaded.code.size());
+      part.set_offset(at);
+      part.set_image(loaded.code.substr(at, kPartBytes));
+    }
+  };
+  if (read_records(records, add, {}, take_code) == Ending::kCut)
+    leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
+  result.metrics = cut_for_frames(std::move(left_out));
   return result;
 }
 

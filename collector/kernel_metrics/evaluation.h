@@ -19,6 +19,8 @@ namespace lanescope::kernel_metrics {
 // Each message is small enough for a frame (model/file/limits.h).
 struct Evaluated {
   std::vector<proto::KernelMetrics> metrics;
+  std::vector<proto::InstructionCounts> instructions;
+  std::vector<proto::CodeObject> code;  // of which something was counted
   std::vector<proto::EventChunk> kernels;  // of which CUPTI had no times: they begin with their launch, and last as long as was counted
 };
 
@@ -27,15 +29,17 @@ struct Evaluated {
 
 class Evaluation {
  public:
-  Evaluation(const gpu_metrics::CuptiFunctions& cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
+  // `cupti` may be null where the plan is of instructions.
+  Evaluation(const gpu_metrics::CuptiFunctions* cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
 
   // Of the file of a process. Holds the values of all its launches, and one image at a time.
   [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records);
 
  private:
+  [[nodiscard]] Evaluated evaluate_instructions(const std::filesystem::path& records) const;
   const gpu_metrics::MetricProgram& program(std::uint32_t set);
 
-  const gpu_metrics::CuptiFunctions& cupti_;
+  const gpu_metrics::CuptiFunctions* cupti_;
   ReadPlan plan_;
   std::map<std::uint32_t, std::unique_ptr<gpu_metrics::MetricProgram>> programs_;  // by set
 };

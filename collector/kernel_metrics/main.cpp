@@ -43,6 +43,14 @@ struct Options {
   std::string kernel;
   double budget = 0;
   bool sampled = false;
+  bool instructions = false;
+};
+
+// Of a run that counted for another recording: what to hand over of it, and as what.
+struct StandsFor {
+  std::uint32_t process = 0;      // instance number; 0: it is the recording itself
+  std::uint32_t correlation = 0;  // of that launch there
+  std::vector<std::uint64_t> known_code;
 };
 
 int fail(const Error& error) {
@@ -67,9 +75,6 @@ void write_note(const std::string& folder, const std::string& chip, std::span<co
 }
 
 Result<void> plan(Options& options) {
-  const auto machine = load_for(options);
-  if (!machine) return machine.error();
-  const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
   std::vector<std::string> wishes;
   std::ifstream file(options.file);
   for (std::string line; std::getline(file, line);)
@@ -86,6 +91,14 @@ Result<void> plan(Options& options) {
   std::strncpy(options.choice.name, name.c_str(), sizeof(options.choice.name) - 1);
   options.choice.is_sampled = options.sampled ? 1 : 0;
   options.choice.budget = static_cast<std::uint64_t>(options.budget * 1e9);
+  const Error not_written{"The plan of the counters can't be written to " + options.folder + "."};
+  if (options.instructions) {
+    if (!PlanWriter(wishes, options.choice).write(options.folder)) return not_written;
+    return {};
+  }
+  const auto machine = load_for(options);
+  if (!machine) return machine.error();
+  const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
   const bool spreads = options.replay == "spread";
   PlanWriter writer(spreads ? channel::CounterReplay::kSpread : channel::CounterReplay::kKernel, options.choice);
   for (const std::string& chip : machine->chips) {
@@ -109,7 +122,7 @@ Result<void> plan(Options& options) {
     for (const std::vector<std::string>& group : one_pass.groups) writer.add(cupti, chip, group);
     if (!one_pass.left_out.empty()) write_note(options.folder, chip, one_pass.left_out);
   }
-  if (!writer.write(options.folder)) return Error{"The plan of the counters can't be written to " + options.folder + "."};
+  if (!writer.write(options.folder)) return not_written;
   return {};
 }
 
@@ -140,22 +153,36 @@ Result<void> put(std::uint16_t type, std::uint32_t process, const google::protob
 }
 
 // Frames of each process: its number stands in their headers.
-Result<void> evaluate(const std::string& folder, uid_t user) {
-  const auto cupti = load_host_library();
-  if (!cupti) return cupti.error();
-  if (const Result<void> became = become(user); !became) return became.error();
+Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other) {
   Result<ReadPlan> plan = read_plan(folder);
   if (!plan) return plan.error();
-  Evaluation evaluation(**cupti, std::move(*plan));
+  const gpu_metrics::CuptiFunctions* cupti = nullptr;
+  if (plan->kind == channel::CounterKind::kHardware) {
+    const auto loaded = load_host_library();
+    if (!loaded) return loaded.error();
+    cupti = *loaded;
+  }
+  if (const Result<void> became = become(user); !became) return became.error();
+  Evaluation evaluation(cupti, std::move(*plan));
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / channel::kCounterRecordFolder, failure)) {
     const std::string name = entry.path().filename().string();
     std::uint32_t process = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (error != std::errc() || end != name.data() + name.size()) continue;
-    const Evaluated result = evaluation.evaluate(entry.path());
+    if (other.process != 0 && process != other.process) continue;
+    Evaluated result = evaluation.evaluate(entry.path());
+    std::erase_if(result.code, [&other](const proto::CodeObject& code) {
+      return std::find(other.known_code.begin(), other.known_code.end(), code.crc()) != other.known_code.end();
+    });
+    if (other.process != 0)
+      for (proto::InstructionCounts& counts : result.instructions) counts.set_correlation(other.correlation);
     for (const proto::EventChunk& kernels : result.kernels)
       if (auto done = put(proto::FRAME_EVENTS, process, kernels, static_cast<std::uint32_t>(kernels.kernels().duration_size())); !done) return done;
+    for (const proto::CodeObject& code : result.code)
+      if (auto done = put(proto::FRAME_CODE_OBJECT, process, code, 0); !done) return done;
+    for (const proto::InstructionCounts& counts : result.instructions)
+      if (auto done = put(proto::FRAME_INSTRUCTION_COUNTS, process, counts, 0); !done) return done;
     for (const proto::KernelMetrics& metrics : result.metrics)
       if (auto done = put(proto::FRAME_KERNEL_METRICS, process, metrics, 0); !done) return done;
   }
@@ -211,20 +238,26 @@ int main(int count, char** arguments) {
   bool queries = false;
   std::string evaluated;
   uid_t user = geteuid();
+  StandsFor other;
   app.add_option("--plan", options.folder, "Writes the plan into this folder");
   app.add_option("--evaluate", evaluated, "Writes frames of what was counted, from this folder");
   app.add_option("--user", user, "Evaluates with this user's rights");
+  app.add_option("--process", other.process, "Of this process alone (instance number), as counts of a launch of another recording");
+  app.add_option("--correlation", other.correlation, "Of that launch");
+  app.add_option("--known-code", other.known_code, "Number of code that is left out");
   app.add_flag("--query-metrics", queries, "Says which metrics a chip has");
   app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
   app.add_option("--metric-file", options.file, "A file that names one metric a line");
   app.add_option("--chip", options.chip, "As NVIDIA's libraries call it, without asking the driver");
   app.add_option("--replay-mode", options.replay, "kernel or spread")->check(CLI::IsMember({"kernel", "spread"}));
   app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
+  app.add_option("--launch-kind", options.choice.kind, "Kernel and shape, as collector/channel/kernel_counters.h numbers them; 0: any");
   app.add_option("--launch-skip", options.choice.skip, "Launches");
   app.add_option("--launch-count", options.choice.count, "Launches; 0: all. Those that take sets in turn count as one");
+  app.add_flag("--instructions", options.instructions, "Counts at each instruction instead of the hardware's: no library is asked");
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);
-  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user) : plan_apart(options);
+  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other) : plan_apart(options);
   return done ? 0 : fail(done.error());
 }

@@ -64,18 +64,31 @@ PlanWriter::PlanWriter(channel::CounterReplay replay, const channel::LaunchChoic
   plan_.choice = choice;
 }
 
+PlanWriter::PlanWriter(std::span<const std::string> instruction_metrics, const channel::LaunchChoice& choice)
+    : PlanWriter(channel::CounterReplay::kNone, choice) {
+  plan_.kind = channel::CounterKind::kInstructions;
+  channel::CounterSet set{};
+  set.passes = 1;
+  add(set, {}, instruction_metrics);
+}
+
 void PlanWriter::add(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
   const MetricProgram counted = program(cupti, chip, metrics);
-  std::string names;
-  for (const std::string& metric : metrics) names.append(metric).push_back('\0');
   channel::CounterSet set{};
   std::strncpy(set.chip, chip.c_str(), sizeof(set.chip) - 1);
   set.passes = static_cast<std::uint32_t>(counted.passes());
+  add(set, counted.config(), metrics);
+}
+
+void PlanWriter::add(const channel::CounterSet& facts, std::span<const std::uint8_t> config, std::span<const std::string> metrics) {
+  std::string names;
+  for (const std::string& metric : metrics) names.append(metric).push_back('\0');
+  channel::CounterSet set = facts;
   set.metrics = static_cast<std::uint32_t>(metrics.size());
-  set.config_bytes = counted.config().size();
+  set.config_bytes = config.size();
   set.name_bytes = names.size();
   append(bytes_, set);
-  bytes_.append(reinterpret_cast<const char*>(counted.config().data()), counted.config().size());
+  bytes_.append(reinterpret_cast<const char*>(config.data()), config.size());
   bytes_ += names;
   bytes_.resize((bytes_.size() + 7) / 8 * 8);
   ++plan_.sets;
@@ -105,7 +118,7 @@ Result<ReadPlan> read_plan(const std::filesystem::path& folder) {
   if (bytes.size() < sizeof(plan)) return damaged;
   std::memcpy(&plan, bytes.data(), sizeof(plan));
   if (plan.version != channel::kCounterPlanVersion) return damaged;
-  ReadPlan read{plan.replay, {}};
+  ReadPlan read{plan.kind, plan.replay, {}};
   std::size_t at = sizeof(plan);
   for (std::uint32_t i = 0; i < plan.sets; ++i) {
     channel::CounterSet set;

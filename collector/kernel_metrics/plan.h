@@ -34,6 +34,7 @@ struct PlannedSet {
   std::vector<std::string> metrics;
 };
 struct ReadPlan {
+  channel::CounterKind kind = channel::CounterKind::kHardware;
   channel::CounterReplay replay = channel::CounterReplay::kNone;
   std::vector<PlannedSet> sets;
 };
@@ -41,12 +42,16 @@ struct ReadPlan {
 class PlanWriter {
  public:
   PlanWriter(channel::CounterReplay replay, const channel::LaunchChoice& choice);
+  // Of a plan by which instructions are counted: these metrics, of which a chip may lack some.
+  PlanWriter(std::span<const std::string> instruction_metrics, const channel::LaunchChoice& choice);
   // Requires: CUPTI accepts the metrics.
   void add(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
   // The file is there whole or not at all.
   [[nodiscard]] bool write(const std::filesystem::path& folder);
 
  private:
+  void add(const channel::CounterSet& set, std::span<const std::uint8_t> config, std::span<const std::string> metrics);
+
   channel::CounterPlan plan_{};
   std::string bytes_;
 };

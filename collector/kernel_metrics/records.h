@@ -23,9 +23,14 @@ struct RanKernel {
 
 enum class Ending { kWhole, kCut };  // kCut: the file ends within a record, or in what is none
 
+struct LoadedCode {
+  channel::CodeRecord record;
+  std::string code;
+};
+
 // Hands over what the file holds, record by record, in its order; what nobody is to be told of is skipped. The file is a regular one and no
 // link: whatever else is there is empty. Time: linear in its size; memory: that of its largest record.
 Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted,
-                    const std::function<void(RanKernel&&)>& ran);
+                    const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded = {});
 
 }  // namespace lanescope::kernel_metrics

@@ -42,6 +42,7 @@ std::unordered_set<std::uint64_t> NameClasses::measured_launches(const Trace& tr
     launches.insert(process | launch->correlation);
     for (const std::uint32_t other : launch->other_launches) launches.insert(process | other);
   }
+  for (const auto& counts : trace.kernel_records().counted) launches.insert(std::uint64_t{counts->process} << 32 | counts->correlation);
   return launches;
 }
 

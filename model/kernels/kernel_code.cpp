@@ -19,11 +19,11 @@ constexpr std::size_t kMostInstructions = 1u << 20;   // that are listed
 constexpr std::size_t kMostInlineBytes = 64u << 20;   // of all texts of where lines were inlined: beyond, it is not said
 constexpr std::size_t kLongestFile = 255;             // bytes of a file's name in these
 
-struct Counts {
+struct SampleCounts {
   std::uint64_t samples = 0;
   std::uint64_t not_issued = 0;
 };
-using Reasons = std::map<std::uint32_t, Counts>;
+using Reasons = std::map<std::uint32_t, SampleCounts>;
 
 void merge(const Reasons& from, Reasons& into) {
   for (const auto& [reason, counts] : from) {
@@ -54,7 +54,7 @@ std::optional<std::pair<GpuFunctionId, SamplesByPc>> sampled_function(const Kern
     if (window->process != process) continue;
     for (const PcSample& sample : window->samples) {
       if (records.functions[sample.function].name != kernel) continue;
-      Counts& counts = functions[sample.function][sample.pc][sample.reason];
+      SampleCounts& counts = functions[sample.function][sample.pc][sample.reason];
       counts.samples += sample.samples;
       counts.not_issued += sample.not_issued;
       totals[sample.function] += sample.samples;
@@ -63,6 +63,44 @@ std::optional<std::pair<GpuFunctionId, SamplesByPc>> sampled_function(const Kern
   const auto most = std::max_element(totals.begin(), totals.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == totals.end()) return std::nullopt;
   return std::pair(most->first, std::move(functions[most->first]));
+}
+
+// Counts of one function, by pc.
+using CountsByPc = std::map<std::uint32_t, Counts>;
+
+// Those of functions of the name.
+std::map<GpuFunctionId, CountsByPc> counted_functions(const KernelRecords& records, ProcessId process, NameId kernel) {
+  std::map<GpuFunctionId, CountsByPc> functions;
+  for (const auto& counts : records.counted) {
+    if (counts->process != process) continue;
+    const CountReader reader(records, *counts);
+    for (std::size_t row = 0; row < counts->rows.size(); ++row)
+      if (const auto [function, pc] = counts->rows[row]; records.functions[function].name == kernel) functions[function][pc] += reader.row(row);
+  }
+  return functions;
+}
+
+std::uint64_t executed(const CountsByPc& counts) {
+  std::uint64_t sum = 0;
+  for (const auto& [pc, each] : counts) sum += each.of(Count::kExecuted);
+  return sum;
+}
+
+// What is known of one function.
+struct FunctionRecords {
+  GpuFunctionId id = 0;
+  SamplesByPc samples;
+  CountsByPc counts;
+};
+std::optional<FunctionRecords> records_of(const KernelRecords& records, ProcessId process, NameId kernel) {
+  std::map<GpuFunctionId, CountsByPc> counted = counted_functions(records, process, kernel);
+  if (auto sampled = sampled_function(records, process, kernel)) {
+    CountsByPc counts = std::move(counted[sampled->first]);
+    return FunctionRecords{sampled->first, std::move(sampled->second), std::move(counts)};
+  }
+  const auto most = std::max_element(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return executed(a.second) < executed(b.second); });
+  if (most == counted.end()) return std::nullopt;
+  return FunctionRecords{most->first, {}, std::move(most->second)};
 }
 
 std::string unknown_text(std::span<const std::byte> instruction) {
@@ -105,11 +143,17 @@ class CodeWriter {
   std::size_t inline_bytes_ = 0;
 };
 
-void sum_up_lines(const std::map<std::pair<std::uint32_t, std::uint32_t>, Reasons>& lines, const KernelRecords& records, KernelCode& code) {
-  for (const auto& [place, reasons] : lines) {
+struct LineRecords {
+  Reasons reasons;
+  Counts counts;
+};
+
+void sum_up_lines(const std::map<std::pair<std::uint32_t, std::uint32_t>, LineRecords>& lines, const KernelRecords& records, KernelCode& code) {
+  for (const auto& [place, known] : lines) {
     CodeLine& line = code.lines.emplace_back();
     std::tie(line.file, line.line) = place;
-    line.samples = stalls_of(reasons, records, line.stalls);
+    line.samples = stalls_of(known.reasons, records, line.stalls);
+    line.counts = known.counts;
   }
 }
 
@@ -122,11 +166,12 @@ const std::string* code_image(const Trace& trace, ProcessId process, std::uint64
 
 Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel) {
   const KernelRecords& records = trace.kernel_records();
-  if (records.windows.empty())
+  if (records.windows.empty() && records.counted.empty())
     return Error{"The trace has no code of kernels. Sample where their warps stand, and the code comes with it: lanescope profile --kernels=pc PROGRAM"};
-  const auto sampled = sampled_function(records, process, kernel);
-  if (!sampled) return Error{"No warp of this kernel was sampled, so that its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
-  const GpuFunction& function = records.functions[sampled->first];
+  const auto known = records_of(records, process, kernel);
+  if (!known && records.windows.empty()) return Error{"The instructions of this kernel were not counted, so that its code was not kept."};
+  if (!known) return Error{"No warp of this kernel was sampled, so that its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
+  const GpuFunction& function = records.functions[known->id];
   const std::string* const image = code_image(trace, process, function.code_object);
   if (image == nullptr) return Error{"The code of this kernel is not in the trace, or not all of it: the recording ended before it was written."};
   Result<Cubin> cubin = Cubin::read(*image);
@@ -138,16 +183,19 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   code.crc = function.code_object;
   const std::span<const std::byte> bytes = cubin->code(*found);
   CodeWriter writer(*cubin, *found, code);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Reasons> lines;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LineRecords> lines;
   for (std::uint32_t pc = 0; pc + kInstructionBytes <= bytes.size() && code.instructions.size() < kMostInstructions; pc += kInstructionBytes) {
     writer.add(pc, bytes.subspan(pc, kInstructionBytes));
     CodeInstruction& instruction = code.instructions.back();
-    const auto samples = sampled->second.find(pc);
-    if (samples != sampled->second.end()) instruction.samples = stalls_of(samples->second, records, instruction.stalls);
+    const auto samples = known->samples.find(pc);
+    if (samples != known->samples.end()) instruction.samples = stalls_of(samples->second, records, instruction.stalls);
+    if (const auto counts = known->counts.find(pc); counts != known->counts.end()) instruction.counts = counts->second;
     code.samples += instruction.samples;
+    code.counts += instruction.counts;
     if (instruction.file == kNoFile) continue;
-    Reasons& line = lines[{instruction.file, instruction.line}];
-    if (samples != sampled->second.end()) merge(samples->second, line);
+    LineRecords& line = lines[{instruction.file, instruction.line}];
+    if (samples != known->samples.end()) merge(samples->second, line.reasons);
+    line.counts += instruction.counts;
   }
   sum_up_lines(lines, records, code);
   return code;

@@ -5,19 +5,12 @@
 #include <map>
 #include <optional>
 
+#include "code_lines.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/last_path_part.h"
 #include "stall_reasons.h"
 
 namespace lanescope::kernels {
 namespace {
-
-constexpr std::size_t kMostLineBytes = 64u << 20;  // of the texts of all lines: beyond, where a line was inlined is not said
-
-std::string place_text(const SourcePlace& place) {
-  constexpr std::size_t kLongestFile = 255;  // bytes, as file systems have it
-  return std::string(last_path_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
-}
 
 bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time) {
   return !time || (window.time.begin < time->end && window.time.end > time->begin);
@@ -65,52 +58,8 @@ class Summing {
   std::size_t next_ = kFewest;
 };
 
-// Where functions come from: each file of code is read once, where those that ask go through one after the other.
-class CodeReader {
- public:
-  explicit CodeReader(const KernelRecords& records) : records_(records), code_of_function_(records.functions.size()) {
-    std::map<std::pair<ProcessId, std::uint64_t>, std::uint32_t> positions;
-    for (std::uint32_t i = 0; i < records.code.size(); ++i) positions.try_emplace({records.code[i]->process, records.code[i]->crc}, i);
-    for (std::size_t i = 0; i < records.functions.size(); ++i) {
-      const auto found = positions.find({records.functions[i].process, records.functions[i].code_object});
-      code_of_function_[i] = found == positions.end() ? kNone : found->second;
-    }
-  }
-  // Position in KernelRecords::code; kNone where it is not there.
-  [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
-
-  // "file.cu:12 < other.cu:3"; empty where it is not known.
-  [[nodiscard]] std::string line_text(GpuFunctionId id, std::uint32_t pc) {
-    read(code_of_function_[id]);
-    const CubinFunction* const function = cubin_ ? cubin_->function(records_.functions[id].index) : nullptr;
-    std::string text;
-    if (function == nullptr) return text;
-    for (const SourcePlace& place : cubin_->source(*function, pc)) {
-      if (!text.empty() && line_bytes_ > kMostLineBytes) break;
-      text += (text.empty() ? "" : " < ") + place_text(place);
-    }
-    line_bytes_ += text.size();
-    return text;
-  }
-
- private:
-  void read(std::uint32_t code) {
-    if (code == read_) return;
-    read_ = code;
-    cubin_.reset();
-    if (code == kNone || !records_.code[code]->whole()) return;
-    if (Result<Cubin> cubin = Cubin::read(records_.code[code]->image)) cubin_ = std::move(*cubin);
-  }
-
-  const KernelRecords& records_;
-  std::vector<std::uint32_t> code_of_function_;
-  std::uint32_t read_ = kNone;
-  std::optional<Cubin> cubin_;
-  std::size_t line_bytes_ = 0;
-};
-
 // What was sampled at each place: code, GPU, function, offset, reason.
-std::vector<Sum> sums_of_places(const KernelRecords& records, const CodeReader& code, SumBy by, const std::optional<TimeRange>& time) {
+std::vector<Sum> sums_of_places(const KernelRecords& records, const CodeLines& code, SumBy by, const std::optional<TimeRange>& time) {
   Summing summing;
   for (const auto& window : records.windows) {
     if (!overlaps(*window, time)) continue;
@@ -132,7 +81,7 @@ const StallCount* StallSum::decisive() const noexcept {
 
 std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
   const KernelRecords& records = trace.kernel_records();
-  CodeReader code(records);
+  CodeLines code(records);
   std::vector<Sum> sums = sums_of_places(records, code, by, time);
   // The same by what is asked for: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
   std::map<std::string, std::uint32_t> line_ids{{"", 0}};
@@ -143,7 +92,7 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<Tim
     const auto [of, gpu, id, pc, reason, unused] = sum.key;
     const GpuFunction& function = records.functions[id];
     if (by != SumBy::kKernel && (&sum == &sums.front() || last != std::array{of, gpu, id, pc})) {
-      const auto [known, is_new] = line_ids.try_emplace(code.line_text(id, pc), static_cast<std::uint32_t>(lines.size()));
+      const auto [known, is_new] = line_ids.try_emplace(code.text(id, pc), static_cast<std::uint32_t>(lines.size()));
       if (is_new) lines.push_back(&known->first);
       line = known->second;
       last = {of, gpu, id, pc};

@@ -100,6 +100,7 @@ std::span<const SectionSet> section_sets() {
                  {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions}},
       SectionSet{"full", "All sections",
                  {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kSource}},
+      SectionSet{kSourceSet, "Exact counts at each instruction and source line, in a run of the program for each kernel", {}},
   };
   return kSets;
 }

@@ -19,6 +19,7 @@ constexpr std::string_view kGpuMetricData = "GPU metrics";
 constexpr std::string_view kMachineMetricData = "metrics of networks and disks";
 constexpr std::string_view kCounterData = "counters of kernels";
 constexpr std::string_view kPcSampleData = "PC samples";
+constexpr std::string_view kInstructionData = "counts of instructions";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
 constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
@@ -68,6 +69,11 @@ constexpr std::array kReports = {
            "What the GPU metrics were, each weighted by the time for which it held. With --filter-nvtx: while the work ran that the range "
            "enqueued. Lanescope's own.",
            gpu_metric_sum},
+    Report{"instruction_count_sum", "Instruction Counts (by Instruction)", kInstructionData, "",
+           "Exact counts by kernel and instruction (lanescope kernels --set source): how often warps executed it and with how many threads of 32 "
+           "(Threads; On: whose predicate was true), sectors of 32 bytes that it asked of global and local memory, wavefronts of shared memory, "
+           "and as few as there could be (Ideal). Lanescope's own.",
+           instruction_count_sum},
     Report{"kernel_instruction_sum", "Warp Stall Summary (by Instruction)", kPcSampleData, "",
            "PC samples by kernel and instruction, with the reasons for which warps stood there. Lanescope's own.", kernel_instruction_sum},
     Report{"kernel_line_sum", "Warp Stall Summary (by Source Line)", kPcSampleData, "",
@@ -82,6 +88,8 @@ constexpr std::array kReports = {
            "PC samples by kernel: the reasons for which its warps stood still, and how often the scheduler issued nothing meanwhile. "
            "Lanescope's own.",
            kernel_pc_sum},
+    Report{"line_count_sum", "Instruction Counts (by Source Line)", kInstructionData, "",
+           "The same by kernel and source line, with the lines into which it was inlined. Lanescope's own.", line_count_sum},
     Report{"machine_metric_sum", "Machine Metric Summary", kMachineMetricData, kPercentiles,
            "What networks and disks of the machine did, each metric weighted by the time for which it held. Lanescope's own.", machine_metric_sum},
     Report{"mpi_event_sum", "MPI Event Summary", kMpiData, kPercentiles,

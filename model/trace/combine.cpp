@@ -276,11 +276,11 @@ class TraceCombiner {
       }
       all.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(copy)));
     }
-    append_measured(all, more);
+    append_measured(all, more, first_function);
     trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(all));
   }
 
-  void append_measured(KernelRecords& all, const KernelRecords& more) {
+  void append_measured(KernelRecords& all, const KernelRecords& more, GpuFunctionId first_function) {
     std::unordered_map<std::string_view, std::uint32_t> known;
     for (std::uint32_t i = 0; i < all.metrics.size(); ++i) known.emplace(all.metrics[i], i);
     std::vector<std::uint32_t> metrics;
@@ -296,6 +296,13 @@ class TraceCombiner {
       copy.process = process(copy.process);
       for (MetricValue& value : copy.values) value.metric = metrics[value.metric];
       all.measured.push_back(std::make_shared<const MeasuredLaunch>(std::move(copy)));
+    }
+    for (const auto& counts : more.counted) {
+      InstructionCounts copy = *counts;
+      copy.process = process(copy.process);
+      for (std::uint32_t& metric : copy.metrics) metric = metrics[metric];
+      for (InstructionCounts::Row& row : copy.rows) row.function += first_function;
+      all.counted.push_back(std::make_shared<const InstructionCounts>(std::move(copy)));
     }
     for (const LeftOutKernel& kernel : more.left_out) all.left_out.push_back({process(kernel.process), kernel.name, kernel.reason});
   }

@@ -378,6 +378,38 @@ struct FrameIngest::State {
     return sound;
   }
 
+  bool instruction_counts(const FrameHeader& header, const proto::InstructionCounts& message) {
+    const auto rows = static_cast<std::size_t>(message.function_size());
+    if (static_cast<std::size_t>(message.pc_delta_size()) != rows ||
+        static_cast<std::size_t>(message.values_size()) != rows * static_cast<std::size_t>(message.metrics_size()))
+      return false;
+    InstructionCounts counts;
+    counts.process = process_of(header);
+    counts.correlation = message.correlation();
+    counts.spent = static_cast<Nanoseconds>(message.spent());
+    std::vector<GpuFunctionId> functions;
+    for (const proto::GpuFunction& function : message.functions()) {
+      const KernelName& name = kernel_names.of(builder.intern(function.name()), builder);
+      functions.push_back(builder.gpu_function({counts.process, function.code_object(), function.index(), name.name, name.mangled}));
+    }
+    std::int64_t pc = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint32_t function = message.function(static_cast<int>(row));
+      pc = sum(pc, message.pc_delta(static_cast<int>(row)));
+      if (function >= functions.size() || pc < 0 || pc > std::numeric_limits<std::uint32_t>::max()) return false;
+      counts.rows.push_back({functions[function], static_cast<std::uint32_t>(pc)});
+    }
+    for (int metric = 0; metric < message.metrics_size(); ++metric) {
+      const std::uint32_t known = builder.kernel_metric(message.metrics(metric));
+      if (known == kNone) continue;
+      counts.metrics.push_back(known);
+      const auto values = message.values().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(metric) * rows);
+      counts.values.insert(counts.values.end(), values, values + static_cast<std::ptrdiff_t>(rows));
+    }
+    builder.add(std::move(counts));
+    return true;
+  }
+
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
@@ -398,6 +430,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::CodeObject& message) { return code_object(header, message); }
   bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
   bool apply(const FrameHeader& header, const proto::KernelMetrics& message) { return kernel_metrics(header, message); }
+  bool apply(const FrameHeader& header, const proto::InstructionCounts& message) { return instruction_counts(header, message); }
   bool apply(const FrameHeader&, const proto::Output& message) {
     builder.add_output({since_epoch(message.time()), message.stream() == proto::OUTPUT_STDERR, message.data()});
     return true;
@@ -412,7 +445,7 @@ struct DecodedFrame::Content {
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
                proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics>
+               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -467,6 +500,7 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_CODE_OBJECT:
     case proto::FRAME_PC_SAMPLES:
     case proto::FRAME_KERNEL_METRICS:
+    case proto::FRAME_INSTRUCTION_COUNTS:
       return true;
     default:
       return false;
@@ -545,6 +579,9 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_KERNEL_METRICS:
       content_->parse<proto::KernelMetrics>(*payload);
+      break;
+    case proto::FRAME_INSTRUCTION_COUNTS:
+      content_->parse<proto::InstructionCounts>(*payload);
       break;
     default:
       break;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t kNodeBytes = 96;
 constexpr std::uint64_t kBytesOfCode = 4;      // that a byte of code takes at most once its symbols and lines are read
 constexpr std::uint64_t kBytesOfSample = 64;   // that one takes, and in sums of all
+constexpr std::uint64_t kBytesOfCount = 256;   // that a counted instruction takes beside its values, and in sums of all
 constexpr std::size_t kMostMetrics = 65'536;   // thirty times what the largest set has
 constexpr std::size_t kMostReasons = 128;      // three times what hardware has
 constexpr std::size_t kMostGpus = 64;          // with series
@@ -135,6 +136,12 @@ std::uint32_t KernelRecordsBuilder::metric(std::string_view name) {
 void KernelRecordsBuilder::add(MeasuredLaunch launch) {
   bytes_ += sizeof(MeasuredLaunch) + launch.values.size() * sizeof(MetricValue) + launch.other_launches.size() * sizeof(std::uint32_t) + kNodeBytes;
   records_.measured.push_back(std::make_shared<const MeasuredLaunch>(std::move(launch)));
+  published_.reset();
+}
+
+void KernelRecordsBuilder::add(InstructionCounts counts) {
+  bytes_ += sizeof(InstructionCounts) + counts.values.size() * sizeof(std::uint64_t) + counts.rows.size() * kBytesOfCount + kNodeBytes;
+  records_.counted.push_back(std::make_shared<const InstructionCounts>(std::move(counts)));
   published_.reset();
 }
 

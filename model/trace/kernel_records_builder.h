@@ -26,6 +26,7 @@ class KernelRecordsBuilder {
   // kNone where there are more than hardware has.
   std::uint32_t metric(std::string_view name);
   void add(MeasuredLaunch launch);
+  void add(InstructionCounts counts);
   void add(LeftOutKernel kernel);
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return bytes_; }

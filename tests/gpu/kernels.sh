@@ -1,6 +1,6 @@
 #!/bin/bash
-# Counters of kernels beside Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and times of twelve kernels of known
-# faults, and programs whose results must stay what they are.
+# Counters of kernels and counts of their instructions beside Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and
+# times of twelve kernels of known faults, and programs whose results must stay what they are.
 # Use: LANESCOPE_CORPUS=FOLDER kernels.sh [LANESCOPE]; FOLDER/ncu/zoo.cu has the kernels. Prints a line for each check, tables of what was seen,
 # and the number of failures. Takes about two minutes; ncu takes most of it.
 here=$(dirname "$(realpath "$0")")
@@ -21,10 +21,13 @@ timed full "$lanescope" kernels --set full --save full.trace -- ./zoo
 timed spread "$lanescope" kernels --set triage --replay-mode spread --save spread.trace -- ./zoo 40
 timed sampled "$lanescope" profile --kernels=counters -f -o sampled.trace ./zoo 40
 timed recorded "$lanescope" kernels -k regex:transpose -s 1 -c 2 --set basic --save some.trace -- ./zoo
+timed source "$lanescope" kernels --set source --save source.trace -- ./zoo
 for what in saxpy graph threads coop exit; do
   timed "alone_$what" ./programs $what
   for mode in kernel spread; do timed "${what}_$mode" "$lanescope" kernels --set basic --replay-mode $mode -- ./programs $what; done
+  timed "${what}_source" "$lanescope" kernels --set source -- ./programs $what
 done
+timed ncu_source ncu --section SourceCounters --clock-control none --cache-control none ./zoo
 timed ncu_sol ncu --section SpeedOfLight --clock-control none --cache-control none ./zoo
 timed ncu_full ncu --set full --clock-control none --cache-control none --csv --page raw ./zoo
 for trace in triage full spread sampled some; do
@@ -33,7 +36,8 @@ for trace in triage full spread sampled some; do
 done
 "$lanescope" kernels -q -f csv -o - ncu_full.out > ncu_verdicts.csv 2> /dev/null
 for set in triage full sampled; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
-[ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace "$out/" 2> /dev/null
+"$lanescope" stats -r instruction_count_sum -q -f csv -o - source.trace > source.csv 2> source.csv.err
+[ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace source.trace "$out/" 2> /dev/null
 python3 - <<'P'
 import csv, collections, math
 failures = 0
@@ -79,6 +83,17 @@ exact = ["smsp__inst_executed.sum", "smsp__sass_inst_executed_op_global_ld.sum",
          "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"]
 wrong = [(n, m, by_name.get(n, {}).get(m), v[m]) for n, v in reference for m in exact if m in v and by_name.get(n, {}).get(m) != v[m]]
 check("instruction counts are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in exact)} counts")
+counts = collections.defaultdict(collections.Counter)
+try:
+    for row in csv.DictReader(open("source.csv")):
+        for column, value in row.items():
+            if value and column not in ("Line", "Name", "Offset", "Executed (%)", "Threads", "Threads On"): counts[brief(row["Name"])][column] += int(value)
+except (OSError, ValueError): pass
+by_counts = {"smsp__inst_executed.sum": "Executed", "memory_l2_theoretical_sectors_global": "Global Sectors", "memory_l2_theoretical_sectors_global_ideal": "Global Sectors Ideal",
+             "memory_l1_wavefronts_shared": "Shared Wavefronts", "memory_l1_wavefronts_shared_ideal": "Shared Wavefronts Ideal"}
+wrong = [(n, m, counts[n][c], v[m]) for n, v in reference for m, c in by_counts.items() if m in v and counts[n][c] != v[m]]
+check("source: instructions of twelve kernels", len(counts) == 12, len(counts))
+check("source: sums of the counts at instructions are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in by_counts)} sums")
 shares, far = 0, []
 hit_rates = []
 for name, values in reference:
@@ -126,13 +141,13 @@ check("spread: nineteen of twenty shares within 3 % of those of replay", compare
 some = [name for (_, name) in ours("some.csv")]
 check("-k -s -c choose launches", some == ["transpose_shared", "transpose_padded"], some)
 for what in ("saxpy", "graph", "threads", "coop", "exit"):
-    for mode in ("kernel", "spread"):
+    for mode in ("kernel", "spread", "source"):
         name = f"{what}_{mode}"
         text = open(name + ".out").read()
         alone = open(f"alone_{what}.out").read()
         check(f"{what}, {mode}: the program does as it does alone", codes[name] == codes[f"alone_{what}"] and text.startswith(alone), (codes[name], text[:60]))
 first = lambda name: min(times[name])
-print("      seconds:", {n: round(first(n), 2) for n in ("alone", "triage", "full", "spread", "ncu_sol", "ncu_full")})
+print("      seconds:", {n: round(first(n), 2) for n in ("alone", "triage", "full", "spread", "source", "ncu_sol", "ncu_full", "ncu_source")})
 check("triage takes a quarter of ncu --section SpeedOfLight at most", first("triage") <= first("ncu_sol") / 4, f"{first('triage'):.2f} s, {first('ncu_sol'):.2f} s")
 check("full takes half of ncu --set full at most", first("full") <= first("ncu_full") / 2, f"{first('full'):.2f} s, {first('ncu_full'):.2f} s")
 print(failures, "failed")

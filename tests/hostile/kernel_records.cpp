@@ -300,6 +300,23 @@ void empty_launches(const Path& path, std::size_t bytes) {
   while (launches.size() < kHugeColumns) launches += field(3, "");
   file.fill_with(proto::FRAME_KERNEL_METRICS, launches);
 }
+// Instructions of one function, as many as the file holds, each with a count of its own.
+void counted_instructions(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  std::int64_t pc = 0;
+  for (std::uint32_t launch = 1; !file.is_full(); ++launch) {
+    proto::InstructionCounts counts;
+    counts.set_correlation(launch);
+    counts.add_metrics("smsp__sass_inst_executed");
+    counts.add_functions()->set_name("k");
+    repeat(*counts.mutable_function(), 0u);
+    repeat(*counts.mutable_pc_delta(), std::int64_t{16});
+    counts.set_pc_delta(0, pc);
+    pc += 16 * static_cast<std::int64_t>(kRows);
+    repeat(*counts.mutable_values(), std::uint64_t{1});
+    file.add(proto::FRAME_INSTRUCTION_COUNTS, counts, kProcess, proto::SOURCE_KERNEL_METRICS);
+  }
+}
 void measured_processes(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   proto::KernelMetrics metrics;
@@ -344,6 +361,7 @@ std::vector<HostileFile> kernel_records() {
       {"measured_launches_of_a_long_name", &measured_launches_of_a_long_name},
       {"many_metrics", &many_metrics},
       {"empty_launches", &empty_launches},
+      {"counted_instructions", &counted_instructions},
       {"measured_processes", &measured_processes},
       {"a_measured_launch_of_very_many", &a_measured_launch_of_very_many},
   };

@@ -35,7 +35,7 @@ try info,analyze,trace processes.json
 try analyze,diff streams.json overlapping_kernels.json
 try chrome,sqlite,trace deep_begins.json
 try_traces report many_processes
-try_traces info code_in_small_parts many_stall_reasons sampled_processes
+try_traces info code_in_small_parts many_stall_reasons sampled_processes counted_instructions
 try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
 try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output

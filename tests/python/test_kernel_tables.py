@@ -81,7 +81,7 @@ class Made(unittest.TestCase):
             path = pathlib.Path(folder) / "made.trace"
             path.write_bytes(support.HEADER + support.session_start() + support.process_start() + b"".join(frames) + support.session_end())
             with lanescope.open(path) as trace:
-                tables = {name: getattr(trace, name).to_numpy() for name in ("kernel_metrics", "pc_sample_windows", "pc_samples")}
+                tables = {name: getattr(trace, name).to_numpy() for name in ("kernel_metrics", "instruction_counts", "pc_sample_windows", "pc_samples")}
                 rows = {name: list(zip(*(values.tolist() for values in columns.values()))) for name, columns in tables.items()}
                 names = {name: list(columns) for name, columns in tables.items()}
                 return {name: [dict(zip(names[name], row)) for row in rows[name]] for name in rows}, trace.lost
@@ -123,6 +123,27 @@ class Made(unittest.TestCase):
         self.assertEqual(rows["pc_sample_windows"][0]["dropped"], 3 + 6 + 7)
         rows, _ = self.read(self.pc_frame(offset=(-1, 2, 1 << 33)))
         self.assertEqual([row["offset"] for row in rows["pc_samples"]], [1])
+
+    def count_frame(self, correlation=4, function=(0, 1, 0), offset=(16, 16, -32), values=(1, 2, 3, 10, 20, 30)):
+        column = lambda number, numbers: support.field(number, b"".join(support.varint(value) for value in numbers))
+        body = support.field(1, correlation) + support.field(3, b"executed") + support.field(3, b"threads")
+        for crc, name in ((77, b"_Z4workPf"), (78, b"_Z5otherv")):
+            body += support.field(4, support.varint(1 << 3 | 1) + struct.pack("<Q", crc) + support.field(3, name))
+        body += column(5, function) + support.field(6, b"".join(support.zigzag(value) for value in offset)) + column(7, values)
+        return support.frame(22, body, source=6)
+
+    def test_counts_stand_at_their_instructions_by_the_start_of_their_kernel(self):
+        rows, lost = self.read(kernel(4, 500), kernel(5, 200), self.count_frame(4), self.count_frame(5), self.count_frame(6))
+        self.assertEqual([(row["name"], row["offset"], row["metric"], row["value"], row["code_object"]) for row in rows["instruction_counts"][:6]],
+                         [("work(float*)", 16, "executed", 1, 77), ("other()", 32, "executed", 2, 78), ("work(float*)", 0, "executed", 3, 77),
+                          ("work(float*)", 16, "threads", 10, 77), ("other()", 32, "threads", 20, 78), ("work(float*)", 0, "threads", 30, 77)])
+        self.assertEqual([(row["start"], row["correlation"]) for row in rows["instruction_counts"]], [(200, 5)] * 6 + [(500, 4)] * 6)
+        self.assertFalse(lost)
+
+    def test_counts_that_disagree_or_have_no_place_are_damage(self):
+        for wrong in ({"values": (1, 2, 3)}, {"function": (0, 2, 0)}, {"offset": (-1, 1, 1)}, {"offset": (1, 1)}):
+            rows, lost = self.read(kernel(4, 500), self.count_frame(**wrong), self.count_frame())
+            self.assertEqual((len(rows["instruction_counts"]), lost.damaged_chunks), (6, 1), wrong)
 
     def test_columns_of_different_lengths_are_damage(self):
         rows, lost = self.read(self.pc_frame(samples=(5, 6)), self.pc_frame())

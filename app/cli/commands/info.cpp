@@ -180,6 +180,18 @@ std::string pc_samples_text(const Trace& trace) {
   return text;
 }
 
+// "of 3 launches, at 144 instructions"; empty where none were counted.
+std::string instruction_counts_text(const Trace& trace) {
+  std::set<std::pair<ProcessId, std::uint32_t>> launches;
+  std::uint64_t instructions = 0;
+  for (const auto& counts : trace.kernel_records().counted) {
+    launches.emplace(counts->process, counts->correlation);
+    instructions += counts->rows.size();
+  }
+  if (launches.empty()) return {};
+  return "of " + with_thousands(launches.size()) + (launches.size() == 1 ? " launch" : " launches") + ", at " + counted(instructions, "instruction");
+}
+
 void print_heading(const std::string& file, const Trace& trace, const FileFacts& facts) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -199,6 +211,7 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
   print_line("GPU metrics", metrics_text(trace));
   print_line("PC samples", pc_samples_text(trace));
+  print_line("Counts", instruction_counts_text(trace));
   print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
   const std::string missing = missing_text(trace);

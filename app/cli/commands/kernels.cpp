@@ -21,8 +21,10 @@
 #include "model/file/frame.h"
 #include "model/import/ncu_csv.h"
 #include "model/import/open_trace.h"
+#include "model/kernels/instruction_counts.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
+#include "model/stats/report.h"
 
 namespace lanescope::cli {
 namespace {
@@ -51,7 +53,7 @@ Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
 void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
   const char* kWhat = "What to measure, of a program";
-  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full")->group(kWhat)->capture_default_str();
+  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full; or source, exact\ncounts at each instruction, for which the program runs again\nfor each kernel")->group(kWhat)->capture_default_str();
   app.add_option("--section", options.sections,
                  "Print the values of these sections, as Nsight Compute names them\n(SpeedOfLight, WarpStateStats, ...), or of all; of a program, measure these "
                  "alone")
@@ -69,7 +71,7 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
-  app.add_option("--page", options.page, "details (what bounds kernels, or sections) or raw (all values)")->capture_default_str();
+  app.add_option("--page", options.page, "details (what bounds kernels, or sections), raw (all values) or\nsource (counts by source line), which is usual of --set source")->capture_default_str();
   const char* kLists = "What there is";
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
@@ -117,8 +119,10 @@ Result<void> check(const KernelOptions& options) {
   if (options.cache_control != "none") return usage("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
   if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
   if (!options.chip.empty()) return usage("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
-  if (!is_among(options.page, {"details", "raw"})) return usage("--page is details or raw, not " + options.page + ".");
-  if (kernels::metrics_of_set(options.set).empty()) return usage("There is no set " + options.set + ". All: lanescope kernels --list-sets");
+  if (!is_among(options.page, {"details", "raw", "source"})) return usage("--page is details, raw or source, not " + options.page + ".");
+  if (options.set == kernels::kSourceSet && !(options.sections.empty() && options.metrics.empty() && options.replay == "kernel"))
+    return usage("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
+  if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage("There is no set " + options.set + ". All: lanescope kernels --list-sets");
   return {};
 }
 
@@ -148,6 +152,14 @@ int query_metrics(const KernelOptions& options) {
 // What is to be measured of a program.
 Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, bool set_is_given) {
   session::KernelCounterSettings settings;
+  settings.kernel = options.kernel;
+  settings.skip = options.skip;
+  settings.count = options.count;
+  if (options.set == kernels::kSourceSet) {
+    settings.counting = session::KernelCounting::kInstructions;
+    settings.metrics = kernels::instruction_metrics();
+    return settings;
+  }
   const std::vector<kernels::SectionMetrics> known = kernels::measurable_sections();
   const bool everything = std::find(options.sections.begin(), options.sections.end(), "all") != options.sections.end();
   for (const std::string& name : options.sections) {
@@ -165,9 +177,6 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   settings.metrics = std::move(once);
   settings.required_metrics = options.metrics;
   settings.replay = options.replay == "spread" ? session::KernelReplay::kSpread : session::KernelReplay::kKernel;
-  settings.kernel = options.kernel;
-  settings.skip = options.skip;
-  settings.count = options.count;
   return settings;
 }
 
@@ -193,6 +202,23 @@ Result<kernels::RecordedMetrics> read(const std::filesystem::path& path) {
   if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
     return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- PROGRAM, or lanescope profile --kernels=counters PROGRAM"};
   return recorded;
+}
+
+// What was counted at lines of source, which recordings alone have.
+Result<stats::Table> source_table(const std::filesystem::path& path) {
+  const auto trace = open_trace(path);
+  if (!trace) return trace.error();
+  Result<stats::Table> table = stats::make_report(*stats::find_report("line_count_sum"), **trace);
+  if (table && table->empty())
+    return Error{path.string() + ": there are no counts of instructions in it. Count them: lanescope kernels --set source -- PROGRAM"};
+  return table;
+}
+
+int print_source(const std::filesystem::path& path, const TableOutput& output) {
+  const Result<stats::Table> table = source_table(path);
+  if (!table) return fail(table.error());
+  const Result<void> written = output.write(0, {"Instruction counts by source line", "source", ""}, *table);
+  return written ? kSuccess : fail(written.error());
 }
 
 // Where the recording goes: kept there, or below a folder of its own, which is removed at the end of its scope.
@@ -252,6 +278,7 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels -- ./app --size 4                        measure each launch, and say what bounds it\n"
       "  lanescope kernels --set triage -- python train.py          the same in the fewest passes\n"
       "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
+      "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
       "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
@@ -279,13 +306,20 @@ int run_kernels(Arguments arguments) {
     if (!place) return fail(place.error());
     recorded.emplace(std::move(*place));
     if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
-    const Result<int> ended = record_kernels(program, *settings, recorded->path());
+    const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
+    if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
+    const Result<int> ended = counts_instructions ? record_instruction_counts(program, *settings, recorded->path())
+                                                  : record_kernels(program, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = *ended;
     options.file = recorded->path();
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
     keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
+  }
+  if (options.page == "source") {
+    const int printed = print_source(options.file, output);
+    return code != kSuccess ? code : printed;
   }
   const Result<kernels::RecordedMetrics> kernels = read(options.file);
   if (!kernels) return fail(kernels.error());

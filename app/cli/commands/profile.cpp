@@ -111,9 +111,9 @@ int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions&
 void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
   const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
   if (outcome.files.size() != 1) return say("Counters of kernels are not stored: they are for recordings of one file.");
-  const auto sentences = counters.append_to(outcome.files.front().path);
-  if (!sentences) return say(sentences.error().text);
-  for (const std::string& sentence : *sentences) say(sentence);
+  const auto appended = counters.append_to(outcome.files.front().path);
+  if (!appended) return say(appended.error().text);
+  for (const std::string& sentence : appended->sentences) say(sentence);
 }
 
 int run_program(const Form& form, Arguments arguments) {

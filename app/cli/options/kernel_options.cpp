@@ -65,6 +65,8 @@ Result<void> set_counter_parameter(std::string_view option, std::string_view par
     return {};
   }
   if (name == "set") {
+    if (value == kernels::kSourceSet)
+      return no_such(option, "instructions are counted in runs of their own: lanescope kernels --set source -- PROGRAM");
     settings.metrics = kernels::metrics_of_set(value);
     if (settings.metrics.empty()) return no_such(option, "there is no set \"" + std::string(value) + "\". All: lanescope kernels --list-sets");
     return {};

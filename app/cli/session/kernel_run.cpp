@@ -1,46 +1,200 @@
 #include "session/kernel_run.h"
 
+#include <regex.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
+#include <iterator>
+#include <memory>
+#include <set>
 #include <utility>
 
+#include "collector/channel/kernel_counters.h"
 #include "collector/session/recording.h"
+#include "model/import/open_trace.h"
+#include "model/kernels/launch_kinds.h"
 #include "session/recording_watch.h"
 
 namespace lanescope::cli {
+namespace {
 
-Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
-                           const std::filesystem::path& file) {
-  using namespace std::chrono_literals;
+using namespace std::chrono_literals;
+
+struct Ran {
+  int code = 0;  // the program's, as a shell sees it
+  bool was_signalled = false;  // we were told to end meanwhile
+  bool was_warned = false;     // the recorder had something to say
+};
+
+// One run of the program, recorded into the file; `counters` may be null.
+Result<Ran> run(const std::vector<std::string>& program, session::KernelCounters* counters, const std::filesystem::path& file,
+                session::TargetOutput output) {
   session::LaunchRequest request;
   request.command = program;
   request.settings.trace_nvtx = false;
   request.output = file.string();
   request.overwrite = Overwrite::kRefuse;
-  const auto kernel_counters = session::KernelCounters::start(counters);
-  if (!kernel_counters) return kernel_counters.error();
-  const auto [name, value] = (*kernel_counters)->variable();
-  request.environment.push_back({name, value});
+  request.target_output = output;
+  if (counters != nullptr) {
+    const auto [name, value] = counters->variable();
+    request.environment.push_back({name, value});
+  }
   RecorderSignals signals;
   const auto recording = session::Recording::launch(std::move(request));
   if (!recording) return recording.error();
+  Ran ran;
   const auto say = [&] {
-    for (const std::string& sentence : (*recording)->take_messages()) std::cerr << "lanescope: " << sentence << '\n';
+    for (const std::string& sentence : (*recording)->take_messages()) {
+      std::cerr << "lanescope: " << sentence << '\n';
+      ran.was_warned = true;
+    }
   };
   while (!(*recording)->wait_for(20ms)) {
     // The program gets what we get; how it ends is its own affair.
-    while (const auto signal = signals.next()) (*recording)->pass_on(signal->si_signo);
+    while (const auto signal = signals.next()) {
+      ran.was_signalled = true;
+      (*recording)->pass_on(signal->si_signo);
+    }
     say();
   }
   signals.release();
   say();
   const session::RecordingOutcome outcome = (*recording)->outcome();
   if (!outcome.target && outcome.failure) return *outcome.failure;
-  const auto sentences = (*kernel_counters)->append_to(file);
-  if (!sentences) return sentences.error();
-  for (const std::string& sentence : *sentences) std::cerr << "lanescope: " << sentence << '\n';
-  if (!outcome.target) return 0;
-  return outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
+  if (outcome.target) ran.code = outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
+  return ran;
+}
+
+void tell(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) std::cerr << "lanescope: " << sentence << '\n';
+}
+
+// A folder for recordings that nobody keeps.
+class PassingFolder {
+ public:
+  static Result<PassingFolder> make() {
+    std::error_code nowhere;
+    std::string path = (std::filesystem::temp_directory_path(nowhere) / "lanescope-counts-XXXXXX").string();
+    if (nowhere || mkdtemp(path.data()) == nullptr) return Error{"Instructions can't be counted: no folder could be made at " + path + "."};
+    return PassingFolder(path);
+  }
+  ~PassingFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  PassingFolder(PassingFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PassingFolder& operator=(PassingFolder&&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  explicit PassingFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+// Whether a kernel's name is one that was asked for: as of counters (session::KernelCounterSettings::kernel).
+class NameChoice {
+ public:
+  explicit NameChoice(const std::string& wanted) {
+    constexpr std::string_view kPattern = "regex:";
+    if (!wanted.starts_with(kPattern)) {
+      exact_ = wanted;
+      return;
+    }
+    pattern_.reset(new regex_t);
+    if (regcomp(pattern_.get(), wanted.c_str() + kPattern.size(), REG_EXTENDED | REG_NOSUB) != 0) pattern_.reset();  // was checked before
+  }
+  [[nodiscard]] bool fits(const kernels::KernelNameOf& name) const {
+    if (pattern_) return regexec(pattern_.get(), std::string(name.function).c_str(), 0, nullptr, 0) == 0;
+    return exact_.empty() || name.function == exact_ || name.mangled == exact_;
+  }
+
+ private:
+  struct Free {
+    void operator()(regex_t* pattern) const {
+      regfree(pattern);
+      delete pattern;
+    }
+  };
+  std::string exact_;
+  std::unique_ptr<regex_t, Free> pattern_;
+};
+
+std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
+  std::uint32_t shape[7];
+  std::copy(std::begin(kind.detail.grid), std::end(kind.detail.grid), shape);
+  std::copy(std::begin(kind.detail.block), std::end(kind.detail.block), shape + 3);
+  shape[6] = kind.detail.dynamic_shared_memory;
+  return channel::launch_kind(trace.name(kind.detail.mangled_name), shape);
+}
+
+}  // namespace
+
+Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
+                           const std::filesystem::path& file) {
+  const auto kernel_counters = session::KernelCounters::start(counters);
+  if (!kernel_counters) return kernel_counters.error();
+  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore);
+  if (!ran) return ran.error();
+  const auto appended = (*kernel_counters)->append_to(file);
+  if (!appended) return appended.error();
+  tell(appended->sentences);
+  return ran->code;
+}
+
+Result<int> record_instruction_counts(const std::vector<std::string>& program, const session::KernelCounterSettings& chosen,
+                                      const std::filesystem::path& file) {
+  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore);
+  if (!first) return first.error();
+  const auto trace = open_trace(file);
+  if (!trace) return trace.error();
+  const NameChoice choice(chosen.kernel);
+  std::vector<kernels::LaunchKind> kinds =
+      kernels::launch_kinds(**trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, chosen.skip);
+  if (kinds.empty()) return Error{"No launch of a kernel was recorded of which instructions could be counted: there is none of that name, or all are in CUDA graphs."};
+  const std::size_t all = kinds.size();
+  if (chosen.count != 0 && all > chosen.count) kinds.resize(chosen.count);
+  tell({"CUPTI counts the instructions of one kernel in a run: the program runs again for each of " + std::to_string(kinds.size()) + " kernels and shapes" +
+        (kinds.size() < all ? " of " + std::to_string(all) + ", the most costly ones." : all > 1 ? ". Fewer: --kernel-name, --launch-count" : ".")});
+  const Result<PassingFolder> folder = PassingFolder::make();
+  if (!folder) return folder.error();
+  session::KernelCounterSettings counters = chosen;
+  counters.kernel.clear();
+  counters.count = 1;
+  std::size_t counted = 0;
+  bool was_signalled = first->was_signalled;
+  for (std::size_t i = 0; i < kinds.size() && !was_signalled; ++i) {
+    const kernels::LaunchKind& kind = kinds[i];
+    const std::string name((*trace)->name(kind.detail.short_name));
+    counters.kind = number_of(**trace, kind);
+    counters.skip = static_cast<std::uint32_t>(kind.before);
+    counters.process = (*trace)->processes()[kind.process].instance;
+    counters.correlation = (*trace)->event(kind.first).correlation;
+    const auto kernel_counters = session::KernelCounters::start(counters);
+    if (!kernel_counters) return kernel_counters.error();
+    const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
+    const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore);
+    if (!ran) return ran.error();
+    was_signalled = ran->was_signalled;
+    std::error_code ignored;
+    std::filesystem::remove(passing, ignored);
+    const auto appended = (*kernel_counters)->append_to(file);
+    if (!appended) return appended.error();
+    counters.known_code.insert(counters.known_code.end(), appended->code.begin(), appended->code.end());
+    counted += appended->launches;
+    tell(appended->left_out);
+    // What CUPTI refused now it will refuse again.
+    if (appended->launches == 0 && ran->was_warned) {
+      tell({"The program does not run again: nothing could be counted of " + name + "."});
+      break;
+    }
+    if (appended->launches == 0 && appended->left_out.empty()) tell({"Not counted: " + name + ". This time the program did not launch it where it was expected."});
+    if (ran->code != first->code) tell({"While instructions of " + name + " were counted, the program ended with " + std::to_string(ran->code) + "."});
+  }
+  tell({"Kernels and shapes of which instructions were counted: " + std::to_string(counted) + "."});
+  return first->code;
 }
 
 }  // namespace lanescope::cli

@@ -15,4 +15,10 @@ namespace lanescope::cli {
 Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);
 
+// The same of counts of instructions. CUPTI counts one kernel in a run of a program: the first run is recorded as it is, and then the program
+// runs once more for each kernel and shape that was chosen of that, the most costly first; its output is not shown then. A signal ends
+// what runs, and no further run begins.
+Result<int> record_instruction_counts(const std::vector<std::string>& program, const session::KernelCounterSettings& chosen,
+                                      const std::filesystem::path& file);
+
 }  // namespace lanescope::cli

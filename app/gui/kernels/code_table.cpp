@@ -15,6 +15,7 @@ namespace {
 constexpr float kHottest = 0.75F;      // opacity of the heat of the row that has most samples
 const QColor kHeat(214, 84, 40);       // readable below light and dark text
 constexpr int kCharacters[] = {10, 20, 8};
+constexpr int kFurtherCharacters = 19;
 constexpr qsizetype kFewestOfText = 24, kMostOfText = 240;  // characters
 
 QString share_text(double share) {
@@ -27,27 +28,45 @@ QString share_text(double share) {
 
 CodeTableModel::CodeTableModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void CodeTableModel::setRows(std::vector<CodeRow> rows) {
+void CodeTableModel::setRows(std::vector<CodeRow> rows, QStringList further) {
   beginResetModel();
   rows_ = std::move(rows);
+  further_ = std::move(further);
   marked_.clear();
   hottest_ = 0;
-  for (const CodeRow& row : rows_) hottest_ = std::max(hottest_, row.share);
+  warmest_.assign(static_cast<std::size_t>(further_.size()), 0);
+  for (const CodeRow& row : rows_) {
+    hottest_ = std::max(hottest_, row.share);
+    for (std::size_t i = 0; i < std::min(warmest_.size(), row.numbers.size()); ++i) warmest_[i] = std::max(warmest_[i], row.numbers[i].warmth);
+  }
   endResetModel();
+}
+
+double CodeTableModel::warmth(int row) const {
+  const CodeRow& of = rows_[static_cast<std::size_t>(row)];
+  if (hasSamples()) return of.share;
+  return of.numbers.empty() ? 0 : of.numbers.front().warmth;
 }
 
 void CodeTableModel::mark(std::vector<int> rows) {
   if (rows == marked_) return;
   marked_ = std::move(rows);
-  if (!rows_.empty()) emit dataChanged(index(0, 0), index(static_cast<int>(rows_.size()) - 1, kColumns - 1), {Qt::BackgroundRole});
+  if (!rows_.empty()) emit dataChanged(index(0, 0), index(static_cast<int>(rows_.size()) - 1, columnCount() - 1), {Qt::BackgroundRole});
 }
 
 int CodeTableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
-int CodeTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+int CodeTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns + static_cast<int>(further_.size()); }
 
 QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const CodeRow& row = rows_[static_cast<std::size_t>(index.row())];
+  const auto further = static_cast<std::size_t>(std::max(0, index.column() - kColumns));
+  const CodeNumber* const number = index.column() >= kColumns && further < row.numbers.size() ? &row.numbers[further] : nullptr;
+  const auto heat = [](double share) {
+    QColor colour = kHeat;
+    colour.setAlphaF(kHottest * static_cast<float>(share));
+    return colour;
+  };
   switch (role) {
     case Qt::DisplayRole:
       switch (index.column()) {
@@ -57,11 +76,13 @@ QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
           return row.reason;
         case kPlace:
           return row.place;
-        default:
+        case kText:
           return row.text;
+        default:
+          return number == nullptr ? QString() : number->text;
       }
     case Qt::TextAlignmentRole:
-      return static_cast<int>((index.column() == kSamples || index.column() == kPlace ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+      return static_cast<int>((index.column() == kSamples || index.column() == kPlace || index.column() >= kColumns ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole:
       if (index.column() == kText || index.column() == kPlace) return QFontDatabase::systemFont(QFontDatabase::FixedFont);
       return {};
@@ -69,11 +90,8 @@ QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
       if (!row.is_source || index.column() == kPlace) return QGuiApplication::palette().brush(QPalette::PlaceholderText);
       return {};
     case Qt::BackgroundRole: {
-      if (row.share > 0 && hottest_ > 0 && (index.column() == kSamples || index.column() == kReason)) {
-        QColor heat = kHeat;
-        heat.setAlphaF(kHottest * static_cast<float>(row.share / hottest_));
-        return heat;
-      }
+      if (row.share > 0 && hottest_ > 0 && (index.column() == kSamples || index.column() == kReason)) return heat(row.share / hottest_);
+      if (number != nullptr && number->warmth > 0) return heat(number->warmth / warmest_[further]);
       if (std::binary_search(marked_.begin(), marked_.end(), index.row())) return hover_color();
       return {};
     }
@@ -93,8 +111,10 @@ QVariant CodeTableModel::headerData(int section, Qt::Orientation orientation, in
       return tr("Waits for");
     case kPlace:
       return tr("At");
-    default:
+    case kText:
       return tr("Code");
+    default:
+      return further_.value(section - kColumns);
   }
 }
 
@@ -111,6 +131,11 @@ CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFoc
   connect(model_, &QAbstractItemModel::modelReset, this, [this] {
     qsizetype longest = kFewestOfText;
     for (const CodeRow& row : model_->rows()) longest = std::max(longest, std::min(kMostOfText, row.text.size()));
+    for (int column = CodeTableModel::kColumns; column < model_->columnCount(); ++column) setColumnWidth(column, kFurtherCharacters * fontMetrics().averageCharWidth());
+    // Numbers stand in front of the code, which is wide; columns that nothing stands in are not there.
+    horizontalHeader()->moveSection(horizontalHeader()->visualIndex(CodeTableModel::kText), model_->columnCount() - 1);
+    const bool shows_samples = model_->hasSamples() || model_->columnCount() == CodeTableModel::kColumns;
+    for (const int column : {CodeTableModel::kSamples, CodeTableModel::kReason}) setColumnHidden(column, !shows_samples);
     const QFontMetrics letters(QFontDatabase::systemFont(QFontDatabase::FixedFont));
     setColumnWidth(CodeTableModel::kText, letters.horizontalAdvance(QString(longest + 2, u'0')));
   });
@@ -122,16 +147,16 @@ CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFoc
 void CodeTable::chooseRow(int row) {
   if (row < 0 || row >= model_->rowCount()) return;
   setCurrentIndex(model_->index(row, CodeTableModel::kText));
-  scrollTo(model_->index(row, CodeTableModel::kSamples), QAbstractItemView::PositionAtCenter);
+  scrollTo(model_->index(row, CodeTableModel::kPlace), QAbstractItemView::PositionAtCenter);
 }
 
 int CodeTable::nextHotRow() const {
   const std::vector<CodeRow>& rows = model_->rows();
   std::vector<int> hot;
   for (int row = 0; row < static_cast<int>(rows.size()); ++row)
-    if (rows[static_cast<std::size_t>(row)].share > 0) hot.push_back(row);
+    if (model_->warmth(row) > 0) hot.push_back(row);
   if (hot.empty()) return -1;
-  std::stable_sort(hot.begin(), hot.end(), [&](int a, int b) { return rows[static_cast<std::size_t>(a)].share > rows[static_cast<std::size_t>(b)].share; });
+  std::stable_sort(hot.begin(), hot.end(), [&](int a, int b) { return model_->warmth(a) > model_->warmth(b); });
   const auto chosen = std::find(hot.begin(), hot.end(), chosenRow());
   return chosen == hot.end() || chosen + 1 == hot.end() ? hot.front() : *(chosen + 1);
 }

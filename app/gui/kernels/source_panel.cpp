@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
 #include "model/trace/last_path_part.h"
@@ -78,7 +79,7 @@ void SourcePanel::layOut() {
   search_->setClearButtonEnabled(true);
   search_->setMaximumWidth(kSearchWidth);
   next_->setText(tr("Next hot spot"));
-  next_->setToolTip(tr("The line with the next most samples (N)"));
+  next_->setToolTip(tr("The line with the next most samples, or instructions executed (N)"));
   next_->setAutoRaise(true);
   folder_->setText(tr("Source folder…"));
   folder_->setToolTip(tr("Where sources are that are not where the program was built"));
@@ -167,7 +168,11 @@ void SourcePanel::showNote(const QString& failure) {
   QString text = failure;
   if (!code_ && failure.isEmpty()) text = tr("Select a kernel, or a call that launches one.");
   if (code_) {
-    text = tr("%1: %2 samples").arg(QString::fromStdString(code_->kernel.substr(0, code_->kernel.find('('))), QString::number(code_->code.samples));
+    const QString kernel = QString::fromStdString(code_->kernel.substr(0, code_->kernel.find('(')));
+    const std::uint64_t executed = code_->code.counts.of(kernels::Count::kExecuted);
+    text = executed == 0                 ? tr("%1: %2 samples").arg(kernel, QString::number(code_->code.samples))
+           : code_->code.samples == 0 ? tr("%1: %2 instructions executed").arg(kernel, short_number(executed))
+                                         : tr("%1: %2 samples, %3 instructions executed").arg(kernel, QString::number(code_->code.samples), short_number(executed));
     const bool has_lines = !code_->code.files.empty();
     QStringList missing;
     for (std::size_t i = 0; i < code_->sources.size(); ++i)
@@ -183,6 +188,7 @@ void SourcePanel::showNote(const QString& failure) {
 // Of each file the lines around those that have instructions, or these alone where its text is not there.
 void SourcePanel::showLines() {
   std::vector<CodeRow> rows;
+  const CountColumns counts(code_ ? code_->code.counts : kernels::Counts());
   places_.clear();
   const auto heading = [&](const QString& text) {
     rows.push_back({{}, text, 0, {}, {}, false});
@@ -203,6 +209,7 @@ void SourcePanel::showLines() {
           row.share = static_cast<double>(line->samples) / static_cast<double>(std::max<std::uint64_t>(1, code.samples));
           row.reason = reason_of(line->stalls);
           row.tip = tip_of(line->stalls, line->samples);
+          row.numbers = counts.numbers(line->counts);
         }
         rows.push_back(std::move(row));
         places_.emplace_back(file, number);
@@ -224,11 +231,12 @@ void SourcePanel::showLines() {
       }
     }
   }
-  lines_->code().setRows(std::move(rows));
+  lines_->code().setRows(std::move(rows), counts.titles());
 }
 
 void SourcePanel::showInstructions() {
   std::vector<CodeRow> rows;
+  const CountColumns counts(code_ ? code_->code.counts : kernels::Counts());
   if (code_)
     for (const kernels::CodeInstruction& instruction : code_->code.instructions) {
       CodeRow row;
@@ -237,10 +245,11 @@ void SourcePanel::showInstructions() {
       row.share = static_cast<double>(instruction.samples) / static_cast<double>(std::max<std::uint64_t>(1, code_->code.samples));
       row.reason = reason_of(instruction.stalls);
       row.tip = tip_of(instruction.stalls, instruction.samples);
+      row.numbers = counts.numbers(instruction.counts);
       if (!instruction.inlined_into.empty()) row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("inlined into %1").arg(QString::fromStdString(instruction.inlined_into));
       rows.push_back(std::move(row));
     }
-  instructions_->code().setRows(std::move(rows));
+  instructions_->code().setRows(std::move(rows), counts.titles());
 }
 
 void SourcePanel::markInstructions(int line_row) {

@@ -1,5 +1,5 @@
-// The code of the selected kernel where it was sampled: its source lines, and beside them its instructions; the warmer a line, the more often
-// warps stood there. A chosen line marks its instructions, and an instruction its line.
+// The code of the selected kernel where it was sampled or counted: its source lines, and beside them its instructions; the warmer a line, the
+// more often warps stood there, and the more was counted at it. A chosen line marks its instructions, and an instruction its line.
 //
 // Instructions are those that NVIDIA's disassembler says where the user has it, else opcodes alone. Nothing is computed while the panel is
 // hidden.

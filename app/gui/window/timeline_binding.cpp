@@ -79,7 +79,7 @@ void TimelineBinding::addKernel(QMenu& menu, EventRef event) {
   const EventRef kernel = kernel_of(*trace, event);
   if (!kernel.valid()) return;
   menu.addAction(tr("Why is this kernel slow?"), this, [this, kernel, trace] { emit kernelRequested(state_.inTrace(kernel, *trace)); });
-  if (!trace->kernel_records().windows.empty())
+  if (!trace->kernel_records().windows.empty() || !trace->kernel_records().counted.empty())
     menu.addAction(tr("Show its source"), this, [this, kernel, trace] { emit sourceRequested(state_.inTrace(kernel, *trace)); });
   if (!trace->provenance().command.empty())
     menu.addAction(tr("Profile this kernel…"), this, [this, kernel, trace] { emit kernelProfileRequested(state_.inTrace(kernel, *trace)); });

@@ -1,4 +1,4 @@
-"""Tables of what is known of kernels beyond their times: counters of measured launches, and samples of where their warps stood."""
+"""Tables of what is known of kernels beyond their times: counters of measured launches, counts of instructions, samples of where warps stood."""
 
 from __future__ import annotations
 
@@ -101,19 +101,67 @@ def _kernel_metrics(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
     launches = list(_launches(trace, frames))
     if not launches:
         return
-    kernels, _ = trace.kernels._read(["process", "correlation", "start", "duration", "name", "device", "context", "stream"])
-    # By start: the first place of a key is that of the first kernel.
-    keys, first = np.unique(_key(kernels["process"], kernels["correlation"]), return_index=True)
+    kernels = _Kernels(trace, ["start", "duration", "name", "device", "context", "stream"])
     for launch in launches:
-        key = _key(np.array([launch.process]), np.array([launch.numbers["correlation"]]))[0]
-        at = int(np.searchsorted(keys, key))
-        if at == len(keys) or keys[at] != key or not len(launch.values):
+        kernel = kernels.row(launch.process, launch.numbers["correlation"])
+        if kernel is None or not len(launch.values):
             continue
-        kernel = int(first[at])
-        said = {name: kernels[name][kernel] for name in ("start", "duration", "name", "device", "context", "stream")}
+        said = {name: kernels.columns[name][kernel] for name in ("start", "duration", "name", "device", "context", "stream")}
         said |= {name: launch.numbers[name] for name in ("correlation", "replay", "passes", "spent")}
         said |= {"process": launch.process, "launches": launch.launches}
         yield Batch({name: np.full(len(launch.values), value, dtype=np.int64) for name, value in said.items()} | {"metric": launch.metrics, "value": launch.values})
+
+
+class _Kernels:
+    """Of each launch the kernel that began first."""
+
+    def __init__(self, trace: "Trace", columns: "list[str]") -> None:
+        self.columns, _ = trace.kernels._read(["process", "correlation", *columns])
+        # By start: the first place of a key is that of the first kernel.
+        self._keys, self._first = np.unique(_key(self.columns["process"], self.columns["correlation"]), return_index=True)
+
+    def row(self, process: int, correlation: int) -> "Optional[int]":
+        key = _key(np.array([process]), np.array([correlation]))[0]
+        at = int(np.searchsorted(self._keys, key))
+        return int(self._first[at]) if at < len(self._keys) and self._keys[at] == key else None
+
+
+def _instruction_counts(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+    """Each count of each instruction of each launch of which the trace has a kernel, by the kernel's start."""
+    if not frames:
+        return
+    kernels = _Kernels(trace, ["start"])
+    batches: "list[tuple[int, int, Batch]]" = []
+    for frame, payload in trace._whole_payloads(frames):
+        try:
+            columns, said, pieces = _packed("InstructionCounts", payload)
+            functions = [decode("GpuFunction", piece) for piece in pieces.get("functions", [])]
+            rows, metrics, offset = len(columns["function"]), pieces.get("metrics", []), running_sum(columns["pc_delta"])
+            if len(offset) != rows or len(columns["values"]) != rows * len(metrics):
+                raise WireError("columns of counts have different lengths")
+            if rows and (int(columns["function"].max()) >= len(functions) or int(offset.min()) < 0 or int(offset.max()) > _LARGEST_OFFSET):
+                raise WireError("a count has no place")
+        except WireError:
+            trace._note_damaged(frame)
+            continue
+        kernel = kernels.row(frame.process, said["correlation"])
+        if kernel is None or not rows or not metrics:
+            continue
+        start = int(kernels.columns["start"][kernel])
+        size = rows * len(metrics)
+
+        def of(values: "list[int]", dtype: Any = np.int64) -> Array:
+            return np.tile(_mapped(columns["function"], dict(enumerate(values)), dtype), len(metrics))
+
+        batch = Batch({name: np.full(size, value, dtype=np.int64) for name, value in (("process", frame.process), ("start", start), ("correlation", said["correlation"]))})
+        batch["name"] = of([trace._texts.number(function["name"]) for function in functions])
+        batch["code_object"] = of([function["code_object"] for function in functions], np.uint64)
+        batch["offset"] = np.tile(offset, len(metrics))
+        batch["metric"] = np.repeat(np.array([trace._texts.number(bytes(metric)) for metric in metrics], dtype=np.int64), rows)
+        batch["value"] = columns["values"].view(np.int64)
+        batches.append((start, len(batches), batch))
+    for _, _, batch in sorted(batches, key=lambda each: each[:2]):
+        yield batch
 
 
 def _key(process: Array, correlation: Array) -> Array:
@@ -217,6 +265,21 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 RecordColumn("spent", "int64", "ns", "time of the program that measuring the launch took"),
             ),
             _kernel_metrics,
+        ),
+        RecordSchema(
+            "instruction_counts",
+            "instruction_counts",
+            "Exact counts at the instructions of launches: a row for each metric of each instruction. `process` and `correlation` are those of its launch's row in `kernels`.",
+            (
+                RecordColumn("start", "int64", "ns", "when the kernel began, since the recording did"),
+                RecordColumn("name", "symbol", "", "kernel or function that it calls, with its parameters, demangled"),
+                RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
+                RecordColumn("offset", "int64", "B", "of the instruction from the begin of the function"),
+                RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
+                RecordColumn("value", "int64", "", "how many"),
+                RecordColumn("code_object", "uint64", "", "checksum of the code that the function is in"),
+            ),
+            _instruction_counts,
         ),
         RecordSchema(
             "pc_sample_windows",

@@ -32,6 +32,7 @@ FRAME_TYPES = {
     "lane_segment": 18,
     "pc_samples": 20,
     "kernel_metrics": 21,
+    "instruction_counts": 22,
 }
 
 _UINTS, _SINTS, _FIXED64S, _FIXED32S = ["uint"], ["sint"], ["fixed64"], ["fixed32"]
@@ -84,6 +85,15 @@ MESSAGES: dict[str, Message] = {
         "passes": (4, "uint"),
         "other_launches": (5, ["uint"]),
         "spent": (6, "uint"),
+    },
+    "InstructionCounts": {
+        "correlation": (1, "uint"),
+        "spent": (2, "uint"),
+        "metrics": (3, ["bytes"]),
+        "functions": (4, ["GpuFunction"]),
+        "function": (5, ["uint"]),
+        "pc_delta": (6, ["sint"]),
+        "values": (7, ["uint"]),
     },
     "Label": {"key": (1, "bytes"), "value": (2, "bytes")},
     "JobPlace": {

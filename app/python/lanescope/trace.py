@@ -126,6 +126,7 @@ class Trace:
     cuda_events: Table
     counters: Table
     kernel_metrics: Table
+    instruction_counts: Table
     pc_sample_windows: Table
     pc_samples: Table
 

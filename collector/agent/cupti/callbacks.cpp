@@ -87,8 +87,13 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   }
   if (data == nullptr) return;
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && resource.resourceDescriptor != nullptr) {
+      const auto& module = *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+      if (module.pCubin != nullptr) kernel_counters::follow_module({reinterpret_cast<const std::byte*>(module.pCubin), module.cubinSize});
+    }
     Tracer* const current = current_tracer();
-    if (current != nullptr) current->kernel_profiler().on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+    if (current != nullptr) current->kernel_profiler().on_resource(id, resource);
     return;
   }
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);

@@ -13,6 +13,7 @@
 #include "agent/cupti/cuda_names.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/words.h"
+#include "agent/kernel_counters/collection.h"
 #include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
@@ -122,14 +123,16 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
   set_current_tracer(this);
   CUptiResult refusal = enable_callbacks(functions, subscriber_);
   if (refusal == CUPTI_SUCCESS) refusal = functions.register_callbacks(on_request, on_complete);
-  if (refusal == CUPTI_SUCCESS) refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
+  const bool records_activity = !kernel_counters::counts_instructions();
+  if (refusal == CUPTI_SUCCESS && records_activity)
+    refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   if (refusal != CUPTI_SUCCESS) {
     report_failure(refusal);
     give_cupti_back();
     return false;
   }
   kernels_.watch(functions, subscriber_, memory_.header().settings);
-  if (functions.set_thread_id_type == nullptr) return true;
+  if (!records_activity || functions.set_thread_id_type == nullptr) return true;
   const CUptiResult numbered = functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   if (numbered != CUPTI_SUCCESS) report_refused("The threads that made CUDA calls are", numbered);
   return true;

@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/context_counters.h"
@@ -51,12 +53,15 @@ struct Measurement {
 
 // All of it is of the thread that has closed the gate, but for what is atomic and the file.
 struct Collection {
-  Functions functions;
+  explicit Collection(const Functions& resolved) noexcept : functions(resolved), code(resolved.get_cubin_crc) {}
+
+  const Functions functions;
   Plan plan;
   Gate gate;
   LaunchTable table;
   SetChoice sets;
   RecordFile file;
+  kernels::CodeObjects code;  // where instructions are counted
   ContextCounters contexts[kMostContexts];
   Measurement now;
   std::uint64_t fitting = 0;  // launches whose names fit
@@ -72,6 +77,7 @@ constinit std::atomic<int> captures{0};
 constinit std::atomic<std::int64_t> measuring_since{0};
 constinit std::atomic<bool> told_of_long{false};
 constinit CallKind kinds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
+constinit bool keeps_code = false;
 
 // The latest launches that were measured, so that their records are known.
 constexpr std::size_t kRemembered = 4096;
@@ -88,12 +94,24 @@ const char* folder() noexcept {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
+// The plan may not be there yet, and code is shown once alone.
+bool is_code_wanted() noexcept {
+  const char* const place = folder();
+  char path[4096];
+  const int length = place == nullptr ? 0 : std::snprintf(path, sizeof(path), "%s/%s", place, channel::kCounterCodeFile);
+  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof(path)) return false;
+  const int file = system::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  system::close(file);
+  return true;
+}
+
 void give_up(const char* sentence) noexcept {
   if (state.exchange(State::kOver) == State::kOver) return;
   report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, sentence);
 }
 
-void give_up(const ContextCounters::Refusal& refusal) noexcept {
+void give_up(const Refusal& refusal) noexcept {
   if (state.exchange(State::kOver) == State::kOver) return;
   const char* name = "unknown error";
   all().functions.get_result_string(refusal.result, &name);
@@ -143,6 +161,14 @@ void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason
   write_record(CounterOutcome::kLeftOut, launch, {}, 0, reason, {});
 }
 
+// Of which something was counted, and that was not written yet.
+void write_code() noexcept {
+  for (kernels::CodeObjects::Image image = all().code.take_wanted(); !image.bytes.empty(); image = all().code.take_wanted()) {
+    const channel::CodeRecord record{{channel::kCodeRecordMark, 0, sizeof(record) + image.bytes.size()}, image.crc, image.bytes.size()};
+    if (record.head.bytes <= channel::kMostCounterBytes) put({bytes_of(record), image.bytes});
+  }
+}
+
 bool read_plan() noexcept {
   const char* const place = folder();
   const Plan::Found found = place == nullptr ? Plan::Found::kNone : all().plan.read(place, monotonic_now() + kPlanPatience);
@@ -174,7 +200,7 @@ ContextCounters* counters_of(CUcontext context) noexcept {
     if (free == nullptr && each.context() == nullptr) free = &each;
   }
   if (free == nullptr) return nullptr;
-  if (const auto refusal = free->open(all().functions, all().plan, context)) {
+  if (const auto refusal = free->open(all().functions, all().plan, context, all().code)) {
     give_up(refusal);
     return nullptr;
   }
@@ -205,7 +231,7 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   if (launch.name.empty()) return nullptr;
   LaunchEntry* entry = c.table.find(launch);
   if (entry == nullptr) return nullptr;
-  if (entry->seen == 0) entry->fits = c.plan.fits(launch.name);
+  if (entry->seen == 0) entry->fits = c.plan.choice().kind != 0 ? entry->key == c.plan.choice().kind : c.plan.fits(launch.name);
   const std::uint64_t number = entry->seen++;
   if (!entry->fits) return nullptr;
   if (is_collective(launch.name)) {
@@ -279,9 +305,13 @@ void end_measurement(const Launch& launch) noexcept {
   if (refusal) return give_up(refusal);
   const std::span<const std::byte> image = c.now.counters->image();
   if (image.empty())
-    write_record(CounterOutcome::kLeftOut, launch, c.now, spent, "Something else ran on the GPU while it was counted.", {});
+    write_record(CounterOutcome::kLeftOut, launch, c.now, spent,
+                 c.plan.kind() == channel::CounterKind::kInstructions ? "CUPTI could not count the instructions of its code."
+                                                                      : "Something else ran on the GPU while it was counted.",
+                 {});
   else
     write_record(CounterOutcome::kMeasured, launch, c.now, spent, {}, image);
+  write_code();
   c.spent += spent;
   const std::uint64_t budget = c.plan.choice().budget;
   if (budget == 0 || c.spent < budget || state.exchange(State::kOver) == State::kOver) return;
@@ -355,11 +385,15 @@ void leave(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
 
 bool is_wanted() noexcept { return folder() != nullptr; }
 
+bool counts_instructions() noexcept { return keeps_code; }
+
 void begin(const void* function_of_cupti, CUpti_SubscriberHandle subscriber) noexcept {
   if (state.load() != State::kOff) return;
-  Collection& c = *::new (storage) Collection;
+  Functions functions;
+  const bool has_all = resolve(function_of_cupti, functions);
+  Collection& c = *::new (storage) Collection(functions);
   for (std::atomic<std::uint32_t>& each : measured) each.store(0, std::memory_order_relaxed);
-  if (!resolve(function_of_cupti, c.functions)) {
+  if (!has_all) {
     state.store(State::kWaiting);
     return give_up("Counters of kernels are not read: this CUPTI is older than CUDA 12.6. Name another one in LANESCOPE_CUPTI_LIBRARY.");
   }
@@ -369,7 +403,16 @@ void begin(const void* function_of_cupti, CUpti_SubscriberHandle subscriber) noe
     kinds[id] = call_kind(name);
     if (kinds[id] != CallKind::kOther) c.functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
+  keeps_code = functions.get_cubin_crc != nullptr && is_code_wanted();
+  if (keeps_code) c.functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
   state.store(State::kWaiting);
+}
+
+void follow_module(std::span<const std::byte> image) noexcept {
+  if (!keeps_code || state.load(std::memory_order_relaxed) == State::kOff) return;
+  const Quiet quiet;
+  if (cupti::call_cupti([&] { all().code.add(image); }) == Guarded::kFaulted)
+    give_up("Instructions of kernels are not counted from here on: CUPTI faulted when it was shown their code. The program runs on.");
 }
 
 void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {

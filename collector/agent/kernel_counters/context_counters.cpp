@@ -9,7 +9,7 @@ constexpr std::size_t kRanges = 1;  // of an image: one launch
 
 }  // namespace
 
-ContextCounters::Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUcontext context) noexcept {
+Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUcontext context, kernels::CodeObjects& code) noexcept {
   functions_ = &functions;
   context_ = context;
   count_ = 0;
@@ -19,6 +19,11 @@ ContextCounters::Refusal ContextCounters::open(const Functions& functions, const
   chip.deviceIndex = device;
   if (const CUptiResult result = functions.get_chip_name(&chip); result != CUPTI_SUCCESS) return {"cuptiDeviceGetChipName", result};
   std::snprintf(chip_, sizeof(chip_), "%s", chip.pChipName);
+  kind_ = plan.kind();
+  if (kind_ == channel::CounterKind::kInstructions) {
+    count_ = plan.sets_for(chip_, sets_);
+    return count_ == 0 ? Refusal() : instructions_.open(functions, context, device, chip_, sets_[0], code);
+  }
   CUpti_Profiler_DeviceSupported_Params supported{CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE};
   supported.cuDevice = static_cast<CUdevice>(device);
   supported.api = CUPTI_PROFILER_RANGE_PROFILING;
@@ -29,7 +34,7 @@ ContextCounters::Refusal ContextCounters::open(const Functions& functions, const
   return {};
 }
 
-ContextCounters::Refusal ContextCounters::enable() noexcept {
+Refusal ContextCounters::enable() noexcept {
   CUpti_RangeProfiler_Enable_Params enable{CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
   enable.ctx = context_;
   if (const CUptiResult result = functions_->enable(&enable); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerEnable", result};
@@ -51,7 +56,7 @@ void ContextCounters::close() noexcept {
   context_ = nullptr;
 }
 
-ContextCounters::Refusal ContextCounters::configure(const Set& set) noexcept {
+Refusal ContextCounters::configure(const Set& set) noexcept {
   // CUPTI 13.0 accepts the configuration of another set, and counts the first one on (H200).
   if (configured_ != nullptr && configured_ != &set) {
     disable();
@@ -95,7 +100,11 @@ ContextCounters::Refusal ContextCounters::configure(const Set& set) noexcept {
   return {};
 }
 
-ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
+Refusal ContextCounters::begin(const Set& set) noexcept {
+  if (kind_ == channel::CounterKind::kInstructions) {
+    configured_ = &set;
+    return instructions_.begin();
+  }
   if (const Refusal refusal = configure(set)) return refusal;
   CUpti_RangeProfiler_Start_Params start{CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
   start.pRangeProfilerObject = profiler_;
@@ -103,7 +112,8 @@ ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
   return {};
 }
 
-ContextCounters::Refusal ContextCounters::end() noexcept {
+Refusal ContextCounters::end() noexcept {
+  if (kind_ == channel::CounterKind::kInstructions) return instructions_.end();
   has_one_range_ = false;
   CUpti_RangeProfiler_Stop_Params stop{CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
   stop.pRangeProfilerObject = profiler_;
@@ -121,6 +131,7 @@ ContextCounters::Refusal ContextCounters::end() noexcept {
 }
 
 std::span<const std::byte> ContextCounters::image() const noexcept {
+  if (kind_ == channel::CounterKind::kInstructions) return instructions_.image();
   if (!has_one_range_) return {};
   return const_cast<PageBuffer&>(image_).bytes();
 }

@@ -1,4 +1,5 @@
-// The range profiler of one CUDA context: counts one launch at a time. One thread at a time.
+// What counts in one CUDA context, one launch at a time: CUPTI's range profiler, or code that it adds to kernels, as the plan says. One
+// thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +7,16 @@
 
 #include "agent/core/page_buffer.h"
 #include "agent/kernel_counters/functions.h"
+#include "agent/kernel_counters/instruction_counters.h"
 #include "agent/kernel_counters/plan.h"
+#include "agent/kernel_counters/refusal.h"
 
 namespace lanescope::agent::kernel_counters {
 
 class ContextCounters {
  public:
-  // Which step CUPTI refused, and how.
-  struct Refusal {
-    const char* step = nullptr;  // null: none was
-    CUptiResult result = CUPTI_SUCCESS;
-    explicit operator bool() const noexcept { return step != nullptr; }
-  };
-
-  Refusal open(const Functions& functions, const Plan& plan, CUcontext context) noexcept;
+  // Code that instructions are counted of is marked as wanted.
+  Refusal open(const Functions& functions, const Plan& plan, CUcontext context, kernels::CodeObjects& code) noexcept;
   void close() noexcept;  // before the context ends
 
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
@@ -32,7 +29,7 @@ class ContextCounters {
   // Kernels that are launched between the two are counted; one should be.
   Refusal begin(const Set& set) noexcept;
   Refusal end() noexcept;
-  // What was counted. Requires: end() refused nothing. Empty where not exactly one kernel ran.
+  // What was counted. Requires: end() refused nothing. Empty where not exactly one kernel ran, or nothing of it could be counted.
   [[nodiscard]] std::span<const std::byte> image() const noexcept;
 
  private:
@@ -50,6 +47,8 @@ class ContextCounters {
   const Set* configured_ = nullptr;  // null: none since it was enabled
   PageBuffer image_;
   bool has_one_range_ = false;
+  channel::CounterKind kind_ = channel::CounterKind::kHardware;
+  InstructionCounters instructions_;
 };
 
 }  // namespace lanescope::agent::kernel_counters

@@ -21,7 +21,17 @@ bool resolve(const void* function_of_cupti, Functions& f) noexcept {
   void* cupti = load_file(place.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
   void* driver = load_file("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
   if (cupti == nullptr) return false;
-  if (driver != nullptr) find(driver, "cuStreamIsCapturing", f.is_capturing);
+  if (driver != nullptr) {
+    find(driver, "cuStreamIsCapturing", f.is_capturing);
+    find(driver, "cuCtxSynchronize", f.synchronize);
+  }
+  find(cupti, "cuptiSassMetricsGetProperties", f.sass_properties);
+  find(cupti, "cuptiSassMetricsSetConfig", f.sass_set_config);
+  find(cupti, "cuptiSassMetricsEnable", f.sass_enable);
+  find(cupti, "cuptiSassMetricsDisable", f.sass_disable);
+  find(cupti, "cuptiSassMetricsGetDataProperties", f.sass_data_properties);
+  find(cupti, "cuptiSassMetricsFlushData", f.sass_flush);
+  find(cupti, "cuptiGetCubinCrc", f.get_cubin_crc);
   return find(cupti, "cuptiGetResultString", f.get_result_string) && find(cupti, "cuptiGetCallbackName", f.get_callback_name) &&
          find(cupti, "cuptiEnableCallback", f.enable_callback) && find(cupti, "cuptiGetDeviceId", f.get_device_id) &&
          find(cupti, "cuptiDeviceGetChipName", f.get_chip_name) && find(cupti, "cuptiProfilerInitialize", f.initialize) &&

@@ -3,8 +3,10 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
+#include <cupti_sass_metrics.h>
 #include <cupti_target.h>
 
 namespace lanescope::agent::kernel_counters {
@@ -26,8 +28,24 @@ struct Functions {
   decltype(&::cuptiRangeProfilerGetCounterDataSize) get_data_size = nullptr;
   decltype(&::cuptiRangeProfilerCounterDataImageInitialize) initialize_data = nullptr;
   decltype(&::cuptiRangeProfilerGetCounterDataInfo) get_data_info = nullptr;
+  // Of counts of instructions: null where this libcupti lacks them.
+  decltype(&::cuptiSassMetricsGetProperties) sass_properties = nullptr;
+  decltype(&::cuptiSassMetricsSetConfig) sass_set_config = nullptr;
+  decltype(&::cuptiSassMetricsEnable) sass_enable = nullptr;
+  decltype(&::cuptiSassMetricsDisable) sass_disable = nullptr;
+  decltype(&::cuptiSassMetricsGetDataProperties) sass_data_properties = nullptr;
+  decltype(&::cuptiSassMetricsFlushData) sass_flush = nullptr;
+  decltype(&::cuptiGetCubinCrc) get_cubin_crc = nullptr;
+  CUresult (*synchronize)() = nullptr;                               // cuCtxSynchronize
   CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;  // cuStreamIsCapturing
 };
+
+// Whether instructions can be counted with them.
+[[nodiscard]] inline bool has_sass_metrics(const Functions& f) noexcept {
+  return f.sass_properties != nullptr && f.sass_set_config != nullptr && f.sass_enable != nullptr &&
+         f.sass_disable != nullptr && f.sass_data_properties != nullptr && f.sass_flush != nullptr && f.get_cubin_crc != nullptr &&
+         f.synchronize != nullptr;
+}
 
 // Of the libcupti that has this function. False where it has not all of them: every one before CUDA 12.6 Update 2.
 [[nodiscard]] bool resolve(const void* function_of_cupti, Functions& functions) noexcept;

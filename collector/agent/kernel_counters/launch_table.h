@@ -12,7 +12,7 @@
 namespace lanescope::agent::kernel_counters {
 
 struct LaunchEntry {
-  std::uint64_t key = 0;        // of kernel and shape; 0: a free place
+  std::uint64_t key = 0;        // channel::launch_kind(); 0: a free place
   std::uint64_t seen = 0;       // launches
   std::uint64_t due = 0;        // of the launches, from 0, the next that is measured where only some are
   std::uint64_t counted = 0;    // sets that its group has, a bit each

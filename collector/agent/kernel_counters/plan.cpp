@@ -53,6 +53,7 @@ bool Plan::check() noexcept {
   if (size_ < sizeof(channel::CounterPlan)) return false;
   plan_ = reinterpret_cast<const channel::CounterPlan*>(bytes_);
   if (plan_->version != channel::kCounterPlanVersion || plan_->sets == 0 || plan_->sets > kMostSets) return false;
+  if (plan_->kind > channel::CounterKind::kInstructions || (plan_->kind == channel::CounterKind::kInstructions && plan_->sets != 1)) return false;
   const channel::LaunchChoice& choice = plan_->choice;
   if (memchr(choice.name, '\0', sizeof(choice.name)) == nullptr) return false;
   if (choice.name_rule == channel::KernelNameRule::kPattern && regcomp(&pattern_, choice.name, REG_EXTENDED | REG_NOSUB) != 0) return false;
@@ -84,7 +85,7 @@ std::size_t Plan::sets_for(const char* chip, std::span<Set> found) const noexcep
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < plan_->sets && count < found.size(); ++i) {
     const channel::CounterSet& set = *sets_[i];
-    if (strncmp(set.chip, chip, sizeof(set.chip)) != 0) continue;
+    if (set.chip[0] != '\0' && strncmp(set.chip, chip, sizeof(set.chip)) != 0) continue;
     const auto* config = reinterpret_cast<const std::uint8_t*>(&set + 1);
     found[count++] = {i, set.passes, {config, static_cast<std::size_t>(set.config_bytes)}, names_[i], set.metrics};
   }

@@ -31,6 +31,7 @@ class Plan {
   Found read(const char* folder, std::int64_t deadline) noexcept;
 
   [[nodiscard]] const channel::LaunchChoice& choice() const noexcept { return plan_->choice; }
+  [[nodiscard]] channel::CounterKind kind() const noexcept { return plan_->kind; }
   [[nodiscard]] channel::CounterReplay replay() const noexcept { return plan_->replay; }
   // Those for a chip, in their order.
   [[nodiscard]] std::size_t sets_for(const char* chip, std::span<Set> sets) const noexcept;

@@ -19,7 +19,7 @@ void CodeObjects::add(std::span<const std::byte> image) noexcept {
   asked.size = CUpti_GetCubinCrcParamsSize;
   asked.cubinSize = image.size();
   asked.cubin = image.data();
-  if (image.empty() || functions_.get_cubin_crc(&asked) != CUPTI_SUCCESS) return;
+  if (image.empty() || get_crc_(&asked) != CUPTI_SUCCESS) return;
   const ScopedLock lock(lock_);
   if (find(asked.cubinCrc) != nullptr) return;
   const bool fits = image.size() <= kMostBytes - bytes_;
@@ -36,6 +36,13 @@ void CodeObjects::add(std::span<const std::byte> image) noexcept {
 void CodeObjects::want(std::uint64_t crc) noexcept {
   const ScopedLock lock(lock_);
   if (Kept* known = find(crc); known != nullptr && known->state == State::kKept) known->state = State::kWanted;
+}
+
+std::uint64_t CodeObjects::crc_that_ends_in(std::uint32_t bits) noexcept {
+  const ScopedLock lock(lock_);
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    if (static_cast<std::uint32_t>(kept_[i].crc) == bits) return kept_[i].crc;
+  return bits;
 }
 
 CodeObjects::Image CodeObjects::take_wanted() noexcept {

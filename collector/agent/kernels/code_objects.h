@@ -8,21 +8,26 @@
 #include <cstdint>
 #include <span>
 
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
 #include "agent/core/page_buffer.h"
-#include "agent/kernels/functions.h"
 #include "agent/process/lock.h"
 
 namespace lanescope::agent::kernels {
 
 class CodeObjects {
  public:
-  explicit CodeObjects(const Functions& functions) noexcept : functions_(functions) {}
+  using GetCrc = decltype(&::cuptiGetCubinCrc);
+  explicit CodeObjects(GetCrc get_crc) noexcept : get_crc_(get_crc) {}
 
   // Any thread.
   void add(std::span<const std::byte> image) noexcept;
 
   // Something was sampled in it. Any thread.
   void want(std::uint64_t crc) noexcept;
+  // The number of one that ends in these bits, by which CUPTI's counts of instructions name it; the bits where there is none. Any thread.
+  [[nodiscard]] std::uint64_t crc_that_ends_in(std::uint32_t bits) noexcept;
   // The next that is wanted and was not taken. Valid as long as *this; empty where there is none. On the agent's own thread alone.
   struct Image {
     std::uint64_t crc = 0;
@@ -46,7 +51,7 @@ class CodeObjects {
   };
   [[nodiscard]] Kept* find(std::uint64_t crc) noexcept;
 
-  const Functions& functions_;
+  GetCrc get_crc_;
   Lock lock_;
   PageArray<Kept> kept_;
   std::uint64_t bytes_ = 0;

@@ -15,7 +15,7 @@ namespace lanescope::agent::kernels {
 
 class PcCollector final : public Collector {
  public:
-  PcCollector(Host& host, const Functions& functions) noexcept : host_(host), functions_(functions), code_(functions_) {}
+  PcCollector(Host& host, const Functions& functions) noexcept : host_(host), functions_(functions), code_(functions_.get_cubin_crc) {}
 
   void begin(const Request& request) noexcept override;
   void collect() noexcept override;

@@ -95,23 +95,43 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 // What the user learns of the counting beyond the values.
 class Account {
  public:
-  void add(const proto::KernelMetrics& metrics) {
-    launches_ += static_cast<std::size_t>(metrics.launches_size());
-    for (const proto::KernelLeftOut& left_out : metrics.left_out()) left_out_.emplace(left_out.kernel(), left_out.reason());
+  explicit Account(KernelCounting counting) : counting_(counting) {}
+
+  void add(const FrameView& frame) {
+    if (frame.header.type == proto::FRAME_KERNEL_METRICS) parse<proto::KernelMetrics>(frame);
+    if (frame.header.type == proto::FRAME_INSTRUCTION_COUNTS) parse<proto::InstructionCounts>(frame);
+    if (frame.header.type == proto::FRAME_CODE_OBJECT) parse<proto::CodeObject>(frame);
   }
-  [[nodiscard]] std::vector<std::string> sentences() const {
+  [[nodiscard]] AppendedCounters appended() const {
     constexpr std::size_t kLongestName = 120;
-    std::vector<std::string> all{"Launches of which counters were read: " + std::to_string(launches_) + "."};
+    AppendedCounters all{{}, launches_.size(), {}, {code_.begin(), code_.end()}};
+    all.sentences = {(counting_ == KernelCounting::kInstructions ? "Launches of which instructions were counted: " : "Launches of which counters were read: ") +
+                                 std::to_string(launches_.size()) + "."};
     for (const auto& [kernel, reason] : left_out_) {
-      if (all.size() > kMostToldLeftOut) break;
-      all.push_back("Not measured: " + kernel.substr(0, kLongestName) + ". " + reason);
+      if (all.left_out.size() == kMostToldLeftOut) break;
+      all.left_out.push_back("Not measured: " + kernel.substr(0, kLongestName) + ". " + reason);
     }
-    if (left_out_.size() > kMostToldLeftOut) all.push_back("Not measured either: " + std::to_string(left_out_.size() - kMostToldLeftOut) + " more kernels.");
+    if (left_out_.size() > kMostToldLeftOut) all.left_out.push_back("Not measured either: " + std::to_string(left_out_.size() - kMostToldLeftOut) + " more kernels.");
+    all.sentences.insert(all.sentences.end(), all.left_out.begin(), all.left_out.end());
     return all;
   }
 
  private:
-  std::size_t launches_ = 0;
+  template <typename Message>
+  void parse(const FrameView& frame) {
+    const Result<std::string> payload = open_frame(frame);
+    if (Message message; payload && message.ParseFromString(*payload)) add(frame.header.process, message);
+  }
+  void add(std::uint32_t process, const proto::KernelMetrics& metrics) {
+    for (const proto::MeasuredLaunch& launch : metrics.launches()) launches_.emplace(process, launch.correlation());
+    for (const proto::KernelLeftOut& left_out : metrics.left_out()) left_out_.emplace(left_out.kernel(), left_out.reason());
+  }
+  void add(std::uint32_t process, const proto::InstructionCounts& counts) { launches_.emplace(process, counts.correlation()); }
+  void add(std::uint32_t, const proto::CodeObject& code) { code_.insert(code.crc()); }
+
+  KernelCounting counting_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> launches_;  // process, correlation
+  std::set<std::uint64_t> code_;
   std::set<std::pair<std::string, std::string>> left_out_;
 };
 
@@ -131,7 +151,7 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   const char* parent = std::getenv("TMPDIR");
   std::string pattern = std::string(parent != nullptr && *parent == '/' && !user ? parent : "/tmp") + "/lanescope-kernels-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) return Error{"Counters of kernels can't be read: no folder could be made at " + pattern + "."};
-  std::unique_ptr<KernelCounters> counters(new KernelCounters(pattern, user));
+  std::unique_ptr<KernelCounters> counters(new KernelCounters(pattern, settings, user));
   if (const Result<void> made = counters->make_folders(); !made) return made.error();
   std::ofstream metrics(counters->folder_ / kMetricFile);
   for (const std::string& metric : settings.metrics) metrics << metric << '\n';
@@ -140,16 +160,34 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   std::vector<std::string> question{"--plan=" + pattern,
                                     "--metric-file=" + (counters->folder_ / kMetricFile).string(),
                                     std::string("--replay-mode=") + (settings.replay == KernelReplay::kSpread ? "spread" : "kernel"),
+                                    "--launch-kind=" + std::to_string(settings.kind),
                                     "--launch-skip=" + std::to_string(settings.skip),
                                     "--launch-count=" + std::to_string(settings.count),
                                     "--budget=" + std::to_string(std::chrono::duration<double>(settings.budget).count())};
   for (const std::string& metric : settings.required_metrics) question.push_back("--metrics=" + metric);
   if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
+  if (settings.counting == KernelCounting::kInstructions) {
+    question.emplace_back("--instructions");
+    if (const Result<void> made = counters->ask_for_code(); !made) return made.error();
+  }
   if (settings.launches == LaunchesMeasured::kSample) question.emplace_back("--sampled");
   Result<Started> planner = start_program(question, Errors::kRead);
   if (!planner) return planner.error();
   counters->planner_ = planner->pid;
+  if (!settings.required_metrics.empty())
+    if (const Result<void> known = counters->await_plan(); !known) return known.error();
   return counters;
+}
+
+Result<void> KernelCounters::await_plan() {
+  constexpr std::chrono::seconds kPlanPatience{60};
+  const int status = planner_ != 0 ? end(std::exchange(planner_, 0), kPlanPatience) : 0;
+  if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure)
+    return Error{std::string(std::istreambuf_iterator<char>(failure), {}), WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder_ / channel::kCounterPlanFile, ignored))
+    return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
+  return {};
 }
 
 // The user may pass through ours to the one of records, and change nothing else there: what we write lies where no link of that user's can be.
@@ -160,6 +198,14 @@ Result<void> KernelCounters::make_folders() const {
   if (mkdir(records.c_str(), kOwners) != 0) return Error{"Counters of kernels can't be read: no folder could be made in " + folder_.string() + "."};
   if (user_ && (lchown(records.c_str(), *user_, kSameGroup) != 0 || chmod(folder_.c_str(), kPassedThrough) != 0))
     return Error{"Counters of kernels can't be read: the folder " + records.string() + " could not be given to the program's user."};
+  return {};
+}
+
+// There before the program is.
+Result<void> KernelCounters::ask_for_code() const {
+  const std::filesystem::path place = folder_ / channel::kCounterCodeFile;
+  const int file = open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0 || fchmod(file, 0644) != 0 || close(file) != 0) return Error{"Instructions of kernels can't be counted: nothing can be written to " + folder_.string() + "."};
   return {};
 }
 
@@ -174,21 +220,21 @@ KernelCounters::~KernelCounters() {
 
 std::pair<std::string, std::string> KernelCounters::variable() const { return {channel::kKernelCountersVariable, folder_.string()}; }
 
-Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem::path& file) {
-  constexpr std::chrono::seconds kPlanPatience{60};
-  if (planner_ != 0) end(std::exchange(planner_, 0), kPlanPatience);
-  if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure) return Error{std::string(std::istreambuf_iterator<char>(failure), {})};
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder_ / channel::kCounterPlanFile, ignored))
-    return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
+Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {
+  if (const Result<void> known = await_plan(); !known) return known.error();
   std::vector<std::string> question{"--evaluate=" + folder_.string()};
   if (user_) question.push_back("--user=" + std::to_string(*user_));
+  if (settings_.process != 0) {
+    question.push_back("--process=" + std::to_string(settings_.process));
+    question.push_back("--correlation=" + std::to_string(settings_.correlation));
+  }
+  for (const std::uint64_t crc : settings_.known_code) question.push_back("--known-code=" + std::to_string(crc));
   Result<Started> evaluator = start_program(question, Errors::kOurs);
   if (!evaluator) return evaluator.error();
   const std::vector<std::byte> frames = read_all(evaluator->output);
   const int status = end(evaluator->pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
-  Account account;
+  Account account(settings_.counting);
   std::size_t sound = 0;  // bytes
   for (std::span<const std::byte> rest(frames); rest.size() >= sizeof(FrameHeader); rest = std::span(frames).subspan(sound)) {
     FrameView frame;
@@ -197,19 +243,17 @@ Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem
     frame.stored = rest.subspan(sizeof(FrameHeader), frame.header.stored_size);
     if (!frame_is_sound(frame)) break;
     sound += sizeof(FrameHeader) + frame.stored.size();
-    proto::KernelMetrics metrics;
-    const Result<std::string> payload = frame.header.type == proto::FRAME_KERNEL_METRICS ? open_frame(frame) : Result<std::string>(Error{});
-    if (payload && metrics.ParseFromString(*payload)) account.add(metrics);
+    account.add(frame);
   }
-  std::vector<std::string> sentences = account.sentences();
+  AppendedCounters appended = account.appended();
   std::ifstream notes(folder_ / channel::kCounterNoteFile);
-  for (std::string note; std::getline(notes, note);) sentences.push_back(std::move(note));
-  if (sound == 0) return sentences;
+  for (std::string note; std::getline(notes, note);) appended.sentences.push_back(std::move(note));
+  if (sound == 0) return appended;
   Result<TraceFileWriter> writer = TraceFileWriter::reopen(file);
   if (!writer) return writer.error();
   if (const Result<void> written = writer->append(std::span(frames).first(sound)); !written) return written.error();
   if (const Result<void> finished = writer->finish(); !finished) return finished.error();
-  return sentences;
+  return appended;
 }
 
 }  // namespace lanescope::session

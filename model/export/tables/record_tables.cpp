@@ -91,12 +91,12 @@ constexpr ColumnSource<KernelMetricRow> kKernelMetricColumns[] = {
     {"spent", kInt, [](const KernelMetricRow& r) -> Cell { return r.launch.spent; }},
 };
 
-// Of each measured launch the kernel that began first; none where the trace has no kernel of it.
-std::vector<EventRef> kernels_of(const Trace& trace) {
-  const auto& measured = trace.kernel_records().measured;
+// Of each launch the kernel that began first; none where the trace has no kernel of it.
+template <typename Launch>
+std::vector<EventRef> kernels_of(const Trace& trace, const std::vector<std::shared_ptr<const Launch>>& launches) {
   const auto key = [](ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; };
   std::unordered_map<std::uint64_t, EventRef> found;
-  for (const auto& launch : measured) found.try_emplace(key(launch->process, launch->correlation));
+  for (const auto& launch : launches) found.try_emplace(key(launch->process, launch->correlation));
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels || found.empty()) continue;
     for (const LaneId lane : track.lanes) {
@@ -109,23 +109,53 @@ std::vector<EventRef> kernels_of(const Trace& trace) {
     }
   }
   std::vector<EventRef> kernels;
-  for (const auto& launch : measured) kernels.push_back(found.at(key(launch->process, launch->correlation)));
+  for (const auto& launch : launches) kernels.push_back(found.at(key(launch->process, launch->correlation)));
   return kernels;
 }
 
-void for_each_metric(const Trace& trace, const ExportSelection& selection, const std::function<bool(const KernelMetricRow&)>& visit) {
-  const auto& measured = trace.kernel_records().measured;
-  const std::vector<EventRef> kernels = kernels_of(trace);
-  std::vector<std::pair<Nanoseconds, std::size_t>> order;  // start, launch
+// Those of which a kernel is wanted, by its start.
+std::vector<std::size_t> launches_by_start(const Trace& trace, const ExportSelection& selection, const std::vector<EventRef>& kernels) {
+  std::vector<std::pair<Nanoseconds, std::size_t>> order;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!kernels[i].valid()) continue;
     const Event event = trace.event(kernels[i]);
     if (is_wanted(selection, {event.start, event.end()})) order.emplace_back(event.start, i);
   }
   std::sort(order.begin(), order.end());
-  for (const auto& [start, i] : order)
+  std::vector<std::size_t> launches;
+  for (const auto& [start, i] : order) launches.push_back(i);
+  return launches;
+}
+
+void for_each_metric(const Trace& trace, const ExportSelection& selection, const std::function<bool(const KernelMetricRow&)>& visit) {
+  const auto& measured = trace.kernel_records().measured;
+  const std::vector<EventRef> kernels = kernels_of(trace, measured);
+  for (const std::size_t i : launches_by_start(trace, selection, kernels))
     for (const MetricValue& value : measured[i]->values)
       if (!visit({trace, *measured[i], kernels[i], trace.event(kernels[i]), value})) return;
+}
+
+const GpuFunction& function_of(const InstructionCountRow& r) { return r.trace.kernel_records().functions[r.counts.rows[r.row].function]; }
+
+constexpr ColumnSource<InstructionCountRow> kInstructionCountColumns[] = {
+    kProcess<InstructionCountRow>,
+    kPid<InstructionCountRow>,
+    {"start", kInt, [](const InstructionCountRow& r) -> Cell { return r.event.start; }},
+    {"name", kText, [](const InstructionCountRow& r) -> Cell { return function_of(r).name; }},
+    {"correlation", kInt, [](const InstructionCountRow& r) -> Cell { return r.counts.correlation; }},
+    {"offset", kInt, [](const InstructionCountRow& r) -> Cell { return r.counts.rows[r.row].pc; }},
+    {"metric", kText, [](const InstructionCountRow& r) -> Cell { return r.counts.metrics[r.metric]; }, metric_name},
+    {"value", kInt, [](const InstructionCountRow& r) -> Cell { return static_cast<std::int64_t>(r.counts.value(r.metric, r.row)); }},
+    {"code_object", kUnsigned, [](const InstructionCountRow& r) -> Cell { return static_cast<std::int64_t>(function_of(r).code_object); }},
+};
+
+void for_each_count(const Trace& trace, const ExportSelection& selection, const std::function<bool(const InstructionCountRow&)>& visit) {
+  const auto& counted = trace.kernel_records().counted;
+  const std::vector<EventRef> kernels = kernels_of(trace, counted);
+  for (const std::size_t i : launches_by_start(trace, selection, kernels))
+    for (std::size_t metric = 0; metric < counted[i]->metrics.size(); ++metric)
+      for (std::size_t row = 0; row < counted[i]->rows.size(); ++row)
+        if (!visit({trace, *counted[i], trace.event(kernels[i]), metric, row})) return;
 }
 
 template <typename Row>
@@ -180,6 +210,7 @@ void for_each_pc_sample(const Trace& trace, const ExportSelection& selection, co
 
 constexpr RecordTable<CounterRow> kCounters{"counters", kCounterColumns, for_each_value};
 constexpr RecordTable<KernelMetricRow> kKernelMetrics{"kernel_metrics", kKernelMetricColumns, for_each_metric};
+constexpr RecordTable<InstructionCountRow> kInstructionCounts{"instruction_counts", kInstructionCountColumns, for_each_count};
 constexpr RecordTable<PcWindowRow> kPcWindows{"pc_sample_windows", kPcWindowColumns, for_each_window};
 constexpr RecordTable<PcSampleRow> kPcSamples{"pc_samples", kPcSampleColumns, for_each_pc_sample};
 
@@ -187,6 +218,7 @@ constexpr RecordTable<PcSampleRow> kPcSamples{"pc_samples", kPcSampleColumns, fo
 
 const RecordTable<CounterRow>& counter_table() noexcept { return kCounters; }
 const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept { return kKernelMetrics; }
+const RecordTable<InstructionCountRow>& instruction_count_table() noexcept { return kInstructionCounts; }
 const RecordTable<PcWindowRow>& pc_window_table() noexcept { return kPcWindows; }
 const RecordTable<PcSampleRow>& pc_sample_table() noexcept { return kPcSamples; }
 

@@ -1,5 +1,5 @@
-// The tables of docs/tables.md that are not made of events: counters, counters of kernels, samples of where their warps stood. Internal to
-// model/export.
+// The tables of docs/tables.md that are not made of events: counters, counters of kernels, counts of their instructions, samples of where
+// their warps stood. Internal to model/export.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,16 @@ struct KernelMetricRow {
   [[nodiscard]] ProcessId process() const { return launch.process; }
 };
 
+// A metric of an instruction of a launch.
+struct InstructionCountRow {
+  const Trace& trace;
+  const InstructionCounts& counts;
+  Event event;  // the kernel
+  std::size_t metric;  // of counts.metrics
+  std::size_t row;     // of counts.rows
+  [[nodiscard]] ProcessId process() const { return counts.process; }
+};
+
 struct PcWindowRow {
   const Trace& trace;
   const PcSampleWindow& window;
@@ -53,6 +63,8 @@ struct RecordTable {
 [[nodiscard]] const RecordTable<CounterRow>& counter_table() noexcept;
 // Launches of which the trace has no kernel are left out. O(kernels of the trace) where any were measured.
 [[nodiscard]] const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept;
+// Likewise.
+[[nodiscard]] const RecordTable<InstructionCountRow>& instruction_count_table() noexcept;
 // O(samples).
 [[nodiscard]] const RecordTable<PcWindowRow>& pc_window_table() noexcept;
 [[nodiscard]] const RecordTable<PcSampleRow>& pc_sample_table() noexcept;

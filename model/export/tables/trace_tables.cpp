@@ -80,6 +80,7 @@ class TraceTables {
       if (auto written = write_events(table); !written) return written;
     if (auto written = write_records(counter_table()); !written) return written;
     if (auto written = write_records(kernel_metric_table()); !written) return written;
+    if (auto written = write_records(instruction_count_table()); !written) return written;
     if (auto written = write_records(pc_window_table()); !written) return written;
     if (auto written = write_records(pc_sample_table()); !written) return written;
     if (!is_any_wanted_) return Error{"--tables names none of the tables that there are: " + known_ + ".", ErrorKind::kUsage};

@@ -249,7 +249,7 @@ class TraceFileExport {
       };
     };
     if (!kernel_records_.write(id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES),
-                               put_record(proto::FRAME_KERNEL_METRICS)))
+                               put_record(proto::FRAME_KERNEL_METRICS), put_record(proto::FRAME_INSTRUCTION_COUNTS)))
       return;
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 

@@ -147,6 +147,32 @@ class MetricsWriter {
   std::size_t values_ = 0;              // in the message
 };
 
+// Of one message of the file, one of the other.
+proto::InstructionCounts message_of(const Trace& trace, const InstructionCounts& counts) {
+  const KernelRecords& records = trace.kernel_records();
+  proto::InstructionCounts message;
+  message.set_correlation(counts.correlation);
+  message.set_spent(static_cast<std::uint64_t>(counts.spent));
+  for (const std::uint32_t metric : counts.metrics) message.add_metrics(records.metrics[metric]);
+  std::map<GpuFunctionId, std::uint32_t> positions;
+  std::int64_t pc = 0;
+  for (const InstructionCounts::Row& row : counts.rows) {
+    const auto [known, is_new] = positions.try_emplace(row.function, static_cast<std::uint32_t>(positions.size()));
+    if (is_new) {
+      const GpuFunction& function = records.functions[row.function];
+      proto::GpuFunction& added = *message.add_functions();
+      added.set_code_object(function.code_object);
+      added.set_index(function.index);
+      added.set_name(std::string(trace.name(function.mangled)));
+    }
+    message.add_function(known->second);
+    message.add_pc_delta(std::int64_t{row.pc} - pc);
+    pc = row.pc;
+  }
+  message.mutable_values()->Add(counts.values.begin(), counts.values.end());
+  return message;
+}
+
 }  // namespace
 
 KernelRecordsWriter::KernelRecordsWriter(const Trace& trace)
@@ -154,10 +180,11 @@ KernelRecordsWriter::KernelRecordsWriter(const Trace& trace)
       code_(trace.kernel_records().code),
       windows_(trace.kernel_records().windows),
       measured_(trace.kernel_records().measured),
+      counted_(trace.kernel_records().counted),
       left_out_(trace.kernel_records().left_out) {}
 
 bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
-                                const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics) const {
+                                const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const {
   const KernelRecords& records = trace_.kernel_records();
   for (const std::uint32_t position : code_.positions(process))
     if (!write_code(*records.code[position], emit_code)) return false;
@@ -167,6 +194,8 @@ bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& select
     const bool is_wanted = !selection.window || (window.time.begin < selection.window->end && window.time.end > selection.window->begin);
     if (is_wanted && !writer.write(window)) return false;
   }
+  for (const std::uint32_t position : counted_.positions(process))
+    if (!emit_counts(message_of(trace_, *records.counted[position]))) return false;
   MetricsWriter metrics(records, emit_metrics);
   for (const std::uint32_t position : measured_.positions(process))
     if (!metrics.add(*records.measured[position])) return false;

@@ -15,6 +15,7 @@ namespace lanescope::exporters {
 using EmitCode = std::function<bool(const proto::CodeObject&)>;
 using EmitPcSamples = std::function<bool(const proto::PcSamples&)>;
 using EmitMetrics = std::function<bool(const proto::KernelMetrics&)>;
+using EmitCounts = std::function<bool(const proto::InstructionCounts&)>;
 
 class KernelRecordsWriter {
  public:
@@ -22,13 +23,14 @@ class KernelRecordsWriter {
   explicit KernelRecordsWriter(const Trace& trace);
   // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records).
   [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
-                           const EmitMetrics& emit_metrics) const;
+                           const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const;
 
  private:
   const Trace& trace_;
   ByProcess<std::shared_ptr<const CodeObject>> code_;
   ByProcess<std::shared_ptr<const PcSampleWindow>> windows_;
   ByProcess<std::shared_ptr<const MeasuredLaunch>> measured_;
+  ByProcess<std::shared_ptr<const InstructionCounts>> counted_;
   ByProcess<LeftOutKernel> left_out_;
 };
 

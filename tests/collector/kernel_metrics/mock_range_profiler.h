@@ -1,7 +1,11 @@
-// CUPTI's range profiler without a GPU: what it is asked for is counted, and it refuses what it is told to.
+// CUPTI's range profiler and its counts of instructions without a GPU: what it is asked for is counted, and it refuses what it is told to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+inline constexpr std::uint64_t kMockCrc = 0x0123'4567'89ab'cdef;  // of code of no bytes; of others, that and their number
+inline constexpr std::size_t kMockCodeBytes = 100;                // of the code in which instructions are counted
 
 struct MockRangeProfiler {
   // What may be set.
@@ -15,6 +19,12 @@ struct MockRangeProfiler {
   int mistakes = 0;       // calls that CUPTI would refuse in their place
   bool is_started = false;
   std::uint32_t kernels = 0;  // since Start
+  std::uint32_t sass_metrics = 0;  // that instructions are counted for, a bit each
 };
 
-extern "C" MockRangeProfiler* mock_range_profiler();
+extern "C" {
+MockRangeProfiler* mock_range_profiler();
+// Of counts of instructions: a kernel runs; and all is as in a new process.
+void mock_sass_launch(const char* kernel);
+void mock_sass_begin_process();
+}

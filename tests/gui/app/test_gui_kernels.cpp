@@ -1,7 +1,10 @@
 // The panels Kernel and Source over real recordings, and the other run of a program that reads the counters of one of its kernels.
 #include <QFile>
+#include <QHeaderView>
 #include <QTextStream>
 
+#include "kernels/code_table.h"
+#include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_html.h"
 #include "kernels/kernel_panel.h"
@@ -175,6 +178,49 @@ class KernelsTest : public QObject {
     state.setTrace(other, ui::TraceChange::kOther);
     state.setSelectedEvent(kernel_named(*other, "saxpy"));
     QVERIFY(wait_for([&] { return panel.note().contains("--kernels=pc"); }));
+  }
+
+  void countsAreColumnsThatAreWarmWhereALineCostsMost() {
+    using kernels::Count;
+    kernels::Counts store, load, both;
+    store.set(Count::kExecuted, 1'048'576);
+    store.set(Count::kThreads, 16 * 1'048'576);
+    store.set(Count::kGlobalSectors, 33'554'432);
+    store.set(Count::kGlobalSectorsIdeal, 4'194'304);
+    load.set(Count::kExecuted, 2'097'152);
+    load.set(Count::kThreads, 32 * 2'097'152);
+    load.set(Count::kGlobalSectors, 4'194'304);
+    load.set(Count::kGlobalSectorsIdeal, 4'194'304);
+    both += store;
+    both += load;
+    const ui::CountColumns columns(both);
+    QCOMPARE(columns.titles(), QStringList({"Executed", "Threads", "Global sectors"}));  // of the rest there is none
+    ui::CodeTable table("Source lines");
+    ui::CodeTableModel& model = table.code();
+    model.setRows({{"1", "heading", 0, {}, {}, false}, {"2", "load", 0, {}, {}, true, columns.numbers(load)}, {"3", "store", 0, {}, {}, true, columns.numbers(store)}},
+                  columns.titles());
+    const int first = ui::CodeTableModel::kColumns;
+    QCOMPARE(model.columnCount(), first + 3);
+    QCOMPARE(model.headerData(first + 2, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Global sectors"));
+    QCOMPARE(model.data(model.index(2, first), Qt::DisplayRole).toString(), QString::fromUtf8("1.05 M"));
+    QCOMPARE(model.data(model.index(2, first + 1), Qt::DisplayRole).toString(), QString("16.0"));
+    QCOMPARE(model.data(model.index(2, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("33.6 M (8.0×)"));
+    QCOMPARE(model.data(model.index(1, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("4.19 M"));
+    QVERIFY(model.data(model.index(0, first), Qt::DisplayRole).toString().isEmpty());
+    // Warm is what costs: the load ran more often, the store asked for more than it needed, with half of its threads.
+    const auto heat = [&](int row, int column) { return model.data(model.index(row, column), Qt::BackgroundRole).value<QColor>().alphaF(); };
+    QVERIFY(heat(1, first) > heat(2, first));
+    QVERIFY(heat(2, first + 2) > 0.5);
+    QVERIFY(!model.data(model.index(1, first + 2), Qt::BackgroundRole).isValid());
+    QVERIFY(!model.data(model.index(1, first + 1), Qt::BackgroundRole).isValid());
+    // Nothing was sampled: there are no columns for it, the code stands last, and the hottest row is that which ran most.
+    QVERIFY(table.isColumnHidden(ui::CodeTableModel::kSamples));
+    QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), first + 2);
+    QCOMPARE(table.nextHotRow(), 1);
+    model.setRows({{"2", "load", 0.25, "wait", {}, true}});
+    QVERIFY(!table.isColumnHidden(ui::CodeTableModel::kSamples));
+    QCOMPARE(model.columnCount(), first);
+    QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), ui::CodeTableModel::kText);
   }
 
   void theUsersDisassemblerSaysOperands() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace lanescope::channel {
 
@@ -15,10 +16,18 @@ inline constexpr char kCounterPlanFile[] = "plan";                              
 inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
 inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
 inline constexpr char kCounterRecordFolder[] = "records";                       // there
-inline constexpr std::uint32_t kCounterPlanVersion = 1;
+inline constexpr char kCounterCodeFile[] = "code";                              // there before the program starts: CounterKind::kInstructions
+inline constexpr std::uint32_t kCounterPlanVersion = 2;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
+inline constexpr std::uint32_t kCodeRecordMark = 0x334b434c;     // "LCK3"
 inline constexpr std::uint64_t kMostCounterBytes = 256u << 20;   // of a plan, and of a record
+
+// Who counts.
+enum class CounterKind : std::uint32_t {
+  kHardware = 0,      // CUPTI's range profiler: counters of the GPU, one value a launch
+  kInstructions = 1,  // code that CUPTI adds to the kernel (SASS metrics): one value for each instruction of a launch
+};
 
 // How a kernel that needs more than one pass gets them. Numbers are those of proto::KernelReplay.
 enum class CounterReplay : std::uint32_t {
@@ -29,12 +38,22 @@ enum class CounterReplay : std::uint32_t {
 
 enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX
 
+// A kernel and the shape of its launch: grid, block, bytes of dynamic shared memory. Never 0. FNV-1a, and so the same in every process.
+[[nodiscard]] constexpr std::uint64_t launch_kind(std::string_view mangled_name, const std::uint32_t (&shape)[7]) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  for (const char letter : mangled_name) mix(static_cast<unsigned char>(letter));
+  for (const std::uint32_t part : shape) mix(part);
+  return hash | 1;
+}
+
 // Which launches are measured, of all that a process makes.
 struct LaunchChoice {
   KernelNameRule name_rule;
   std::uint32_t skip;         // of those whose name fits: the first so many are not measured
   std::uint32_t count;        // and of the rest so many at most; 0: all
   std::uint32_t is_sampled;   // 1: of each kernel and shape only the first launch and the tenth
+  std::uint64_t kind;         // only launches of this launch_kind(), whatever their names; 0: of any
   std::uint64_t budget;       // ns of the program that measuring may take, each process; 0: without end
   char name[1024];            // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
 };
@@ -42,15 +61,15 @@ struct LaunchChoice {
 struct CounterPlan {
   std::uint32_t version;
   CounterReplay replay;  // of the sets that need several passes
-  std::uint32_t sets;    // that follow
-  std::uint32_t unused;
+  std::uint32_t sets;    // that follow; one where instructions are counted
+  CounterKind kind;
   LaunchChoice choice;
 };
 
 // What is counted on one chip, at once. Behind it its parts follow: the configuration of the hardware as CUPTI made it, and the names of
 // the metrics, each with a zero byte at its end.
 struct CounterSet {
-  char chip[32];  // "GH100"
+  char chip[32];  // "GH100"; empty: any
   std::uint32_t passes;
   std::uint32_t metrics;
   std::uint64_t config_bytes;
@@ -66,7 +85,8 @@ struct RecordHead {
 
 enum class CounterOutcome : std::uint32_t { kMeasured = 0, kLeftOut = 1 };
 
-// Behind it follow the name of the kernel, the reason where it was not measured, and the image of the counters.
+// Behind it follow the name of the kernel, the reason where it was not measured, and the image of the counters: CUPTI's own, or that of
+// instructions.
 struct CounterRecord {
   RecordHead head;
   CounterOutcome outcome;
@@ -79,6 +99,31 @@ struct CounterRecord {
   std::uint64_t name_bytes;
   std::uint64_t reason_bytes;
   std::uint64_t image_bytes;
+};
+
+// What was counted at the instructions of a launch. Behind it follow, without gaps: `functions` times a CountedFunction with its name,
+// `rows` times an InstructionRow, and for each row in turn `metrics` values of 64 bits. Rows of one instruction add up; those of which all values are 0 are left out.
+struct InstructionImage {
+  std::uint32_t metrics;  // of the set, in its order
+  std::uint32_t functions;
+  std::uint64_t rows;
+  std::uint64_t known;  // of the metrics, a bit each: those that the chip has
+};
+struct CountedFunction {
+  std::uint64_t crc;         // of its code, as CodeRecord has it
+  std::uint32_t index;       // in the symbol table of that
+  std::uint32_t name_bytes;  // mangled, behind it
+};
+struct InstructionRow {
+  std::uint32_t function;  // of those, from 0
+  std::uint32_t pc;        // bytes from the function's begin
+};
+
+// Code in which something was counted, as the driver loaded it (cubin), once for each process. Its bytes follow.
+struct CodeRecord {
+  RecordHead head;
+  std::uint64_t crc;
+  std::uint64_t code_bytes;
 };
 
 // CUPTI has no times of kernels that it ran for their counters; here is what else it says of one. Its name follows.

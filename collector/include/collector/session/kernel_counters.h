@@ -1,4 +1,4 @@
-// Hardware counters of kernels of a program that is recorded: what is to be counted, and of which launches; and what was counted.
+// Counters of kernels of a program that is recorded, of the hardware or of their instructions: what is to be counted, and of which launches; and what was counted.
 //
 // They accompany a recording: the program finds the plan by a variable of its environment, and leaves what it counted in files of a folder,
 // from which values are made when the recording has ended (lanescope-kernel-metrics, a process of its own).
@@ -28,21 +28,39 @@ enum class LaunchesMeasured {
   kSample  // of these, the first and the tenth of each kernel and shape
 };
 
+enum class KernelCounting {
+  kHardware,     // a value of each metric for a launch
+  kInstructions  // a count for each instruction of a launch; each is made once, and slower
+};
+
 struct KernelCounterSettings {
+  KernelCounting counting = KernelCounting::kHardware;
   std::vector<std::string> metrics;           // by NVIDIA's names; those that a GPU's chip lacks are left out
   std::vector<std::string> required_metrics;  // the same, but nothing is counted where a chip lacks one
   KernelReplay replay = KernelReplay::kKernel;
   LaunchesMeasured launches = LaunchesMeasured::kAll;
   std::string kernel;                  // name of the kernel's function, or "regex:" and a pattern; empty: any
+  // Of kInstructions: the launch of another recording, to which this is appended, that the one launch of this kind stands for.
+  std::uint32_t process = 0;      // instance number
+  std::uint32_t correlation = 0;
+  std::vector<std::uint64_t> known_code;  // that the other recording has already: its numbers
+  std::uint64_t kind = 0;              // only launches of this kernel and shape (channel::launch_kind()), whatever their names; 0: any
   std::uint32_t skip = 0;              // so many launches whose name fits come before the first that is measured
   std::uint32_t count = 0;             // and so many are; 0: all
   std::chrono::nanoseconds budget{0};  // that measuring may take of each process; 0: without end
 };
 
+struct AppendedCounters {
+  std::vector<std::string> sentences;   // for the user: how much was measured, and what was left out
+  std::size_t launches = 0;             // that were measured
+  std::vector<std::string> left_out;    // of these sentences, those that say what was not
+  std::vector<std::uint64_t> code;      // numbers of the code that was appended
+};
+
 class KernelCounters {
  public:
   // Makes the folder, in which programs of this user may leave what they counted, and has the plan made, which takes the driver's time to start: programs wait for it.
-  // Fails with one sentence.
+  // Where metrics are required, it waits for the plan itself, so that nothing runs that could not be counted. Fails with one sentence.
   static Result<std::unique_ptr<KernelCounters>> start(const KernelCounterSettings& settings, std::optional<uid_t> user = {});
   ~KernelCounters();  // removes the folder
   KernelCounters(const KernelCounters&) = delete;
@@ -51,15 +69,19 @@ class KernelCounters {
   // By which the program finds the plan: name and value.
   [[nodiscard]] std::pair<std::string, std::string> variable() const;
 
-  // Makes values of what was counted, and appends them to the file of the recording, which is finished. Returns sentences for the user: how
-  // much was measured, and what was left out. Fails with one sentence, where nothing could be measured as well.
-  Result<std::vector<std::string>> append_to(const std::filesystem::path& file);
+  // Makes values of what was counted, and appends them to the file of the recording, which is finished. Fails with one sentence, where
+  // nothing could be measured as well.
+  Result<AppendedCounters> append_to(const std::filesystem::path& file);
 
  private:
-  KernelCounters(std::filesystem::path folder, std::optional<uid_t> user) : folder_(std::move(folder)), user_(user) {}
+  KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user)
+      : folder_(std::move(folder)), settings_(std::move(settings)), user_(user) {}
   [[nodiscard]] Result<void> make_folders() const;
+  [[nodiscard]] Result<void> ask_for_code() const;
+  [[nodiscard]] Result<void> await_plan();
 
   std::filesystem::path folder_;
+  KernelCounterSettings settings_;
   std::optional<uid_t> user_;  // of the program, where it is another one
   pid_t planner_ = 0;  // 0: none runs
 };

@@ -14,7 +14,7 @@ namespace lanescope {
 inline constexpr std::uint32_t kFrameMagic = 0x3146534c;        // "LSF1"
 inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;  // raw; a header that claims more is damaged
 inline constexpr std::uint16_t kFormatMajor = 1;                // a reader refuses a newer major version
-inline constexpr std::uint16_t kFormatMinor = 4;
+inline constexpr std::uint16_t kFormatMinor = 5;
 
 // The first 16 bytes of a file. The first byte is not ASCII and the line ends are mixed, so that transfers in text mode show.
 inline constexpr unsigned char kFileMagic[8] = {0x89, 'L', 'S', 'T', '\r', '\n', 0x1a, '\n'};

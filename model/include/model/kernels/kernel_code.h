@@ -1,4 +1,5 @@
-// The code of a kernel that was sampled, instruction by instruction: what it does, which source line it is of, and how often warps stood there.
+// The code of a kernel that was sampled or counted, instruction by instruction: what it does, which source line it is of, how often warps
+// stood there, and what was counted.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/kernels/instruction_counts.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/trace.h"
 
@@ -29,6 +31,7 @@ struct CodeInstruction {
   std::string inlined_into;     // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
   std::uint64_t samples = 0;
   std::vector<StallCount> stalls;  // most samples first
+  Counts counts;
 };
 
 // A line of a source file that instructions are of, or that one with such was inlined into.
@@ -37,6 +40,7 @@ struct CodeLine {
   std::uint32_t line = 0;
   std::uint64_t samples = 0;  // at instructions of which it is the innermost line
   std::vector<StallCount> stalls;
+  Counts counts;  // likewise
 };
 
 struct KernelCode {
@@ -46,10 +50,12 @@ struct KernelCode {
   std::vector<CodeInstruction> instructions;  // by pc
   std::vector<CodeLine> lines;                // by file and line
   std::uint64_t samples = 0;
+  Counts counts;
 };
 
 // Of the kernel of this name, of a process; of all its launches. Where several functions of that name were sampled, of the one with most
-// samples. Fails with one sentence where the trace lacks its code. O(samples + bytes of its code object).
+// samples; where none was, of the one with most instructions executed. Fails with one sentence where the trace lacks its code. O(samples +
+// counted rows + bytes of its code object).
 [[nodiscard]] Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel);
 
 // Texts of instructions, by pc.

@@ -44,6 +44,8 @@ struct SectionSet {
   std::vector<std::string_view> sections;  // none of triage, which takes metrics of its own
 };
 [[nodiscard]] std::span<const SectionSet> section_sets();
+// The set that has no sections, but counts at each instruction (instruction_counts.h); by itself.
+inline constexpr std::string_view kSourceSet = "source";
 
 // Of a set by its name; empty where there is no such set.
 [[nodiscard]] std::vector<std::string> metrics_of_set(std::string_view name);

@@ -1,4 +1,5 @@
-// What a trace knows of kernels beyond their times: the code that ran on its GPUs, where warps stood in it, and what the hardware counted.
+// What a trace knows of kernels beyond their times: the code that ran on its GPUs, where warps stood in it, what the hardware counted, and
+// what was counted at each instruction.
 //
 // Immutable; copies share nearly all their memory, so any number of threads may read them.
 #pragma once
@@ -77,6 +78,22 @@ struct MeasuredLaunch {
   std::vector<MetricValue> values;            // those that were measured
 };
 
+// What was counted at instructions of one launch, or at some of them: of very many, there are several of these.
+struct InstructionCounts {
+  struct Row {
+    GpuFunctionId function = 0;
+    std::uint32_t pc = 0;  // bytes from the begin of the function
+  };
+  ProcessId process = kNone;
+  std::uint32_t correlation = 0;       // of the launching call, in its process
+  Nanoseconds spent = 0;               // by the program, on counting
+  std::vector<std::uint32_t> metrics;  // positions in KernelRecords::metrics
+  std::vector<Row> rows;
+  std::vector<std::uint64_t> values;   // metric after metric, each with a value for each row
+
+  [[nodiscard]] std::uint64_t value(std::size_t metric, std::size_t row) const noexcept { return values[metric * rows.size() + row]; }
+};
+
 // A kernel that was chosen to be measured and was not.
 struct LeftOutKernel {
   ProcessId process = kNone;
@@ -91,9 +108,10 @@ struct KernelRecords {
   std::vector<std::shared_ptr<const PcSampleWindow>> windows;  // in the order in which they were recorded
   std::vector<std::string> metrics;  // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
   std::vector<std::shared_ptr<const MeasuredLaunch>> measured;
+  std::vector<std::shared_ptr<const InstructionCounts>> counted;  // in the order in which they were recorded
   std::vector<LeftOutKernel> left_out;
 
-  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty() && measured.empty() && left_out.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty(); }
   // Null where the trace does not have it. O(code).
   [[nodiscard]] const CodeObject* find_code(ProcessId process, std::uint64_t crc) const noexcept;
 };

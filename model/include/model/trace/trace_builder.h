@@ -104,6 +104,7 @@ class TraceBuilder {
   void add(PcSampleWindow window);                          // requires: its functions and reasons exist
   std::uint32_t kernel_metric(std::string_view name);       // new on first mention; kNone where there are more than hardware has
   void add(MeasuredLaunch launch);                          // requires: its metrics exist
+  void add(InstructionCounts counts);                       // requires: its metrics and functions exist; a value for each of both
   void add(LeftOutKernel kernel);
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative

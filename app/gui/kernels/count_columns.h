@@ -1,0 +1,30 @@
+// Counts of instructions as columns of a table of code.
+#pragma once
+
+#include <vector>
+
+#include <QStringList>
+
+#include "kernels/code_table.h"
+#include "model/kernels/instruction_counts.h"
+
+namespace lanescope::ui {
+
+class CountColumns {
+ public:
+  // Of code of which all this was counted together: columns of what there is none of are left out.
+  explicit CountColumns(const kernels::Counts& all);
+
+  [[nodiscard]] QStringList titles() const;
+  // One for each of them; the warmer the more a row could save, or the more often it ran.
+  [[nodiscard]] std::vector<CodeNumber> numbers(const kernels::Counts& counts) const;
+
+ private:
+  enum class Column { kExecuted, kThreads, kGlobal, kShared, kLocal };
+  std::vector<Column> columns_;
+};
+
+// "33.6 M".
+[[nodiscard]] QString short_number(std::uint64_t number);
+
+}  // namespace lanescope::ui

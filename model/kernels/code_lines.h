@@ -1,0 +1,35 @@
+// Where instructions come from, in words. Internal to model/kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/kernels/cubin.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::kernels {
+
+// Each file of code is read once, where those that ask go through one after the other.
+class CodeLines {
+ public:
+  // The records outlive it.
+  explicit CodeLines(const KernelRecords& records);
+
+  // Position in KernelRecords::code; kNone where it is not there.
+  [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
+  // "file.cu:12 < other.cu:3"; empty where it is not known.
+  [[nodiscard]] std::string text(GpuFunctionId function, std::uint32_t pc);
+
+ private:
+  void read(std::uint32_t code);
+
+  const KernelRecords& records_;
+  std::vector<std::uint32_t> code_of_function_;
+  std::uint32_t read_ = kNone;
+  std::optional<Cubin> cubin_;
+  std::size_t line_bytes_ = 0;
+};
+
+}  // namespace lanescope::kernels

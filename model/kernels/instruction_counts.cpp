@@ -1,0 +1,109 @@
+#include "model/kernels/instruction_counts.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_set>
+
+#include "code_lines.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::kernels {
+namespace {
+
+constexpr std::array<std::string_view, kCountKinds> kMetrics{
+    "smsp__sass_inst_executed",
+    "smsp__sass_thread_inst_executed",
+    "smsp__sass_thread_inst_executed_pred_on",
+    "smsp__sass_branch_targets_threads_divergent",
+    "smsp__sass_sectors_mem_global",
+    "smsp__sass_sectors_mem_global_ideal",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
+    "smsp__sass_sectors_mem_local",
+};
+
+std::optional<Count> count_of(std::string_view metric) {
+  const auto found = std::find(kMetrics.begin(), kMetrics.end(), metric);
+  if (found == kMetrics.end()) return std::nullopt;
+  return static_cast<Count>(found - kMetrics.begin());
+}
+
+std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
+
+// Launches whose kernels overlap the time.
+std::unordered_set<std::uint64_t> launches_within(const Trace& trace, TimeRange time) {
+  std::unordered_set<std::uint64_t> launches;
+  for (const auto& counts : trace.kernel_records().counted) launches.insert(key_of(counts->process, counts->correlation));
+  std::unordered_set<std::uint64_t> within;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const std::uint64_t key = key_of(track.key.process, lane.correlation(i));
+        if (launches.contains(key) && lane.start(i) < time.end && lane.start(i) + lane.duration(i) > time.begin) within.insert(key);
+      }
+    }
+  }
+  return within;
+}
+
+}  // namespace
+
+std::string_view metric_of(Count count) noexcept { return kMetrics[static_cast<std::size_t>(count)]; }
+
+std::vector<std::string> instruction_metrics() { return {kMetrics.begin(), kMetrics.end()}; }
+
+void Counts::set(Count count, std::uint64_t value) noexcept {
+  values[static_cast<std::size_t>(count)] = value;
+  known |= std::uint32_t{1} << static_cast<unsigned>(count);
+}
+
+Counts& Counts::operator+=(const Counts& other) noexcept {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += other.values[i];
+  known |= other.known;
+  return *this;
+}
+
+CountReader::CountReader(const KernelRecords& records, const InstructionCounts& counts) : counts_(counts) {
+  for (const std::uint32_t metric : counts.metrics) kinds_.push_back(count_of(records.metrics[metric]));
+}
+
+Counts CountReader::row(std::size_t row) const noexcept {
+  Counts counts;
+  for (std::size_t metric = 0; metric < kinds_.size(); ++metric)
+    if (kinds_[metric]) counts.set(*kinds_[metric], counts_.value(metric, row));
+  return counts;
+}
+
+std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
+  const KernelRecords& records = trace.kernel_records();
+  std::unordered_set<std::uint64_t> wanted;
+  if (time) wanted = launches_within(trace, *time);
+  std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts> places;
+  for (const auto& counts : records.counted) {
+    if (time && !wanted.contains(key_of(counts->process, counts->correlation))) continue;
+    const CountReader reader(records, *counts);
+    for (std::size_t row = 0; row < counts->rows.size(); ++row)
+      places[{counts->rows[row].function, by == SumBy::kKernel ? 0 : counts->rows[row].pc}] += reader.row(row);
+  }
+  // Functions of one file of code behind each other, so that it is read once.
+  CodeLines lines(records);
+  std::vector<std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts>::const_iterator> order;
+  for (auto place = places.cbegin(); place != places.cend(); ++place) order.push_back(place);
+  if (by != SumBy::kKernel)
+    std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return lines.code_of(a->first.first) < lines.code_of(b->first.first); });
+  std::map<std::tuple<ProcessId, NameId, std::string, std::uint32_t>, Counts> groups;
+  for (const auto& place : order) {
+    const auto& [id, pc] = place->first;
+    const GpuFunction& function = records.functions[id];
+    groups[{function.process, function.name, by == SumBy::kKernel ? std::string() : lines.text(id, pc), by == SumBy::kInstruction ? pc : 0}] += place->second;
+  }
+  std::vector<CountSum> sums;
+  for (const auto& [key, counts] : groups) sums.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), counts});
+  std::stable_sort(sums.begin(), sums.end(), [](const CountSum& a, const CountSum& b) { return a.counts.of(Count::kExecuted) > b.counts.of(Count::kExecuted); });
+  return sums;
+}
+
+}  // namespace lanescope::kernels

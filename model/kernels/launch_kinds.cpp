@@ -1,0 +1,55 @@
+#include "model/kernels/launch_kinds.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace lanescope::kernels {
+
+std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<bool(const KernelNameOf&)>& is_chosen, std::uint64_t skip) {
+  std::unordered_map<DetailId, bool> chosen;  // by detail, which has the names
+  std::vector<std::pair<Nanoseconds, EventRef>> launches;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const DetailId detail_id = trace.event({id, i}).detail;
+        if (detail_id == 0) continue;
+        const auto [known, is_new] = chosen.try_emplace(detail_id);
+        if (is_new) {
+          const KernelDetail& detail = trace.kernel_detail(detail_id);
+          known->second = detail.graph == 0 && detail.graph_node == 0 && is_chosen({trace.name(detail.short_name), trace.name(detail.mangled_name)});
+        }
+        if (known->second) launches.emplace_back(lane.start(i), EventRef{id, i});
+      }
+    }
+  }
+  std::stable_sort(launches.begin(), launches.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  using Key = std::tuple<ProcessId, NameId, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+  std::map<Key, LaunchKind> kinds;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const EventRef ref = launches[i].second;
+    const Event event = trace.event(ref);
+    const KernelDetail& detail = trace.kernel_detail(event.detail);
+    const ProcessId process = trace.track_of(ref.lane).key.process;
+    LaunchKind& kind = kinds[{process, detail.mangled_name, std::to_array(detail.grid), std::to_array(detail.block), detail.dynamic_shared_memory}];
+    ++kind.launches;
+    kind.time += event.duration;
+    if (i < skip) ++kind.before;
+    if (i < skip || kind.first.valid()) continue;
+    kind.process = process;
+    kind.name = event.name;
+    kind.detail = detail;
+    kind.first = ref;
+  }
+  std::vector<LaunchKind> result;
+  for (const auto& [key, kind] : kinds)
+    if (kind.first.valid()) result.push_back(kind);
+  std::stable_sort(result.begin(), result.end(), [](const LaunchKind& a, const LaunchKind& b) { return a.time > b.time; });
+  return result;
+}
+
+}  // namespace lanescope::kernels

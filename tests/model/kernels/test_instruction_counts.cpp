@@ -1,0 +1,181 @@
+// Counts at instructions of tests/programs/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
+#include "model/kernels/instruction_counts.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "lanescope/kernel_metrics.pb.h"
+#include "model/export/trace_file_export.h"
+#include "model/kernels/kernel_code.h"
+#include "model/kernels/launch_kinds.h"
+#include "model/stats/report.h"
+#include "model/trace/combine.h"
+#include "model/trace/load.h"
+#include "recording.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::kernels;
+using namespace lanescope::test;
+
+namespace {
+
+constexpr std::uint64_t kCrc = 0xfff2'a5e2;
+constexpr auto kCountsFrame = static_cast<proto::FrameType>(proto::FRAME_INSTRUCTION_COUNTS);
+constexpr auto kCountsSource = static_cast<proto::FrameSource>(proto::SOURCE_KERNEL_METRICS);
+constexpr std::uint64_t kWarps = 1'000, kSectors = 32'000, kIdeal = 4'000;
+
+std::string cubin_image() {
+  std::ifstream file(data_file("kernels/transpositions.cubin"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const CubinFunction& by_columns(const Cubin& cubin) {
+  for (const CubinFunction& function : cubin.functions())
+    if (function.name.find("transpose_by_columns") != std::string_view::npos) return function;
+  FAIL("no such function");
+  std::abort();
+}
+
+// Each instruction is executed by so many warps; each store to global memory asks for eight times the sectors that it needs.
+proto::InstructionCounts counts_of(const Cubin& cubin, std::uint32_t correlation) {
+  const CubinFunction& function = by_columns(cubin);
+  proto::InstructionCounts counts;
+  counts.set_correlation(correlation);
+  for (const char* metric : {"smsp__sass_inst_executed", "smsp__sass_of_a_later_version", "smsp__sass_sectors_mem_global", "smsp__sass_sectors_mem_global_ideal"})
+    counts.add_metrics(metric);
+  proto::GpuFunction& named = *counts.add_functions();
+  named.set_code_object(kCrc);
+  named.set_index(function.index);
+  named.set_name(std::string(function.name));
+  const auto code = cubin.code(function);
+  const auto count = static_cast<int>(code.size() / kInstructionBytes);
+  const auto stores = [&](int i) { return opcode_name(code.subspan(static_cast<std::size_t>(i) * kInstructionBytes)) == "STG"; };
+  for (int i = 0; i < count; ++i) {
+    counts.add_function(0);
+    counts.add_pc_delta(i == 0 ? 0 : static_cast<std::int64_t>(kInstructionBytes));
+  }
+  for (int i = 0; i < count; ++i) counts.add_values(kWarps);
+  for (int i = 0; i < count; ++i) counts.add_values(7);
+  for (int i = 0; i < count; ++i) counts.add_values(stores(i) ? kSectors : 0);
+  for (int i = 0; i < count; ++i) counts.add_values(stores(i) ? kIdeal : 0);
+  return counts;
+}
+
+struct Counted {
+  explicit Counted(std::uint32_t launches) {
+    const std::string image = cubin_image();
+    const auto cubin = Cubin::read(image);
+    REQUIRE(cubin);
+    proto::CodeObject code;
+    code.set_crc(kCrc);
+    code.set_size(image.size());
+    code.set_image(image);
+    recording.add(proto::FRAME_CODE_OBJECT, 1, kCountsSource, code);
+    for (std::uint32_t i = 0; i < launches; ++i) recording.add(kCountsFrame, 1, kCountsSource, counts_of(*cubin, 5 + i));
+    instructions = cubin->code(by_columns(*cubin)).size() / kInstructionBytes;
+  }
+  Recording recording;
+  std::size_t instructions = 0;  // of the kernel
+};
+
+std::string line_of(std::uint32_t number) {
+  std::ifstream program(data_file("../programs/transpositions.cu"));
+  std::string line;
+  for (std::uint32_t i = 0; i < number; ++i) std::getline(program, line);
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("counts of launches add up at instructions, lines and the kernel") {
+  Counted made(2);
+  CHECK(made.recording.malformed() == 0);
+  const auto trace = made.recording.trace();
+  const NameId kernel = trace->kernel_records().functions.at(0).name;
+  const auto code = kernel_code(*trace, 0, kernel);
+  REQUIRE(code);
+  CHECK(code->samples == 0);
+  CHECK(code->counts.of(Count::kExecuted) == 2 * kWarps * made.instructions);
+  CHECK(code->counts.has(Count::kGlobalSectors));
+  CHECK_FALSE(code->counts.has(Count::kThreads));  // it was not counted
+  for (const CodeInstruction& each : code->instructions) {
+    CHECK(each.counts.of(Count::kExecuted) == 2 * kWarps);
+    CHECK(each.counts.excess_sectors() == (each.text == "STG" ? 2 * (kSectors - kIdeal) : 0));
+  }
+  // Four stores, all of one line.
+  std::uint64_t executed = 0;
+  for (const CodeLine& line : code->lines) {
+    executed += line.counts.of(Count::kExecuted);
+    const bool stores = line_of(line.line).find("out[place(column, row + i, kRows)] =") != std::string::npos;
+    CHECK(line.counts.excess_sectors() == (stores ? 4 * 2 * (kSectors - kIdeal) : 0));
+  }
+  CHECK(executed == code->counts.of(Count::kExecuted));
+
+  const auto lines = sum_counts(*trace, SumBy::kLine);
+  CHECK(lines.size() == code->lines.size());
+  CHECK(sum_counts(*trace, SumBy::kInstruction).size() == made.instructions);
+  const auto kernels = sum_counts(*trace, SumBy::kKernel);
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].counts.of(Count::kExecuted) == code->counts.of(Count::kExecuted));
+  CHECK(sum_counts(*trace, SumBy::kKernel, TimeRange{0, 1'000}).empty());  // the trace has no kernel of these launches
+
+  const auto report = stats::make_report(*stats::find_report("line_count_sum"), *trace);
+  REQUIRE(report);
+  CHECK(report->row_count() == lines.size());
+}
+
+TEST_CASE("counts are kept in files, and in a trace that is put together of several") {
+  const auto trace = Counted(2).recording.trace();
+  const TemporaryFolder folder;
+  REQUIRE(export_trace_file(*trace, folder.path() / "counts.trace", Overwrite::kRefuse));
+  const auto loaded = load_trace(folder.path() / "counts.trace");
+  REQUIRE(loaded);
+  const auto& before = trace->kernel_records().counted;
+  const auto& after = (*loaded)->kernel_records().counted;
+  REQUIRE(after.size() == before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(after[i]->correlation == before[i]->correlation);
+    CHECK(after[i]->values == before[i]->values);
+  }
+  CHECK(kernel_code(**loaded, 0, (*loaded)->kernel_records().functions.at(0).name)->counts.of(Count::kGlobalSectors) == 4 * 2 * kSectors);
+
+  const auto both = combine_traces(std::vector<TraceSource>{{trace, "a", 0}, {*loaded, "b", 0}});
+  const auto kernels = sum_counts(*both, SumBy::kKernel);
+  REQUIRE(kernels.size() == 2);  // of two processes
+  CHECK(kernels[0].counts.values == kernels[1].counts.values);
+}
+
+TEST_CASE("counts whose columns disagree, or that have no place, are skipped") {
+  const auto cubin = Cubin::read(cubin_image());
+  REQUIRE(cubin);
+  proto::InstructionCounts few = counts_of(*cubin, 1), nowhere = few, before = few, more = few;
+  few.mutable_values()->RemoveLast();
+  nowhere.set_function(3, 1);
+  before.set_pc_delta(0, -16);
+  more.add_function(0);
+  Recording recording;
+  for (const auto& counts : {few, nowhere, before, more}) recording.add(kCountsFrame, 1, kCountsSource, counts);
+  CHECK(recording.malformed() == 4);
+  CHECK(recording.trace()->kernel_records().counted.empty());
+}
+
+TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped are counted") {
+  const auto trace = load_trace(data_file("kernel_counters.trace"));
+  REQUIRE(trace);
+  const auto all = launch_kinds(**trace, [](const KernelNameOf&) { return true; }, 0);
+  CHECK(all.size() == 12);  // tests/gpu/kernels.sh: twelve kernels, each once
+  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].time >= all[i].time);
+  CHECK((*trace)->name(all.front().name).starts_with("spill"));
+  const auto transpositions = launch_kinds(**trace, [](const KernelNameOf& name) { return name.function.starts_with("transpose_"); }, 1);
+  REQUIRE(transpositions.size() == 2);  // the first in time is skipped
+  for (const LaunchKind& kind : transpositions) CHECK_FALSE((*trace)->name(kind.name).starts_with("transpose_naive"));
+
+  const auto rounds = load_trace(data_file("transpositions.trace"));
+  REQUIRE(rounds);
+  const auto later = launch_kinds(**rounds, [](const KernelNameOf& name) { return name.function == "transpose_by_columns"; }, 30);
+  REQUIRE(later.size() == 1);
+  CHECK(later[0].launches == 100);
+  CHECK(later[0].before == 30);
+}
