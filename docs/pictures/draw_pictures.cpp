@@ -171,6 +171,16 @@ void lines_of_a_kernel(MainWindow& window) {
   window.resizeDocks({&panel(window, "source")}, {kHighPanel}, Qt::Vertical);
 }
 
+// Two ranks, one of which sleeps in each step: the GPU of the other waits in its collectives.
+void a_rank_that_waits(MainWindow& window) {
+  const EventRef step = find_event(window, "step 10", EventKind::kNvtxRange);
+  const TimeRange range = span_of(window, step, step);
+  for (const timeline::Row& row : window.timelineView().rows().rows())
+    if (row.kind == timeline::RowKind::kGpuHardware) window.timelineView().setPinned(QString::fromStdString(row.key), true);
+  window.timelineView().setVisibleRange(with_room(range, 0.6));
+  window.timelineView().setSelectedRange(range);
+}
+
 std::vector<Picture> pictures() {
   const QString training = QStringLiteral("torch_training_workers0");
   return {
@@ -217,6 +227,8 @@ std::vector<Picture> pictures() {
          const Nanoseconds begin = w.state().trace()->event(first).start;
          w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
        }},
+      {"ranks", QStringLiteral("ranks_late0"), a_rank_that_waits, ui::Theme::kLight, QStringLiteral("ranks_late1")},
+      {"ranks-dark", QStringLiteral("ranks_late0"), a_rank_that_waits, ui::Theme::kDark, QStringLiteral("ranks_late1")},
       {"cpu", QStringLiteral("cpu_loader"), two_threads_and_their_code},
       {"python", QStringLiteral("torch_loader_samples"), a_loop_and_its_python},
       {"numba", QStringLiteral("numba_streams"),

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Nanoseconds kLaunchLatency = 10'000;     // between a call and its work on an empty GPU, or between two operations of a stream
 constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread
+constexpr std::int64_t kClocksDiffer = 1'000'000'000;  // of two hosts, and of what somebody corrected by hand
 constexpr Nanoseconds kEndsDiffer = 50'000;        // of the kernels of one collective
 constexpr Nanoseconds kHandOver = 1'000'000;       // between a thread that writes and one that wakes up
 
@@ -97,15 +98,35 @@ struct WaitFinder::State {
     return just_then;
   }
 
-  // Kernels of the same collective end at the same time, but for what its blocks take to notice.
+  [[nodiscard]] bool communicates(EventRef kernel) {
+    return key(kernel).kind == TrackKind::kKernels && names.communication(trace.lane(kernel.lane).name(kernel.index));
+  }
+
+  // Whether two tracks are of one run. Of several recordings on one axis, those are whose times it has as they were: what was laid over each other
+  // to be compared ran at other times. Where a recording has no time of day, nobody can say.
+  [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
+    const auto part_of = [&](const Track& track) {
+      const auto id = static_cast<TrackId>(&track - trace.tracks().data());
+      return std::find_if(trace.parts().begin(), trace.parts().end(), [id](const TracePart& part) { return part.first_track <= id && id < part.end_track; });
+    };
+    if (trace.parts().size() < 2) return true;
+    const auto first = part_of(a), second = part_of(b);
+    if (first == second || first == trace.parts().end() || second == trace.parts().end()) return true;
+    if (first->provenance.utc_epoch == 0 || second->provenance.utc_epoch == 0) return true;
+    const std::int64_t apart = (first->provenance.utc_epoch - first->shift) - (second->provenance.utc_epoch - second->shift);
+    return std::abs(apart) <= kClocksDiffer;
+  }
+
+  // Kernels of the same collective end at the same time, but for what its blocks take to notice. A rank is a process, or a GPU of one.
   [[nodiscard]] std::optional<CollectiveWait> of_collective(EventRef kernel) {
+    if (!communicates(kernel)) return std::nullopt;
     const TrackKey& own = key(kernel);
     const NameId name = trace.lane(kernel.lane).name(kernel.index);
-    if (own.kind != TrackKind::kKernels || !names.communication(name)) return std::nullopt;
     const TimeRange range = time(kernel);
     EventRef last = kernel;
     for (const Track& track : trace.tracks()) {
-      if (track.key.kind != TrackKind::kKernels || track.key.process == own.process) continue;
+      if (track.key.kind != TrackKind::kKernels || (track.key.process == own.process && track.key.gpu == own.gpu)) continue;
+      if (!ran_together(trace.track_of(kernel.lane), track)) continue;
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace.lane(id);
         const auto [first, end] = lane.overlapping({range.end - kEndsDiffer, range.end + kEndsDiffer});
@@ -310,6 +331,8 @@ std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef k
   if (!kernel.valid() || state_->trace.provenance().outline_only) return std::nullopt;
   return state_->of_collective(kernel);
 }
+
+bool WaitFinder::communicates(EventRef kernel) { return state_->communicates(kernel); }
 
 std::vector<Wait> WaitFinder::chain(EventRef event, std::size_t most) {
   std::vector<Wait> waits;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lane_writer.h"
 #include "model/samples/most_sampled.h"
 #include "timeline/core/format.h"
 
@@ -16,27 +17,6 @@ using analysis::IdlePart;
 // Names of lanes start at 1: 0 is the name of nothing.
 NameId name_of(IdleCause cause) noexcept { return static_cast<NameId>(cause) + 1; }
 IdleCause cause_of(NameId name) noexcept { return name == 0 ? IdleCause::kUnknown : static_cast<IdleCause>(name - 1); }
-
-// Takes events in order and makes segments of them as they fill.
-class LaneWriter {
- public:
-  void add(TimeRange range, NameId name, DetailId detail) {
-    events_.push_back({range.begin, range.length(), name, 0, detail});
-    if (events_.size() == LaneSegment::kCapacity) close();
-  }
-  Lane take() {
-    if (!events_.empty()) close();
-    return Lane(std::move(segments_));
-  }
-
- private:
-  void close() {
-    segments_.push_back(std::make_shared<const LaneSegment>(events_));
-    events_.clear();
-  }
-  std::vector<Event> events_;
-  std::vector<std::shared_ptr<const LaneSegment>> segments_;
-};
 
 IdleCause main_cause(std::span<const IdlePart> parts) {
   std::array<Nanoseconds, analysis::kIdleCauses> times{};

@@ -50,6 +50,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::scrollChanged, this, rows_changed);
   connect(&state_, &ViewState::highlightChanged, this, rows_changed);
   connect(&state_, &ViewState::idleTimeChanged, this, rows_changed);
+  connect(&state_, &ViewState::communicationTimeChanged, this, rows_changed);
   connect(&state_, &ViewState::pictureMade, this, rows_changed);
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
@@ -139,7 +140,7 @@ Nanoseconds Canvas::snapped_time(QPointF position) {
 
 QString Canvas::tool_tip(const Hit& hit) {
   if (hit.counter) return counter_tool_tip(state_.trace(), *hit.counter, hit.time);
-  if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
+  if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event, state_.wait_of(hit.pixel.event));
   if (hit.pixel.column.longest.valid())
     return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_.tree().row(hit.row->row)));
   if (hit.gap) return gap_tool_tip(*state_.idle_time(), *hit.gap);

@@ -121,8 +121,10 @@ class RowAccessible : public Part {
     const std::optional<Picture::RowSum> sum = view.row_sum(row, range);
     if (!sum) return {};
     const double share = range.empty() ? 0 : static_cast<double>(sum->busy) / static_cast<double>(range.length());
-    return Canvas::tr("%1 busy, %2")
-        .arg(QString::fromStdString(format_share(share)), shown_text(format_counted(sum->count, "event")));
+    const QString busy = QString::fromStdString(format_share(share)), count = shown_text(format_counted(sum->count, "event"));
+    const double waiting = view.waiting_share(row, range);
+    if (waiting > 0) return Canvas::tr("%1 busy, of it %2 waiting for another rank, %3").arg(busy, QString::fromStdString(format_share(waiting)), count);
+    return Canvas::tr("%1 busy, %2").arg(busy, count);
   }
   [[nodiscard]] QAccessible::State state() const override {
     QAccessible::State state;

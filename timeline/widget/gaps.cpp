@@ -1,4 +1,4 @@
-// Gaps of GPUs in a timeline: which one is selected, and the way from one to the next.
+// Lost time of GPUs in a timeline: waits for other ranks; gaps, which one is selected, and the way from one to the next.
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +16,22 @@ void ViewState::set_idle_time(std::shared_ptr<const IdleTime> idle) {
   if (idle == idle_time_) return;
   idle_time_ = std::move(idle);
   emit idleTimeChanged();
+}
+
+void ViewState::set_communication_time(std::shared_ptr<const CommunicationTime> time) {
+  if (time == communication_time_) return;
+  communication_time_ = std::move(time);
+  emit communicationTimeChanged();
+}
+
+double ViewState::waiting_share(const Row& row, TimeRange range) const {
+  if (!communication_time_ || range.empty()) return 0;
+  return static_cast<double>(communication_time_->waited(row.all, range)) / static_cast<double>(range.length());
+}
+
+std::optional<TimeRange> ViewState::wait_of(EventRef kernel) const {
+  if (!communication_time_ || !kernel.valid() || trace().track_of(kernel.lane).key.kind != TrackKind::kKernels) return std::nullopt;
+  return communication_time_->wait_of(kernel.lane, trace().lane(kernel.lane).start(kernel.index));
 }
 
 std::optional<Gap> ViewState::selected_gap() const {

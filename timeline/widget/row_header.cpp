@@ -22,6 +22,7 @@ constexpr double kIndent = 13;
 constexpr double kLeft = 6;
 constexpr double kTriangle = 8;
 constexpr double kRightInset = 8;
+constexpr double kLeastWaiting = 0.001;  // of the time: less is not worth the room
 
 // What rows belong to: a trace, a GPU, a process.
 bool is_heading(const Row& row) {
@@ -56,7 +57,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   connect(&state_, &ViewState::traceChanged, this, repaint_all);
   connect(&state_, &ViewState::pictureMade, this, repaint_all);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
-                            &ViewState::selectedRangeChanged, &ViewState::currentRowChanged})
+                            &ViewState::selectedRangeChanged, &ViewState::currentRowChanged, &ViewState::communicationTimeChanged})
     connect(&state_, signal, this, repaint_all);
   connect(&state_, &ViewState::selectionChanged, this, &RowHeader::selection_changed);
   const auto others_are_summed = [this] { sums_are_made_ = false; };
@@ -168,7 +169,9 @@ QString RowHeader::busy_text(const Row& row) {
   const std::optional<Picture::RowSum> sum = state_.row_sum(row, range);
   if (!sum) return QStringLiteral("…");
   const double busy = static_cast<double>(sum->busy) / static_cast<double>(range.length());
-  const QString share = QString::fromStdString(format_share(busy));
+  QString share = QString::fromStdString(format_share(busy));
+  if (const double waiting = state_.waiting_share(row, range); waiting >= kLeastWaiting)
+    share = tr("%1, %2 waits").arg(share, QString::fromStdString(format_share(waiting)));
   if (!state_.selected_range()) return share;
   const std::uint64_t count = sum->count;
   if (count == 0 && busy == 0) return QStringLiteral("0");  // of many rows: those with something in the range stand out
@@ -200,6 +203,9 @@ bool RowHeader::event(QEvent* event) {
                      QString::fromStdString(format_duration(sum->busy)),
                      QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
+    if (const double waiting = state_.waiting_share(row, range); waiting > 0)
+      text += tr("\nFor %1 of that it did nothing but wait for another rank")
+                  .arg(QString::fromStdString(format_duration(static_cast<Nanoseconds>(std::llround(waiting * static_cast<double>(range.length()))))));
   }
   QToolTip::showText(help->globalPos(), text, this);
   return true;

@@ -9,6 +9,7 @@
 #include "counter_painter.h"
 #include "ruler_bar.h"
 #include "model/text/language.h"
+#include "model/text/to_translate.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
@@ -21,6 +22,9 @@ constexpr double kFirstBoxWithEdge = 5;   // device pixels
 constexpr int kMarkHeight = 2;            // device pixels: the line below what a search found
 constexpr double kIdleShade = 0.30;       // of a cause's colour where all of a column is idle
 constexpr double kNarrowestCause = 110;   // logical pixels of a gap in which its cause is written
+constexpr double kWaitingShade = 0.72;    // of the background in what waits for another rank, between the lines of its hatching
+constexpr int kHatching = 6;              // logical pixels from line to line
+constexpr double kLabelInset = 4;         // logical pixels
 
 bool is_nvtx(TrackKind kind) {
   return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
@@ -48,6 +52,7 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 void RowPainter::forget() {
   labels_.clear();
   kernel_names_.clear();
+  waiting_name_.clear();
   colors_.clear();
 }
 
@@ -100,7 +105,8 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       const std::size_t sharers = sharers_of(state.tree().row(row.row));
       const std::optional<GpuId> gpu = state.idle_time() != nullptr ? gpu_of(state, row) : std::nullopt;
       paint_level(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
-                  gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers);
+                  gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers,
+                  state.communication_time() != nullptr ? state.communication_time()->waiting_columns(row.levels[index], viewport) : std::vector<float>());
       if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
     }
     fill_lines(image, line, bottom - 1, background);
@@ -123,18 +129,19 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     }
     pixels_ = each.pixels;
     if (each.gpu) draw_causes(state, painter, *each.gpu, viewport, ratio, each.top / ratio, each.height / ratio);
-    draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport.width);
+    draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport);
   }
 }
 
 void RowPainter::paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
-                             int top, int height, const std::vector<Rgb>& background, std::size_t sharers) {
+                             int top, int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting) {
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height, sharers);
   if (sharers == 1) color_boxes(state, height);
   matching_.clear();
   if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
+  fade_waiting(state, waiting);
   write_columns(image, top, height, background);
 }
 
@@ -231,6 +238,16 @@ void RowPainter::dim_others(const ViewState& state, std::vector<std::uint8_t> ma
     if (bar_[x] > 0 && matching_[x] == 0) color_[x] = blend(background, color_[x], kLeft);
 }
 
+// What waits for another rank is hatched, so that it is told apart without colours, too.
+void RowPainter::fade_waiting(const ViewState& state, const std::vector<float>& waiting) {
+  faded_.clear();
+  if (waiting.size() != color_.size()) return;
+  const Rgb background = state.theme().background.rgb();
+  faded_ = color_;
+  for (std::size_t x = 0; x < faded_.size(); ++x)
+    if (waiting[x] > 0) faded_[x] = blend(color_[x], background, kWaitingShade * std::min(1.0F, waiting[x]));
+}
+
 void RowPainter::write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const {
   const std::size_t width = color_.size();
   const Rgb* colors = color_.data();
@@ -239,7 +256,14 @@ void RowPainter::write_columns(QImage& image, int top, int height, const std::ve
   for (int line = std::max(0, -top); line < std::min(height, image.height() - top); ++line) {
     Rgb* pixels = scan_line(image, top + line);
     const int needed = height - line;  // bars of at least this height reach this line
-    for (std::size_t x = 0; x < width; ++x) pixels[x] = bars[x] >= needed ? colors[x] : behind[x];
+    if (faded_.empty()) {
+      for (std::size_t x = 0; x < width; ++x) pixels[x] = bars[x] >= needed ? colors[x] : behind[x];
+    } else {
+      const auto step = static_cast<std::size_t>(std::lround(kHatching * image.devicePixelRatio()));
+      const std::size_t offset = static_cast<std::size_t>(top + line) % step;
+      for (std::size_t x = 0; x < width; ++x)
+        pixels[x] = bars[x] < needed ? behind[x] : (x + offset) % step < step / 3 ? colors[x] : faded_[x];
+    }
     if (needed > kMarkHeight) continue;
     for (std::size_t x = 0; x < matching_.size(); ++x)
       if (matching_[x] != 0) pixels[x] = mark_;
@@ -254,24 +278,33 @@ std::string_view RowPainter::label_of(const Trace& trace, const Box& box) {
   return found->second;
 }
 
-void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
-  constexpr double kInset = 4;
+void RowPainter::draw_label(QPainter& painter, std::string_view text, const QColor& color, double left, double room, double top, double height) {
+  if (room < kNarrowestLabel) return;
+  const QStaticText* label = labels_.label(text, static_cast<int>(room));
+  if (label == nullptr) return;
+  painter.setPen(color);
+  painter.drawStaticText(QPointF(left + kLabelInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
+}
+
+void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, const Viewport& viewport) {
   const Trace& trace = state.trace();
   const std::vector<Box>& boxes = pixels_->boxes();
   for (std::size_t index = 0; index < boxes.size(); ++index) {
     const Box& box = boxes[index];
-    double right = std::min<double>(box.right, width);
+    double right = std::min<double>(box.right, viewport.width);
     if (index + 1 < boxes.size()) right = std::min(right, std::max(boxes[index + 1].left, box.left));
-    const double left = std::max(0.0, box.left);
-    const double room = (right - left) / ratio - 2 * kInset;
-    if (room < kNarrowestLabel) continue;
-    const std::string_view text = label_of(trace, box);
+    double left = std::max(0.0, box.left);
+    const auto room = [&](double until) { return (until - left) / ratio - 2 * kLabelInset; };
+    if (room(right) < kNarrowestLabel) continue;
     if (!state.matches().text().empty() && !state.matches().matches(box.name)) continue;
-    const QStaticText* label = labels_.label(text, static_cast<int>(room));
-    if (label == nullptr) continue;
+    if (const auto wait = state.wait_of(box.event)) {
+      const double transfer = std::clamp(viewport.x_at(wait->end), left, right);
+      if (waiting_name_.empty()) waiting_name_ = shown_language().translate(to_translate("Waits for another rank"));
+      draw_label(painter, waiting_name_, state.theme().text, left / ratio, room(transfer), top, height);
+      left = transfer;
+    }
     const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.detail), state.theme().scheme);
-    painter.setPen(QColor::fromRgb(text_color_on(color)));
-    painter.drawStaticText(QPointF(left / ratio + kInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
+    draw_label(painter, label_of(trace, box), QColor::fromRgb(text_color_on(color)), left / ratio, room(right), top, height);
   }
 }
 

@@ -29,16 +29,19 @@ class RowPainter {
   void forget();
   void set_font(const QFont& font) { labels_.set_font(font); }
   // Paints one level, which the rasterizer has, into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
-  // `sharers`: where columns are as high as the mean of so many, not as their union.
+  // `sharers`: where columns are as high as the mean of so many, not as their union. `waiting`: how much of each column waits for another
+  // rank, which is hatched; none: nothing does.
   void paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
-                   int height, const std::vector<Rgb>& background, std::size_t sharers = 1);
+                   int height, const std::vector<Rgb>& background, std::size_t sharers = 1, const std::vector<float>& waiting = {});
 
  private:
   void color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers);
   void color_boxes(const ViewState& state, int height);
   void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
+  void fade_waiting(const ViewState& state, const std::vector<float>& waiting);
   void write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const;
-  void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
+  void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, const Viewport& viewport);
+  void draw_label(QPainter& painter, std::string_view text, const QColor& color, double left, double room, double top, double height);
   // The background of a GPU's work: shaded with the causes of its idle time.
   [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport,
                                                         std::vector<Rgb> background);
@@ -50,9 +53,11 @@ class RowPainter {
   LabelCache labels_;
   std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to; likewise:
   std::map<analysis::IdleCause, std::string> cause_names_;
+  std::string waiting_name_;
   ColorCache colors_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column
+  std::vector<Rgb> faded_;               // between the lines of the hatching, where something waits; else empty
   std::vector<int> bar_;                 // its height in device pixels
   std::vector<std::uint8_t> matching_;   // columns that a search found something in; empty while there is no search
   Rgb mark_ = 0;

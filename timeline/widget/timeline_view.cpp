@@ -242,6 +242,7 @@ void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, 
 const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
 
 void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
+void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
 std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
 void TimelineView::selectGap(IdleTime::Direction direction) { parts_->state.select_gap(direction); }
 

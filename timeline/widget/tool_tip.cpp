@@ -27,7 +27,16 @@ QString table(const std::vector<Property>& properties) {
 
 }  // namespace
 
-QString event_tool_tip(const Trace& trace, EventRef event) { return table(describe_event(trace, event, Length::kBrief)); }
+QString event_tool_tip(const Trace& trace, EventRef event, std::optional<TimeRange> waited) {
+  std::vector<Property> properties = describe_event(trace, event, Length::kBrief);
+  if (waited) {
+    const Nanoseconds whole = trace.event(event).duration;
+    properties.push_back({"Waited for another rank", format_duration(waited->length())});
+    properties.push_back({"Transfer", format_duration(whole - waited->length())});
+    std::rotate(properties.begin() + 1, properties.end() - 2, properties.end());
+  }
+  return table(properties);
+}
 
 QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 

@@ -1,6 +1,8 @@
 // Tooltips: what is known of an event, or of a column in which many events share a pixel.
 #pragma once
 
+#include <optional>
+
 #include <QString>
 
 #include "timeline/core/idle_time.h"
@@ -8,7 +10,8 @@
 
 namespace lanescope::timeline {
 
-[[nodiscard]] QString event_tool_tip(const Trace& trace, EventRef event);
+// `waited`: of the kernel of a collective, when it waited for another rank.
+[[nodiscard]] QString event_tool_tip(const Trace& trace, EventRef event, std::optional<TimeRange> waited);
 // Of a counter in the time of one pixel.
 [[nodiscard]] QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel);
 [[nodiscard]] QString gap_tool_tip(const IdleTime& idle, const Gap& gap);

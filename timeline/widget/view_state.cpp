@@ -216,6 +216,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   set_path({});
   set_current_row({});
   set_idle_time(nullptr);
+  set_communication_time(nullptr);
   call_off();
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));

@@ -17,6 +17,7 @@
 #include <QTimer>
 
 #include "theme.h"
+#include "timeline/core/communication_time.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/idle_time.h"
 #include "timeline/core/navigation.h"
@@ -135,6 +136,13 @@ class ViewState : public QObject {
   // Of the trace, or of an earlier state of it; null: not known.
   void set_idle_time(std::shared_ptr<const IdleTime> idle);
   [[nodiscard]] const IdleTime* idle_time() const { return idle_time_.get(); }
+  // The same; null: not known.
+  void set_communication_time(std::shared_ptr<const CommunicationTime> time);
+  [[nodiscard]] const CommunicationTime* communication_time() const { return communication_time_.get(); }
+  // How much of a part of time the row did nothing but wait for other ranks, from 0 to 1.
+  [[nodiscard]] double waiting_share(const Row& row, TimeRange range) const;
+  // The part of the kernel in which it waited for another rank; none where it did not, or nothing is known.
+  [[nodiscard]] std::optional<TimeRange> wait_of(EventRef kernel) const;
   // The gap that is selected: the one that the selected range is exactly of.
   [[nodiscard]] std::optional<Gap> selected_gap() const;
   // Selects the nearest gap that this zoom shows apart, from the selected gap or event or the edge of what is visible, and brings it in sight.
@@ -169,6 +177,7 @@ class ViewState : public QObject {
   void markersChanged();
   void highlightChanged();
   void idleTimeChanged();
+  void communicationTimeChanged();
 
  private:
   using SteadyClock = std::chrono::steady_clock;
@@ -230,6 +239,7 @@ class ViewState : public QObject {
   std::vector<TimelineView::Marker> markers_;
   EventMatches matches_;
   std::shared_ptr<const IdleTime> idle_time_;
+  std::shared_ptr<const CommunicationTime> communication_time_;
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 

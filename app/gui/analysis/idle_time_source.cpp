@@ -16,7 +16,7 @@ constexpr Nanoseconds kShortestGap = 10'000;  // as in Bubbles at first: shorter
 IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
-    set(nullptr);
+    set(nullptr, nullptr);
     compute();
   });
   connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
@@ -32,16 +32,18 @@ void IdleTimeSource::compute() {
     QElapsedTimer clock;
     clock.start();
     auto idle = std::make_shared<const timeline::IdleTime>(trace, kShortestGap, job.stop());
-    job.deliver([this, idle = std::move(idle), took = clock.elapsed()] {
+    auto communication = std::make_shared<const timeline::CommunicationTime>(*trace, job.stop());
+    job.deliver([this, idle = std::move(idle), communication = std::move(communication), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
-      set(idle);
+      set(idle, communication);
     });
   });
 }
 
-void IdleTimeSource::set(std::shared_ptr<const timeline::IdleTime> idle) {
+void IdleTimeSource::set(std::shared_ptr<const timeline::IdleTime> idle, std::shared_ptr<const timeline::CommunicationTime> communication) {
   if (idle == idle_) return;
   idle_ = std::move(idle);
+  communication_ = std::move(communication);
   emit changed();
 }
 

@@ -1,4 +1,4 @@
-// The idle time of the shown trace, worked out off the GUI thread each time that another trace, or a later state of it, is shown.
+// The idle and communication time of GPUs of the shown trace, worked out off the GUI thread each time that another trace, or a later state of it, is shown.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -10,6 +10,7 @@
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
+#include "timeline/core/communication_time.h"
 #include "timeline/core/idle_time.h"
 
 namespace lanescope::ui {
@@ -22,6 +23,7 @@ class IdleTimeSource : public QObject {
 
   // Of the shown trace or of an earlier state of it; null where it is not known (yet).
   [[nodiscard]] const std::shared_ptr<const timeline::IdleTime>& idleTime() const { return idle_; }
+  [[nodiscard]] const std::shared_ptr<const timeline::CommunicationTime>& communicationTime() const { return communication_; }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
@@ -29,10 +31,11 @@ class IdleTimeSource : public QObject {
 
  private:
   void compute();
-  void set(std::shared_ptr<const timeline::IdleTime> idle);
+  void set(std::shared_ptr<const timeline::IdleTime> idle, std::shared_ptr<const timeline::CommunicationTime> communication);
 
   SelectionState& state_;
   std::shared_ptr<const timeline::IdleTime> idle_;
+  std::shared_ptr<const timeline::CommunicationTime> communication_;
   PacedUpdate paced_;
   LatestJob job_;
 };

@@ -1,6 +1,7 @@
 #include "panels/details_panel.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QAction>
 #include <QClipboard>
@@ -36,6 +37,26 @@ QString idle_rows(const RangeSummary& summary) {
     for (const timeline::IdleTime::CauseTime& cause : causes)
       rows += property_row(QObject::tr("GPU %1 idle").arg(summary.trace->gpus()[gpu].ordinal),
                            html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
+  return rows;
+}
+
+// "12.500 ms  25.0 %"
+QString share_of(double share, TimeRange range) {
+  const auto time = static_cast<Nanoseconds>(std::llround(share * static_cast<double>(range.length())));
+  return html(timeline::format_duration(time)) + QStringLiteral("&nbsp; ") + html(timeline::format_share(share));
+}
+QString share_of(Nanoseconds time, TimeRange range) { return share_of(static_cast<double>(time) / static_cast<double>(range.length()), range); }
+
+// How long GPUs communicated, how much of that nothing else ran beside, and how much of that was waiting.
+QString communication_rows(const RangeSummary& summary) {
+  QString rows;
+  for (const timeline::CommunicationTime::OfGpu& gpu : summary.communication) {
+    if (gpu.communicated == 0) continue;
+    const auto number = summary.trace->gpus()[gpu.gpu].ordinal;
+    rows += property_row(QObject::tr("GPU %1 communicated").arg(number), share_of(gpu.communicated, summary.range));
+    rows += property_row(QObject::tr("…with no other work beside"), share_of(gpu.alone, summary.range));
+    if (gpu.waited > 0) rows += property_row(QObject::tr("…waiting for another rank"), share_of(gpu.waited, summary.range));
+  }
   return rows;
 }
 
@@ -192,7 +213,8 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
            property_row(tr("Duration"), html(timeline::format_duration(range.length())));
   }
   for (std::size_t gpu = 0; is_summed && gpu < summary_->busy.size(); ++gpu)
-    rows += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), html(timeline::format_share(summary_->busy[gpu].second)));
+    rows += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), share_of(summary_->busy[gpu].second, range));
+  if (is_summed) rows += communication_rows(*summary_);
   if (is_summed && !gap) rows += idle_rows(*summary_);
   return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>%3")
       .arg(title, rows, is_summed ? summary_html(*summary_) : QString());
@@ -211,10 +233,10 @@ void DetailsPanel::summarize() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   const std::optional<TimeRange> range = state_.selectedRange();
   if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
-  job_.start([this, trace, idle = idle_.idleTime(), range = *range](const LatestJob::Context& job) {
+  job_.start([this, trace, idle = idle_.idleTime(), communication = idle_.communicationTime(), range = *range](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    auto summary = summarize_range(trace, idle, range, job.stop());
+    auto summary = summarize_range(trace, idle, communication, range, job.stop());
     if (!summary) return;
     job.deliver([this, summary = std::move(summary), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);

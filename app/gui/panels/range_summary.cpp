@@ -27,10 +27,12 @@ QString name_html(const Trace& trace, const NameStatistics& entry) {
 }  // namespace
 
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
-                                                    const std::shared_ptr<const timeline::IdleTime>& idle, TimeRange range,
+                                                    const std::shared_ptr<const timeline::IdleTime>& idle,
+                                                    const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, false});
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, {}, false});
   if (idle) summary->idle = idle->causes(range);
+  if (communication) summary->communication = communication->within(range);
   for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
   EventFilter filter;
   filter.window = range;

@@ -10,6 +10,7 @@
 #include <QString>
 
 #include "model/events/event_statistics.h"
+#include "timeline/core/communication_time.h"
 #include "timeline/core/idle_time.h"
 
 namespace lanescope::ui {
@@ -19,14 +20,16 @@ struct RangeSummary {
   TimeRange range;
   std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
   std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
+  std::vector<timeline::CommunicationTime::OfGpu> communication;  // of each GPU that communicates at all
   std::vector<NameStatistics> names;                 // of events that overlap the range, with their whole durations; longest total first
   bool too_many = false;                             // events to be summed by name (most_listed())
 };
 
-// Samples and thread states are left out, as in lists. `idle`: null where it is not known. Null when asked to stop. O(events in the range +
+// Samples and thread states are left out, as in lists. `idle`, `communication`: null where they are not known. Null when asked to stop. O(events in the range +
 // GPU events).
 [[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
-                                                                  const std::shared_ptr<const timeline::IdleTime>& idle, TimeRange range,
+                                                                  const std::shared_ptr<const timeline::IdleTime>& idle,
+                                                                  const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                                   const std::stop_token& stop);
 
 // As text of a browser: a block a name, fit for a narrow column.

@@ -120,7 +120,10 @@ void MainWindow::connectAnalysis() {
   connect(timeline_, &timeline::TimelineView::waitedForRequested, waits_, &WaitSource::follow);
   connect(waits_, &WaitSource::followed, timeline_, &timeline::TimelineView::setPath);
   connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
-  connect(idle_, &IdleTimeSource::changed, this, [this] { timeline_->setIdleTime(idle_->idleTime()); });
+  connect(idle_, &IdleTimeSource::changed, this, [this] {
+    timeline_->setIdleTime(idle_->idleTime());
+    timeline_->setCommunicationTime(idle_->communicationTime());
+  });
   connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->enter(bubbles_); });
   connect(actions_.findings, &QAction::triggered, this, [this] {
     findings_->chooseRule({});

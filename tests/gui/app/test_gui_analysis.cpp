@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QRegularExpression>
 
 #include <cmath>
 #include <numeric>
@@ -506,6 +507,29 @@ class AnalysisTest : public QObject {
     QCOMPARE(window.pair().first().path, known_);
     QCOMPARE(window.pair().second().path, faster_);
     QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
+  }
+
+  // Two ranks, a file each: the one that is shown first waits for the other, which sleeps 15 ms in each step of some 18 ms.
+  void waitingForAnotherRankIsCountedApartFromTransfer() {
+    window_->openFile(QString::fromStdString(data_file("ranks_late0.trace").string()));
+    QVERIFY(settled());
+    window_->openBeside(QString::fromStdString(data_file("ranks_late1.trace").string()));
+    QVERIFY(settled());
+    const std::vector<EventRef> steps = eventsNamed("step 10", 0);
+    QVERIFY(!steps.empty());
+    const Event step = window_->state().trace()->event(steps.front());
+    window_->state().setSelectedRange(TimeRange{step.start, step.end()});
+    QVERIFY(settled());
+    const QString details = window_->details().text();
+    QVERIFY2(details.contains("GPU 0 communicated"), qPrintable(details));
+    static const QRegularExpression waiting("waiting for another rank\\s+([0-9.]+) ms");
+    const QRegularExpressionMatch found = waiting.match(details);
+    QVERIFY2(found.hasMatch(), qPrintable(details));
+    QVERIFY2(found.captured(1).toDouble() > 13 && found.captured(1).toDouble() < 17, qPrintable(details));
+    window_->timelineView().setVisibleRange({step.start, step.end()});
+    const QImage with = window_->timelineView().grab().toImage();
+    window_->timelineView().setCommunicationTime(nullptr);
+    QVERIFY(with != window_->timelineView().grab().toImage());
   }
 
   void theShiftOfBIsSeenTypedAndReset() {

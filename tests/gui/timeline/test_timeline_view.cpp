@@ -1,5 +1,6 @@
 // Real mouse, wheel and key events on the widget, offscreen; then what it shows and says.
 #include <optional>
+#include <set>
 
 #include <QAccessible>
 #include <QContextMenuEvent>
@@ -724,4 +725,41 @@ TEST_CASE("the next gap is brought in sight at the zoom that is, and gaps too na
 
   window.view->setTrace(window.recording.builder.snapshot());  // another trace begins without
   CHECK_FALSE(window.view->selectedGap());
+}
+
+TEST_CASE("the part of a collective in which it waits for another rank is hatched, named, and said of its row apart from the rest") {
+  Window window;
+  test::SmallTrace ranks;
+  constexpr const char* kReduce = "ncclKernel";
+  Gpu description;
+  description.ordinal = 1;
+  ranks.builder.set_device(ranks.process, 1, description);
+  TrackKey second = ranks.on_gpu(TrackKind::kKernels, 9);
+  second.gpu = ranks.builder.gpu_of_device(ranks.process, 1);
+  ranks.builder.add(ranks.on_gpu(TrackKind::kKernels), {ranks.event(0, 100'000, "gemm"), ranks.event(100'000, 1'000'000, kReduce)});
+  ranks.builder.add(second, {ranks.event(0, 750'000, "gemm"), ranks.event(750'000, 1'000'000, kReduce)});
+  window.view->setTrace(ranks.builder.snapshot());
+  const QPointF hardware = window.empty_place();
+  const QPointF waits(window.viewport().x_at(400'000), hardware.y()), moves(window.viewport().x_at(950'000), hardware.y());
+  const auto colors_around = [&](QPointF place) {  // along a line that crosses the hatching
+    const QImage picture = window.picture();
+    std::set<QRgb> colors;
+    for (int x = -12; x <= 12; ++x) colors.insert(Window::color_at(picture, place + QPointF(x, 0)).rgb());
+    return colors;
+  };
+  CHECK(colors_around(waits) == colors_around(moves));  // nothing is known yet
+  window.view->setCommunicationTime(std::make_shared<const CommunicationTime>(*window.view->trace()));
+  CHECK(colors_around(waits).size() == 2);
+  CHECK(colors_around(moves).size() == 1);
+
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+  QStringList values;
+  for (int index = 0; index < canvas->childCount(); ++index)
+    if (canvas->child(index)->text(QAccessible::Name) == "CUDA HW") values += canvas->child(index)->text(QAccessible::Value);
+  REQUIRE(values.size() == 2);
+  CHECK(values[0] == "100.0 % busy, of it 65.0 % waiting for another rank, 2 events");
+  CHECK(values[1] == "100.0 % busy, 2 events");
+
+  window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
+  CHECK(colors_around(waits).size() == 1);
 }

@@ -65,6 +65,8 @@ class WaitFinder {
     Nanoseconds waited = 0;
   };
   [[nodiscard]] std::optional<CollectiveWait> collective_wait(EventRef kernel);
+  // Whether this is a kernel of a communication library. O(1).
+  [[nodiscard]] bool communicates(EventRef kernel);
 
  private:
   struct State;

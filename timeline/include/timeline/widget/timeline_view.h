@@ -18,6 +18,7 @@
 #include <QWidget>
 
 #include "model/trace/trace.h"
+#include "timeline/core/communication_time.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/idle_time.h"
 #include "timeline/core/navigation.h"
@@ -92,6 +93,9 @@ class TimelineView : public QWidget {
   // Shades the idle time of GPUs with the colours of its causes, and lets gaps be hovered and selected: a selected gap is a selected range.
   // Of the trace or of an earlier state of it; another trace begins without.
   void setIdleTime(std::shared_ptr<const IdleTime> idle);
+  // Draws and counts the time in which kernels of collectives wait for another rank apart from their transfer. Of the trace or of an earlier
+  // state of it; another trace begins without.
+  void setCommunicationTime(std::shared_ptr<const CommunicationTime> time);
   [[nodiscard]] std::optional<Gap> selectedGap() const;
   // Of those that are wide enough to be seen at this zoom: the next or previous one behind what is selected, else behind the edge of what is
   // visible.
