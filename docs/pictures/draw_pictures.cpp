@@ -171,6 +171,44 @@ void lines_of_a_kernel(MainWindow& window) {
   window.resizeDocks({&panel(window, "source")}, {kHighPanel}, Qt::Vertical);
 }
 
+// Of each family of ranges, how long it took, and what it was longest.
+void a_question_in_sql(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
+  raise_panel(window, "query");
+  window.query().setText(QStringLiteral("SELECT family(name) AS family, count(*) AS ranges,\n       avg(duration) AS mean_duration, max(duration) AS longest\n"
+                                        "FROM nvtx_ranges\nGROUP BY 1 ORDER BY sum(duration) DESC"));
+  window.query().ask();
+}
+
+// Markers that are seen, and not written beside the recording.
+void notes_on_a_loop(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
+  const auto begin_of = [&](int step) {
+    return window.state().trace()->event(find_event(window, "step " + std::to_string(step), EventKind::kNvtxRange)).start;
+  };
+  window.timelineView().setMarkers({{begin_of(8), QStringLiteral("the loop is warm")}, {begin_of(10), QStringLiteral("data takes 14 of 16 ms: issue 12")}, {begin_of(11), {}}});
+  raise_panel(window, "notes");
+  settle(window);
+  window.notes().table().selectRow(1);
+}
+
+// A kernel behind a lock that another thread holds, and the hops from one to the other.
+void what_a_kernel_waited_for(MainWindow& window) {
+  show_only_timeline(window);
+  panel(window, "details").show();
+  const Trace& trace = *window.state().trace();
+  const TimeRange loop{trace.extent().begin + trace.extent().length() / 2, trace.extent().end};
+  const EventRef lock = find_event(trace, "pthread_mutex_lock", EventKind::kOsRuntime, loop);
+  const EventRef kernel = find_event(trace, "", EventKind::kKernel, {trace.event(lock).end(), loop.end});
+  window.timelineView().setVisibleRange(with_room(span_of(window, lock, kernel), 0.3));
+  window.timelineView().selectEvent(kernel);
+  settle(window);
+  for (int hop = 0; hop < 2; ++hop) {
+    window.timelineView().askWhatItWaitedFor();
+    settle(window);
+  }
+}
+
 // Two ranks, one of which sleeps in each step: the GPU of the other waits in its collectives.
 void a_rank_that_waits(MainWindow& window) {
   const EventRef step = find_event(window, "step 10", EventKind::kNvtxRange);
@@ -227,6 +265,12 @@ std::vector<Picture> pictures() {
          const Nanoseconds begin = w.state().trace()->event(first).start;
          w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
        }},
+      {"query", training, a_question_in_sql},
+      {"query-dark", training, a_question_in_sql, ui::Theme::kDark},
+      {"notes", training, notes_on_a_loop},
+      {"notes-dark", training, notes_on_a_loop, ui::Theme::kDark},
+      {"why-late", QStringLiteral("cause_lock"), what_a_kernel_waited_for},
+      {"why-late-dark", QStringLiteral("cause_lock"), what_a_kernel_waited_for, ui::Theme::kDark},
       {"ranks", QStringLiteral("ranks_late0"), a_rank_that_waits, ui::Theme::kLight, QStringLiteral("ranks_late1")},
       {"ranks-dark", QStringLiteral("ranks_late0"), a_rank_that_waits, ui::Theme::kDark, QStringLiteral("ranks_late1")},
       {"cpu", QStringLiteral("cpu_loader"), two_threads_and_their_code},

@@ -56,19 +56,31 @@ std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& 
 }
 
 std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Length length) {
-  std::vector<std::string> calls;
+  struct Call {
+    std::string text;
+    std::optional<SourcePlace> source;
+  };
+  std::vector<Call> calls;
   std::size_t first_python = 0;  // calls within it
   bool has_python = false;
   const CallStacks& stacks = trace.call_stacks();
   for (const CodeLocationId location : stacks.chain(chain)) {
     if (!has_python) first_python = calls.size();
     has_python = has_python || stacks.location(location).kind == CodeKind::kPython;
-    for (const CodeFunction& function : stacks.functions(location)) calls.push_back(call_text(trace, stacks.location(location), function));
+    for (const CodeFunction& function : stacks.functions(location)) {
+      calls.push_back({call_text(trace, stacks.location(location), function), std::nullopt});
+      const std::string_view file = function.source_file != 0 ? trace.name(function.source_file) : std::string_view();
+      if (!file.empty() && !file.starts_with('<'))  // "<frozen importlib._bootstrap>" is no file
+        calls.back().source = SourcePlace{std::string(file), function.source_line};
+    }
   }
   std::vector<Property> properties;
   const auto add = [&](auto text) { properties.emplace_back(properties.empty() ? "Call chain" : "", std::move(text)); };
   const auto add_calls = [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < std::min(last, calls.size()); ++i) add(calls[i]);
+    for (std::size_t i = first; i < std::min(last, calls.size()); ++i) {
+      add(std::move(calls[i].text));
+      properties.back().source = std::move(calls[i].source);
+    }
   };
   const auto add_more = [&](std::size_t count) {
     if (count > 0) add(Message("… {number} more", {{"number", std::to_string(count)}}));

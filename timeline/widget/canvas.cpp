@@ -59,12 +59,26 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::hoveredTimeChanged, this, overlay_changed);
   connect(&state_, &ViewState::markersChanged, this, overlay_changed);
   connect(&state_, &ViewState::layoutChanged, this, [this] { announce(QAccessible::ObjectReorder); });
-  connect(&state_, &ViewState::selectionChanged, this, [this] { announce(QAccessible::Selection); });
+  connect(&state_, &ViewState::selectionChanged, this, [this] {
+    announce(QAccessible::Selection);
+    announce_focus();
+  });
+  connect(&state_, &ViewState::currentRowChanged, this, &Canvas::announce_focus);
 }
 
 void Canvas::announce(QAccessible::Event what) {
   if (!QAccessible::isActive()) return;
   QAccessibleEvent event(this, what);
+  QAccessible::updateAccessibility(&event);
+}
+
+// Who can't see hears the event that a key chose, or the row.
+void Canvas::announce_focus() {
+  if (!QAccessible::isActive()) return;
+  QAccessibleInterface* const own = QAccessible::queryAccessibleInterface(this);
+  QAccessibleInterface* const part = own != nullptr ? own->focusChild() : nullptr;
+  if (part == nullptr) return;
+  QAccessibleEvent event(part, QAccessible::Focus);
   QAccessible::updateAccessibility(&event);
 }
 

@@ -60,6 +60,7 @@ class Canvas : public QWidget {
 
   bool pinch(const QNativeGestureEvent& gesture);
   void announce(QAccessible::Event what);  // to assistive technology, where there is any
+  void announce_focus();
   void repaint_rows();
   [[nodiscard]] Viewport device_viewport() const;
   [[nodiscard]] Viewport viewport() const;  // of logical pixels

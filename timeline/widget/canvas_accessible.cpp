@@ -54,6 +54,7 @@ class EventAccessible : public Part {
     QAccessible::State state;
     state.selectable = state.focusable = true;
     state.selected = canvas_.canvas().state().selected() == event_;
+    state.focused = state.selected && canvas_.canvas().parentWidget()->hasFocus();
     return state;
   }
 
@@ -84,12 +85,15 @@ class RowAccessible : public Part {
     return row != nullptr ? static_cast<int>(canvas_.boxes(*row).size()) : 0;
   }
   [[nodiscard]] QAccessibleInterface* child(int index) const override {
-    constexpr std::size_t kMost = 20'000;  // kept; a reader asks for few
     const PlacedRow* row = placed();
     if (row == nullptr) return nullptr;
     const auto boxes = canvas_.boxes(*row);
     if (index < 0 || static_cast<std::size_t>(index) >= boxes.size()) return nullptr;
-    const EventRef event = boxes[static_cast<std::size_t>(index)].second.event;
+    return event(boxes[static_cast<std::size_t>(index)].second.event);
+  }
+  // Also of one that is too narrow to be seen singly.
+  [[nodiscard]] QAccessibleInterface* event(EventRef event) const {
+    constexpr std::size_t kMost = 20'000;  // kept; a reader asks for few
     const auto found = known_.find(event);
     if (found != known_.end()) return QAccessible::accessibleInterface(found->second);
     if (known_.size() >= kMost) {
@@ -214,6 +218,16 @@ QAccessibleInterface* CanvasAccessible::childAt(int x, int y) const {
   return row != nullptr ? interface_of(*row) : nullptr;
 }
 
-QAccessibleInterface* CanvasAccessible::focusChild() const { return nullptr; }
+// The selected event on the row that shows it, else the row that keys are about.
+QAccessibleInterface* CanvasAccessible::focusChild() const {
+  const ViewState& state = canvas().state();
+  const EventRef event = state.selected();
+  const auto place = event.valid() ? state.tree().place_of(event.lane) : std::nullopt;
+  if (place)
+    if (const PlacedRow* row = state.layout().nearest_shown(place->row)) return interface_of(*row)->event(event);
+  if (const auto current = state.tree().find(state.current_row()))
+    if (const PlacedRow* row = state.layout().nearest_shown(*current)) return interface_of(*row);
+  return nullptr;
+}
 
 }  // namespace lanescope::timeline

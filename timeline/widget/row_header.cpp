@@ -140,6 +140,8 @@ void RowHeader::leaveEvent(QEvent*) {
 
 void RowHeader::wheelEvent(QWheelEvent* event) {
   keep_menu_bar_closed(*event);
+  event->accept();
+  if (event->modifiers() & Qt::ControlModifier) return state_.set_row_scale(state_.row_scale() * wheel_step(*event).zoom);
   state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(scrolled_rows(*event))));
   event->accept();
 }

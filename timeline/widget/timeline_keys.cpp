@@ -11,19 +11,21 @@
 #include "timeline/core/viewport.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
+#include "timeline_parts.h"
 
 namespace lanescope::timeline {
 namespace {
 
 constexpr double kPanStep = 0.15;  // of the visible range
 constexpr double kZoomStep = 1.5;
+constexpr double kRowStep = 1.25;
 
 using Menu = TimelineCommand::Menu;
 
 QString tr(const char* text) { return TimelineView::tr(text); }
 
 TimelineCommand command(Menu menu, const char* text, std::vector<QKeyCombination> keys, std::function<void(TimelineView&)> act) {
-  return {menu, tr(text), std::move(keys), std::move(act)};
+  return {menu, tr(text), std::move(keys), std::move(act), QString::fromLatin1(text).remove(u'&')};
 }
 
 auto select(Neighbour which) {
@@ -41,8 +43,7 @@ std::vector<TimelineCommand> view_commands() {
       command(Menu::kView, "Zoom out", {Qt::Key_S}, [](TimelineView& view) { view.zoomBy(1 / kZoomStep); }),
       command(Menu::kView, "Zoom to selection", {Qt::SHIFT | Qt::Key_Z}, &TimelineView::zoomToSelection),
       command(Menu::kView, "Fit everything", {Qt::Key_Home}, &TimelineView::zoomToFit),
-      command(Menu::kView, "Back to the view before", {Qt::Key_Backspace, Qt::Key_Z, Qt::CTRL | Qt::Key_Z, Qt::ALT | Qt::Key_Left},
-              &TimelineView::goBack),
+      command(Menu::kView, "Back to the view before", {Qt::Key_Backspace, Qt::Key_Z, Qt::ALT | Qt::Key_Left}, &TimelineView::goBack),
       command(Menu::kView, "Forward again", {Qt::ALT | Qt::Key_Right}, &TimelineView::goForward),
       command(Menu::kView, "Go to a time", {Qt::CTRL | Qt::Key_G}, &TimelineView::askForTime),
       command(Menu::kView, "Mark with a name", {Qt::CTRL | Qt::Key_M}, &TimelineView::askForMarker),
@@ -100,10 +101,13 @@ std::vector<TimelineCommand> row_commands() {
       command(Menu::kRows, "&Menu of the row or event", {Qt::Key_Menu, Qt::SHIFT | Qt::Key_F10}, &TimelineView::askForMenu),
       command(Menu::kRows, "Scroll up", {Qt::Key_PageUp}, [](TimelineView& view) { view.scrollRows(-1); }),
       command(Menu::kRows, "Scroll down", {Qt::Key_PageDown}, [](TimelineView& view) { view.scrollRows(1); }),
+      command(Menu::kRows, "Hi&gher rows", {Qt::SHIFT | Qt::Key_W}, [](TimelineView& view) { view.setRowScale(view.rowScale() * kRowStep); }),
+      command(Menu::kRows, "&Lower rows", {Qt::SHIFT | Qt::Key_S}, [](TimelineView& view) { view.setRowScale(view.rowScale() / kRowStep); }),
+      command(Menu::kRows, "Rows as high as at &first", {}, [](TimelineView& view) { view.setRowScale(1); }),
       command(Menu::kRows, "&Show hidden rows", {}, &TimelineView::showHiddenRows),
       command(Menu::kRows, "E&xpand all rows", {}, &TimelineView::expandAll),
       command(Menu::kRows, "&Collapse all rows", {}, &TimelineView::collapseAll),
-      command(Menu::kRows, "A&rrange all rows as at first", {}, [](TimelineView& view) { view.setRowArrangement({}); }),
+      command(Menu::kRows, "A&rrange all rows as at first", {}, &TimelineView::arrangeRowsAsAtFirst),
   };
 }
 
@@ -135,7 +139,7 @@ const std::vector<TimelineCommand>& timeline_commands() {
   return commands;
 }
 
-QString TimelineCommand::keys_text() const {
+QString keys_text(const std::vector<QKeyCombination>& keys) {
   QStringList texts;
   for (const QKeyCombination key : keys) texts += QKeySequence(key).toString(QKeySequence::NativeText);
   return texts.join(QStringLiteral(", "));
@@ -144,8 +148,15 @@ QString TimelineCommand::keys_text() const {
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const QKeyCombination pressed(event->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), latin_key(*event));
   for (const TimelineCommand& command : timeline_commands())
-    if (std::find(command.keys.begin(), command.keys.end(), pressed) != command.keys.end()) return command.act(*this);
+    if (const auto& keys = keysOf(command); std::find(keys.begin(), keys.end(), pressed) != keys.end()) return command.act(*this);
   QWidget::keyPressEvent(event);
+}
+
+void TimelineView::setKeys(const QString& command, std::vector<QKeyCombination> keys) { parts_->keys[command] = std::move(keys); }
+
+const std::vector<QKeyCombination>& TimelineView::keysOf(const TimelineCommand& command) const {
+  const auto chosen = parts_->keys.find(command.id);
+  return chosen == parts_->keys.end() ? command.keys : chosen->second;
 }
 
 void TimelineView::panBy(double share) {
@@ -170,12 +181,13 @@ void TimelineView::markSelection() {
   }
 }
 
-std::vector<std::pair<QString, QString>> TimelineView::help_text() {
+std::vector<std::pair<QString, QString>> TimelineView::help_text() const {
   std::vector<std::pair<QString, QString>> lines = {
       {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor; View > Mouse wheel has it scroll")},
       {tr("Shift+wheel, middle-drag, Shift+drag"), tr("Pan")},
       {tr("Two fingers on a trackpad"), tr("Pan and scroll the rows; with Ctrl, or by pinching, zoom")},
       {tr("Wheel over the row names, Alt+wheel"), tr("Scroll the rows")},
+      {tr("Ctrl+wheel over the row names"), tr("Higher or lower rows")},
       {tr("Drag"), tr("Select a range; it snaps to the edges of events")},
       {tr("Click"), tr("Select an event, its launching call and its GPU work; or a gap of a GPU")},
       {tr("Double-click"), tr("Zoom to the event or gap")},
@@ -184,7 +196,7 @@ std::vector<std::pair<QString, QString>> TimelineView::help_text() {
       {tr("Right-click"), tr("What can be done with the row or event")},
   };
   for (const TimelineCommand& command : timeline_commands())
-    if (!command.keys.empty()) lines.emplace_back(command.keys_text(), QString(command.text).remove(u'&'));
+    if (const auto& keys = keysOf(command); !keys.empty()) lines.emplace_back(keys_text(keys), QString(command.text).remove(u'&'));
   return lines;
 }
 

@@ -1,6 +1,9 @@
 // What a timeline is made of.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include <QScrollBar>
 
 #include "canvas.h"
@@ -30,6 +33,7 @@ struct TimelineView::Parts {
   Prompt* prompt;
   QWidget* grip = nullptr;
   int header_width = kFirstHeaderWidth;
+  std::map<QString, std::vector<QKeyCombination>> keys;  // of commands, by id, that somebody gave others
   std::optional<Nanoseconds> last_marker;  // that somebody went to
 };
 

@@ -157,6 +157,8 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
   connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hovered_time()); });
   connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
   connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
+  connect(&state, &ViewState::markersEdited, this, &TimelineView::markersEdited);
+  connect(&state, &ViewState::rowScaleChanged, this, [this] { emit rowScaleChanged(parts_->state.row_scale()); });
   connect(&state, &ViewState::layoutChanged, this, &TimelineView::rowArrangementChanged);
   connect(&state, &ViewState::currentRowChanged, this, &TimelineView::currentRowChanged);
 
@@ -244,7 +246,10 @@ const std::vector<EventRef>& TimelineView::correlatedEvents() const { return par
 void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
 void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
 std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
-void TimelineView::selectGap(IdleTime::Direction direction) { parts_->state.select_gap(direction); }
+void TimelineView::selectGap(IdleTime::Direction direction) {
+  if (parts_->state.idle_time() == nullptr) return emit gapsRequested();
+  parts_->state.select_gap(direction);
+}
 
 void TimelineView::goToTime(Nanoseconds time) {
   const TimeRange range = visibleRange();
@@ -300,7 +305,7 @@ void TimelineView::selectNextHighlighted() { selectHighlighted(EventMatches::Dir
 void TimelineView::selectPreviousHighlighted() { selectHighlighted(EventMatches::Direction::kPrevious); }
 
 void TimelineView::selectHighlighted(EventMatches::Direction direction) {
-  if (!holds_events(*trace())) return;  // to look through all would take long
+  if (!holds_events(*trace())) return emit highlightedRequested(direction);  // to look through all takes long
   if (const auto found = parts_->state.matches().find(selectedEvent(), visibleRange().begin, direction)) selectEvent(*found);
 }
 
@@ -318,30 +323,29 @@ void TimelineView::addMarker(Nanoseconds time, const QString& text) {
   } else {
     markers.insert(std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; }), {time, text});
   }
-  parts_->state.set_markers(std::move(markers));
-  emit markersEdited();
+  parts_->state.edit_markers(tr("Add a marker"), std::move(markers));
 }
 
 void TimelineView::setMarkerText(Nanoseconds time, const QString& text) {
   std::vector<Marker> markers = parts_->state.markers();
   const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
-  if (there == markers.end() || there->text == text) return;
+  if (there == markers.end()) return;
   there->text = text;
-  parts_->state.set_markers(std::move(markers));
-  emit markersEdited();
+  parts_->state.edit_markers(tr("Change the text of a marker"), std::move(markers));
 }
 
 void TimelineView::removeMarker(Nanoseconds time) {
   std::vector<Marker> markers = parts_->state.markers();
-  if (std::erase_if(markers, [time](const Marker& marker) { return marker.time == time; }) == 0) return;
-  parts_->state.set_markers(std::move(markers));
-  emit markersEdited();
+  std::erase_if(markers, [time](const Marker& marker) { return marker.time == time; });
+  parts_->state.edit_markers(tr("Remove a marker"), std::move(markers));
 }
 
-void TimelineView::clearMarkers() {
-  parts_->state.set_markers({});
-  emit markersEdited();
-}
+void TimelineView::clearMarkers() { parts_->state.edit_markers(tr("Remove all markers"), {}); }
+
+QUndoStack& TimelineView::edits() { return parts_->state.edits(); }
+
+double TimelineView::rowScale() const { return parts_->state.row_scale(); }
+void TimelineView::setRowScale(double scale) { parts_->state.set_row_scale(scale); }
 
 void TimelineView::goToMarker(MarkerDirection direction) {
   const TimeRange visible = visibleRange();

@@ -1,8 +1,10 @@
 #include "view_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "edits.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
@@ -17,6 +19,13 @@ constexpr int kQuietBeforeCompletion = 600;            // ms without another par
 // NVTX ranges on the GPUs of a large trace are worked out after it is shown.
 Projecting projecting_at_once(const Trace& trace) {
   return trace.event_count() <= kProjectedAtOnce ? Projecting::kWhenAsked : Projecting::kAsBefore;
+}
+
+// Rows that only group others are as high as the writing in them.
+RowMetrics scaled(RowMetrics rows, double scale) {
+  for (std::int32_t* height : {&rows.level_height, &rows.stacked_height, &rows.counter_height})
+    *height = static_cast<std::int32_t>(std::lround(*height * scale));
+  return rows;
 }
 
 std::shared_ptr<const Trace> empty_trace() {
@@ -210,6 +219,7 @@ void ViewState::refine() {
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   arrangement_ = {};
+  edits_.clear();
   selection_.begin(trace);
   hover({}, std::nullopt);
   set_markers({});
@@ -257,8 +267,22 @@ void ViewState::lay_out() {
 
 void ViewState::set_theme(const Theme& theme) {
   theme_ = theme;
+  usual_rows_ = theme.rows;
+  theme_.rows = scaled(usual_rows_, row_scale_);
   lay_out();
   emit themeChanged();
+}
+
+void ViewState::set_row_scale(double scale) {
+  scale = std::clamp(scale, kLowestRows, kHighestRows);
+  if (scale == row_scale_) return;
+  const double before = std::max(1, layout_.height());
+  row_scale_ = scale;
+  theme_.rows = scaled(usual_rows_, row_scale_);
+  const int scroll = scroll_;
+  lay_out();
+  set_scroll(static_cast<int>(scroll * (layout_.height() / before)));
+  emit rowScaleChanged();
 }
 
 void ViewState::navigate(TimeRange range, Reason reason) {
@@ -329,21 +353,35 @@ void ViewState::set_all_expanded(bool expanded) {
 void ViewState::set_pinned(const std::string& key, Pinned pinned) {
   const auto found = std::find(arrangement_.pinned.begin(), arrangement_.pinned.end(), key);
   if ((found != arrangement_.pinned.end()) == (pinned == Pinned::kYes)) return;
-  if (pinned == Pinned::kYes)
-    arrangement_.pinned.push_back(key);
-  else
-    arrangement_.pinned.erase(found);
-  lay_out();
+  RowArrangement arrangement = arrangement_;
+  if (pinned == Pinned::kYes) {
+    arrangement.pinned.push_back(key);
+    return edit_rows(tr("Pin the row"), std::move(arrangement));
+  }
+  std::erase(arrangement.pinned, key);
+  edit_rows(tr("Release the row from the top"), std::move(arrangement));
 }
 
 void ViewState::hide(const std::string& key) {
-  if (arrangement_.hidden.insert(key).second) lay_out();
+  RowArrangement arrangement = arrangement_;
+  arrangement.hidden.insert(key);
+  edit_rows(tr("Hide the row"), std::move(arrangement));
 }
 
 void ViewState::show_hidden() {
-  if (arrangement_.hidden.empty()) return;
-  arrangement_.hidden.clear();
-  lay_out();
+  RowArrangement arrangement = arrangement_;
+  arrangement.hidden.clear();
+  edit_rows(tr("Show hidden rows"), std::move(arrangement));
+}
+
+void ViewState::arrange_as_at_first() { edit_rows(tr("Arrange all rows as at first"), {}); }
+
+void ViewState::edit_rows(const QString& text, RowArrangement arrangement) {
+  if (arrangement != arrangement_) edits_.push(new RowsEdit(*this, text, arrangement_, std::move(arrangement)));
+}
+
+void ViewState::edit_markers(const QString& text, std::vector<TimelineView::Marker> markers) {
+  if (markers != markers_) edits_.push(new MarkersEdit(*this, text, markers_, std::move(markers)));
 }
 
 void ViewState::move(const std::string& key, const std::string& sibling) {
@@ -359,8 +397,9 @@ void ViewState::move(const std::string& key, const std::string& sibling) {
     std::rotate(from, from + 1, to + 1);
   else
     std::rotate(to, from, from + 1);
-  arrangement_.order[parent ? tree().row(*parent).key : std::string()] = std::move(keys);
-  lay_out();
+  RowArrangement arrangement = arrangement_;
+  arrangement.order[parent ? tree().row(*parent).key : std::string()] = std::move(keys);
+  edit_rows(tr("Move the row"), std::move(arrangement));
 }
 
 void ViewState::arrange(RowArrangement arrangement) {

@@ -15,6 +15,7 @@
 #include <QObject>
 #include <QThreadPool>
 #include <QTimer>
+#include <QUndoStack>
 
 #include "theme.h"
 #include "timeline/core/communication_time.h"
@@ -110,7 +111,8 @@ class ViewState : public QObject {
   void show_hidden();
   // Puts a row in front of a sibling, or behind it where it was in front. Rows that are not siblings stay as they are.
   void move(const std::string& key, const std::string& sibling);
-  void arrange(RowArrangement arrangement);
+  void arrange(RowArrangement arrangement);  // no edit
+  void arrange_as_at_first();
   [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them
   void set_filter(std::string filter);
   [[nodiscard]] const std::string& filter() const { return filter_; }  // of rows
@@ -156,7 +158,15 @@ class ViewState : public QObject {
   void set_highlighted(std::string text);
 
   [[nodiscard]] const std::vector<TimelineView::Marker>& markers() const { return markers_; }
-  void set_markers(std::vector<TimelineView::Marker> markers);
+  void set_markers(std::vector<TimelineView::Marker> markers);  // no edit
+  void edit_markers(const QString& text, std::vector<TimelineView::Marker> markers);
+  // What a person did to rows and markers of this trace.
+  [[nodiscard]] QUndoStack& edits() { return edits_; }
+
+  // How high rows are, as a multiple of what the font asks for: kLowestRows to kHighestRows.
+  static constexpr double kLowestRows = 0.75, kHighestRows = 5;
+  [[nodiscard]] double row_scale() const { return row_scale_; }
+  void set_row_scale(double scale);
 
  signals:
   void traceReady(std::shared_ptr<const lanescope::Trace> trace);
@@ -175,6 +185,8 @@ class ViewState : public QObject {
   void hoverChanged();
   void hoveredTimeChanged();
   void markersChanged();
+  void markersEdited();
+  void rowScaleChanged();
   void highlightChanged();
   void idleTimeChanged();
   void communicationTimeChanged();
@@ -191,6 +203,7 @@ class ViewState : public QObject {
   void refine_soon();
   void refine();     // makes the picture that is wanted
   void lay_out();
+  void edit_rows(const QString& text, RowArrangement arrangement);
   [[nodiscard]] Sight sight() const;
 
   std::unique_ptr<ViewContent> content_;  // never null
@@ -219,7 +232,10 @@ class ViewState : public QObject {
   bool refining_ = false;
   bool refining_soon_ = false;
   std::stop_source stop_refining_;
-  Theme theme_;
+  Theme theme_;                 // with rows of the height that is wished for
+  RowMetrics usual_rows_;
+  double row_scale_ = 1;
+  QUndoStack edits_;
   RowArrangement arrangement_;
   std::string filter_;
   std::string current_row_;

@@ -22,12 +22,16 @@ IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject
   connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
 }
 
+// To look through a trace whose events are not in memory is left to who asks for it.
 void IdleTimeSource::compute() {
   paced_.cancel();
+  if (!state_.trace() || !holds_events(*state_.trace())) return job_.cancel();
+  look();
+}
+
+void IdleTimeSource::look() {
   const std::shared_ptr<const Trace> trace = state_.trace();
-  // An outline has no operations of their own; and to look through a trace whose events are not in memory is left to who asks for its
-  // bubbles.
-  if (!trace || trace->provenance().outline_only || !holds_events(*trace)) return job_.cancel();
+  if (!trace || trace->provenance().outline_only) return job_.cancel();  // an outline has no operations of its own
   job_.start([this, trace](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();

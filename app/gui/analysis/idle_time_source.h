@@ -24,6 +24,8 @@ class IdleTimeSource : public QObject {
   // Of the shown trace or of an earlier state of it; null where it is not known (yet).
   [[nodiscard]] const std::shared_ptr<const timeline::IdleTime>& idleTime() const { return idle_; }
   [[nodiscard]] const std::shared_ptr<const timeline::CommunicationTime>& communicationTime() const { return communication_; }
+  // Works it out also where the events are not in memory: all are read once.
+  void look();
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:

@@ -4,6 +4,8 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
+#include "base/editor.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -138,6 +140,21 @@ void Settings::setWheelUse(timeline::WheelUse use) { file_.setValue("timeline/wh
 void Settings::setTheme(Theme theme) {
   file_.setValue("window/theme", theme == Theme::kLight ? "light" : theme == Theme::kDark ? "dark" : "system");
 }
+
+std::optional<QString> Settings::keys(const QString& command) const {
+  const QVariant keys = file_.value("keys/" + command);
+  return keys.isValid() ? std::optional(keys.toString()) : std::nullopt;
+}
+
+void Settings::setKeys(const QString& command, const std::optional<QString>& keys) {
+  keys ? file_.setValue("keys/" + command, *keys) : file_.remove("keys/" + command);
+}
+
+QString Settings::editor() const { return file_.value("window/editor", QString::fromLatin1(editor_presets().front().command)).toString(); }
+void Settings::setEditor(const QString& command) { file_.setValue("window/editor", command); }
+
+double Settings::rowScale() const { return file_.value("timeline/rowScale", 1.0).toDouble(); }
+void Settings::setRowScale(double scale) { file_.setValue("timeline/rowScale", scale); }
 
 QString Settings::language() const { return file_.value("window/language").toString(); }
 void Settings::setLanguage(const QString& code) { file_.setValue("window/language", code); }

@@ -57,6 +57,16 @@ class Settings {
   [[nodiscard]] timeline::WheelUse wheelUse() const;
   void setWheelUse(timeline::WheelUse use);
 
+  // Keys of a command, in the portable text of QKeySequence; none: as at first.
+  [[nodiscard]] std::optional<QString> keys(const QString& command) const;
+  void setKeys(const QString& command, const std::optional<QString>& keys);
+  // A command (base/editor.h); at first that of VS Code.
+  [[nodiscard]] QString editor() const;
+  void setEditor(const QString& command);
+
+  [[nodiscard]] double rowScale() const;  // timeline::TimelineView::rowScale()
+  void setRowScale(double scale);
+
   [[nodiscard]] QString language() const;  // a code (model/text/language.h); empty: as the desktop has it
   void setLanguage(const QString& code);
 

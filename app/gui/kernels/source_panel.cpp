@@ -67,6 +67,10 @@ SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
   connect(search_, &QLineEdit::returnPressed, this, &SourcePanel::search);
   connect(lines_, &CodeTable::rowChosen, this, &SourcePanel::markInstructions);
   connect(instructions_, &CodeTable::rowChosen, this, &SourcePanel::markLine);
+  connect(lines_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {
+    const auto [file, line] = places_[static_cast<std::size_t>(index.row())];
+    if (code_ && file != kernels::kNoFile) emit sourceRequested(QString::fromStdString(code_->code.files[file]), line);
+  });
   auto* key = new QShortcut(QKeySequence(Qt::Key_N), this);
   key->setContext(Qt::WidgetWithChildrenShortcut);
   connect(key, &QShortcut::activated, this, &SourcePanel::showNextHotSpot);

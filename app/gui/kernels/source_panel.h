@@ -41,6 +41,7 @@ class SourcePanel : public QWidget {
 
  signals:
   void sourceFoldersChanged(const QStringList& folders);
+  void sourceRequested(const QString& recorded_path, std::uint32_t line);
 
  protected:
   void showEvent(QShowEvent* event) override;

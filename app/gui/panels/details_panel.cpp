@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "base/shown_name.h"
+#include "model/events/name_family.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -90,6 +91,10 @@ QString value_html(const Trace& trace, EventRef event, const timeline::Property&
   if (property.label == "Launched by")
     if (const std::optional<EventRef> launch = trace.launch_of(event)) return link_with_time(trace, *launch);
   if (property.label == "GPU work") return work_html(trace, event);
+  if (property.source) {
+    const QString place = QString::fromStdString(property.source->file) + u':' + QString::number(property.source->line);
+    return QStringLiteral("<a href='source:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(place)), shown_text(property.value).toHtmlEscaped());
+  }
   return shown_text(property.value).toHtmlEscaped();
 }
 
@@ -106,6 +111,9 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   browser_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
     if (const std::optional<EventRef> event = linked_event(url)) state_.reveal(*event);
+    const QString path = url.path(QUrl::FullyDecoded);
+    if (url.scheme() == u"source") emit sourceRequested(path.section(u':', 0, -2), path.section(u':', -1).toUInt());
+    if (url.scheme() == u"family") emit familyRequested(path);
   });
   connect(browser_, &QTextBrowser::customContextMenuRequested, this, [this](const QPoint& position) {
     QMenu menu;
@@ -172,6 +180,8 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   QString title = QString::fromStdString(whole);
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
   if (title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
+  if (const std::string family = name_family(whole); family != whole)
+    rows += property_row(tr("Family"), QStringLiteral("<a href='family:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(QString::fromStdString(family))), html(family)));
   return QStringLiteral("<p><b>%1</b></p>%2<table cellspacing='0' cellpadding='1'>%3</table>").arg(title.toHtmlEscaped(), waitsHtml(event), rows);
 }
 

@@ -23,6 +23,10 @@ class DetailsPanel : public QWidget {
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
+ signals:
+  void sourceRequested(const QString& recorded_path, std::uint32_t line);
+  void familyRequested(const QString& family);  // its events, as a list
+
  protected:
   void changeEvent(QEvent* event) override;
 

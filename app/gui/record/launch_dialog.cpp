@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
-#include <QDialogButtonBox>
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
-#include <QPushButton>
 #include <QStandardPaths>
 #include <QToolButton>
 
+#include "record/start_dialog.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -71,11 +70,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   program_->lineEdit()->setPlaceholderText(tr("A path, or a name that is looked up in PATH"));
   arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
   working_directory_->setPlaceholderText(QDir::currentPath());
-  environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
-  environment_->setTabChangesFocus(true);
-  environment_->setFixedHeight(environment_->fontMetrics().height() * 3);
-  problem_->setWordWrap(true);
-  problem_->setVisible(false);
+  prepare_environment(*environment_);
 
   auto* form = new QFormLayout;
   form->addRow(tr("&Program"), with_button(program_, tr("Browse for the program"), [this] { browseProgram(); }));
@@ -85,18 +80,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(QString(), inherit_environment_);
   form->addRow(tr("&Output file"), output_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
-  QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
-  auto* column = new QVBoxLayout(this);
-  column->addLayout(form);
-  column->addWidget(capture_);
-  column->addStretch(1);
-  column->addWidget(problem_);
-  column->addWidget(buttons);
-  for (QAbstractButton* button : buttons->buttons()) qobject_cast<QPushButton*>(button)->setAutoDefault(button == launch_button);
-  launch_button->setDefault(true);
-  connect(buttons, &QDialogButtonBox::accepted, this, &LaunchDialog::accept);
-  connect(buttons, &QDialogButtonBox::rejected, this, &LaunchDialog::reject);
+  fill_start_dialog(*this, form, capture_, problem_, tr("Launch"));
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
   resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
   setLaunch(program_->count() > 0 ? settings.launchSettings(program_->itemText(0)) : LaunchSettings{});

@@ -1,6 +1,5 @@
 #include "record/remote_dialog.h"
 
-#include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QJsonArray>
@@ -8,6 +7,7 @@
 #include <QJsonObject>
 
 #include "model/trace/utf8.h"
+#include "record/start_dialog.h"
 
 namespace lanescope::ui {
 namespace {
@@ -80,12 +80,7 @@ void RemoteDialog::layOut() {
   program_->setPlaceholderText(tr("A path there, or a name that is looked up there"));
   arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
   folder_->setPlaceholderText(tr("Where commands begin there"));
-  environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
-  environment_->setTabChangesFocus(true);
-  environment_->setFixedHeight(environment_->fontMetrics().height() * 3);
-  problem_->setWordWrap(true);
-  problem_->setTextFormat(Qt::PlainText);
-  problem_->setVisible(false);
+  prepare_environment(*environment_);
 
   auto* machine = new QWidget;
   auto* line = new QHBoxLayout(machine);
@@ -104,19 +99,7 @@ void RemoteDialog::layOut() {
   form->addRow(QString(), inherit_environment_);
   form->addRow(tr("&Output file here"), output_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
-  QPushButton* record = buttons->addButton(tr("Record"), QDialogButtonBox::AcceptRole);
-  auto* column = new QVBoxLayout(this);
-  column->addLayout(form);
-  column->addWidget(capture_);
-  column->addStretch(1);
-  column->addWidget(problem_);
-  column->addWidget(buttons);
-  for (QAbstractButton* button : buttons->buttons()) qobject_cast<QPushButton*>(button)->setAutoDefault(button == record);
-  examine_->setAutoDefault(false);
-  record->setDefault(true);
-  connect(buttons, &QDialogButtonBox::accepted, this, &RemoteDialog::accept);
-  connect(buttons, &QDialogButtonBox::rejected, this, &RemoteDialog::reject);
+  fill_start_dialog(*this, form, capture_, problem_, tr("Record"));
 }
 
 void RemoteDialog::set(const RemoteSettings& settings) {

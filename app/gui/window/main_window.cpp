@@ -75,6 +75,7 @@ MainWindow::MainWindow(Layout layout)
   connectAnalysis();
   connectViewActions();
   fillTimelineMenus();
+  connectKeys();
   connectSession();
   connectRecording();
   connectKernels();
@@ -123,7 +124,7 @@ void MainWindow::enableActions() {
   actions_.follow_live->setEnabled(isRecording());
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
-  for (QAction* action : {actions_.export_csv, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
+  for (QAction* action : {actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
                           actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous, actions_.filter_rows,
                           actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);

@@ -16,6 +16,7 @@
 #include "analysis/idle_time_source.h"
 #include "analysis/wait_source.h"
 #include "base/selection_state.h"
+#include "base/key_bindings.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
@@ -31,6 +32,7 @@
 #include "query/query_panel.h"
 #include "samples/samples_panel.h"
 #include "session/session_controller.h"
+#include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
 #include "window/event_search.h"
 #include "window/message_area.h"
@@ -144,6 +146,13 @@ class MainWindow : public QMainWindow {
   void showKeys();
   void showAbout();
   void chooseTheme(Theme theme);
+  void connectKeys();
+  void applyKeys();  // that somebody chose
+  void showEdits();
+  void chooseEditor();
+  void openSource(const QString& recorded_path, std::uint32_t line);
+  void savePicture();
+  void lookForGaps();
   void fillLanguages();
   void chooseLanguage(const QString& code);  // empty: the desktop's
   void chooseMemory();
@@ -182,6 +191,8 @@ class MainWindow : public QMainWindow {
   DiagnosticsPanel* diagnostics_;
   TraceStatus* status_;
   WindowActions actions_;
+  std::vector<QAction*> bound_actions_;  // that have keys of the whole window
+  std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
   QTimer reading_;                         // runs while events are read when they are needed
   std::size_t told_problems_ = 0;

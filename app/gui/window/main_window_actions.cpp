@@ -13,8 +13,12 @@
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
+#include "base/editor.h"
+#include "kernels/source_files.h"
+#include "window/key_bindings_dialog.h"
 #include "window/keys_dialog.h"
 #include "window/main_window.h"
+#include "window/picture.h"
 #include "window/theme.h"
 
 namespace lanescope::ui {
@@ -84,6 +88,15 @@ void MainWindow::connectActions() {
     docks_->enter(diagnostics_);
   });
   connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
+  connect(actions_.editor, &QAction::triggered, this, &MainWindow::chooseEditor);
+  connect(actions_.copy_picture, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(timeline_->grab().toImage()); });
+  connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
+  connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
+  connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);
+  connect(details_, &DetailsPanel::familyRequested, this, [this](const QString& family) {
+    binding_->filterToFamily(family.toStdString());
+    docks_->enter(events_);
+  });
   connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
   connect(actions_.statistics, &QAction::triggered, this, [this] {
     statistics_->chooseReport({});
@@ -160,16 +173,61 @@ void MainWindow::fillTimelineMenus() {
     QMenu* menu = command.menu == Menu::kRows ? actions_.rows : actions_.navigate;
     if (command.menu == Menu::kMark && before != Menu::kMark) menu->addSeparator();
     before = command.menu;
-    connect(add_with_timeline_key(menu, command.text, command.keys_text()), &QAction::triggered, this, [this, act = command.act] {
+    QAction* action = add_with_timeline_key(menu, command.text, timeline::keys_text(command.keys));
+    timeline_entries_.emplace_back(action, &command);
+    connect(action, &QAction::triggered, this, [this, act = command.act] {
       timeline_->setFocus();
       act(*timeline_);
     });
   }
 }
 
+void MainWindow::connectKeys() {
+  KeyBindings& bindings = KeyBindings::ofProcess();
+  for (QAction* action : findChildren<QAction*>()) {
+    if (action->objectName().isEmpty() || qobject_cast<QMenu*>(action->parent()) == nullptr) continue;
+    bound_actions_.push_back(action);
+    bindings.add({QStringLiteral("window/") + action->objectName(), QString(action->text()).remove(u'&').remove(u'…'), action->shortcuts()});
+  }
+  for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
+    KeyBindings::Keys keys;
+    for (const QKeyCombination key : command.keys) keys += QKeySequence(key);
+    bindings.add({QStringLiteral("timeline/") + command.id, QString(command.text).remove(u'&'), keys});
+  }
+  connect(&bindings, &KeyBindings::changed, this, &MainWindow::applyKeys);
+  connect(actions_.change_keys, &QAction::triggered, this, [this] { KeyBindingsDialog(KeyBindings::ofProcess(), this).exec(); });
+  applyKeys();
+}
+
+void MainWindow::applyKeys() {
+  const KeyBindings& bindings = KeyBindings::ofProcess();
+  for (QAction* action : bound_actions_)
+    if (const auto keys = bindings.keys(QStringLiteral("window/") + action->objectName()); keys != action->shortcuts()) action->setShortcuts(keys);
+  for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
+    std::vector<QKeyCombination> keys;
+    for (const QKeySequence& key : bindings.keys(QStringLiteral("timeline/") + command.id)) keys.push_back(key[0]);
+    timeline_->setKeys(command.id, std::move(keys));
+  }
+  for (const auto& [action, command] : timeline_entries_) {
+    const QString keys = timeline::keys_text(timeline_->keysOf(*command));
+    action->setText(keys.isEmpty() ? command->text : command->text + u'\t' + keys);
+  }
+}
+
 void MainWindow::connectViewActions() {
   using timeline::FollowLive;
   using timeline::TimelineView;
+  QUndoStack& edits = timeline_->edits();
+  connect(actions_.undo, &QAction::triggered, &edits, &QUndoStack::undo);
+  connect(actions_.redo, &QAction::triggered, &edits, &QUndoStack::redo);
+  connect(&edits, &QUndoStack::indexChanged, this, &MainWindow::showEdits);
+  showEdits();
+  timeline_->setRowScale(settings_.rowScale());
+  connect(timeline_, &TimelineView::rowScaleChanged, this, [this](double scale) { settings_.setRowScale(scale); });
+  connect(timeline_, &TimelineView::highlightedRequested, this, [this](timeline::EventMatches::Direction direction) {
+    direction == timeline::EventMatches::Direction::kNext ? search_->next() : search_->previous();
+  });
+  connect(timeline_, &TimelineView::gapsRequested, this, &MainWindow::lookForGaps);
   connect(actions_.back, &QAction::triggered, timeline_, &TimelineView::goBack);
   connect(actions_.forward, &QAction::triggered, timeline_, &TimelineView::goForward);
   connect(timeline_, &TimelineView::historyChanged, this, &MainWindow::enableActions);
@@ -216,6 +274,23 @@ void MainWindow::connectViewActions() {
   fillLanguages();
 }
 
+// What would be undone and done again is said in the menu.
+void MainWindow::showEdits() {
+  const QUndoStack& edits = timeline_->edits();
+  actions_.undo->setEnabled(edits.canUndo());
+  actions_.undo->setText(edits.canUndo() ? tr("&Undo: %1").arg(edits.undoText()) : tr("&Undo"));
+  actions_.redo->setEnabled(edits.canRedo());
+  actions_.redo->setText(edits.canRedo() ? tr("Re&do: %1").arg(edits.redoText()) : tr("Re&do"));
+}
+
+// Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
+void MainWindow::lookForGaps() {
+  if (!state_.trace() || holds_events(*state_.trace()) || idle_->isComputing()) return;
+  messages_->show(tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
+                  MessageWeight::kNote);
+  idle_->look();
+}
+
 // Each language under the name that its readers give it, since who looks for it may read no other.
 void MainWindow::fillLanguages() {
   auto* group = new QActionGroup(this);
@@ -253,6 +328,34 @@ void MainWindow::chooseMemory() {
   const std::uint64_t bytes = static_cast<std::uint64_t>(megabytes) << 20;
   settings_.setMemoryForEvents(bytes);
   cache.set_budget(bytes);
+}
+
+// Presets to choose from, and a line to be typed.
+void MainWindow::chooseEditor() {
+  QStringList commands;
+  for (const EditorPreset& preset : editor_presets()) commands += QString::fromLatin1(preset.command);
+  const QString now = settings_.editor();
+  if (!commands.contains(now)) commands.prepend(now);
+  bool chosen = false;
+  const QString command = QInputDialog::getItem(this, tr("Editor"), tr("The command that opens a source file: %f is the file, %l the line."), commands,
+                                                static_cast<int>(commands.indexOf(now)), true, &chosen);
+  if (chosen) settings_.setEditor(command.trimmed());
+}
+
+void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
+  const std::optional<SourceText> found = read_source(recorded_path.toStdString(), source_->sourceFolders());
+  if (const QString problem = open_in_editor(settings_.editor(), found ? found->path : recorded_path, line); !problem.isEmpty()) showFailure(problem);
+}
+
+void MainWindow::savePicture() {
+  const QString svg = tr("SVG, sharp at any size (*.svg)");
+  QString chosen;
+  QString path = QFileDialog::getSaveFileName(this, tr("Save the picture of the timeline"), QStringLiteral("timeline.png"),
+                                              tr("PNG, as it is seen (*.png)") + QStringLiteral(";;") + svg, &chosen);
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += chosen == svg ? QStringLiteral(".svg") : QStringLiteral(".png");
+  if (const QString problem = save_picture(*timeline_, state_.trace(), idle_->idleTime(), path); !problem.isEmpty()) return showFailure(problem);
+  messages_->show(tr("The picture is in %1.").arg(path), MessageWeight::kNote);
 }
 
 void MainWindow::chooseFile() {
@@ -293,7 +396,7 @@ void MainWindow::showFlameGraph() {
 }
 
 void MainWindow::showKeys() {
-  KeysDialog dialog(timeline::TimelineView::help_text(), shortcuts(*this), this);
+  KeysDialog dialog(timeline_->help_text(), shortcuts(*this), this);
   dialog.exec();
 }
 

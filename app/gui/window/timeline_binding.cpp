@@ -8,9 +8,11 @@
 
 #include "kernels/kernel_facts.h"
 #include "model/events/event_text.h"
+#include "model/events/name_family.h"
 #include "model/trace/kernel_records.h"
 #include "samples/samples_panel.h"
 #include "timeline/core/describe.h"
+#include "timeline/widget/timeline_command.h"
 
 namespace lanescope::ui {
 
@@ -64,13 +66,20 @@ std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) cons
   return std::nullopt;
 }
 
+// That which the timeline has for it now; none where it has none.
+QKeySequence TimelineBinding::keyOf(QLatin1String command_id) const {
+  for (const timeline::TimelineCommand& command : timeline::timeline_commands())
+    if (command.id == command_id && !view_.keysOf(command).empty()) return QKeySequence(view_.keysOf(command).front());
+  return {};
+}
+
 // What the mouse can't reach otherwise: the ways in and out of a part of time.
 void TimelineBinding::addZooms(QMenu& menu) {
   menu.addSeparator();
   if (state_.selectedRange())
-    menu.addAction(tr("Zoom to the selected range"), QKeySequence(Qt::SHIFT | Qt::Key_Z), &view_, &TimelineView::zoomToSelection);
-  if (view_.canGoBack()) menu.addAction(tr("Back to the view before"), QKeySequence(Qt::Key_Backspace), &view_, &TimelineView::goBack);
-  menu.addAction(tr("Fit everything"), QKeySequence(Qt::Key_Home), &view_, &TimelineView::zoomToFit);
+    menu.addAction(tr("Zoom to the selected range"), keyOf(QLatin1String("Zoom to selection")), &view_, &TimelineView::zoomToSelection);
+  if (view_.canGoBack()) menu.addAction(tr("Back to the view before"), keyOf(QLatin1String("Back to the view before")), &view_, &TimelineView::goBack);
+  menu.addAction(tr("Fit everything"), keyOf(QLatin1String("Fit everything")), &view_, &TimelineView::zoomToFit);
 }
 
 // Of a kernel, or of a call that launched one.
@@ -103,12 +112,12 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   const bool expanded = view_.isExpanded(row_key);
   const auto row = view_.rows().find(row_key.toStdString());
   if (row && view_.rows().row(*row).expandable())
-    menu.addAction(expanded ? tr("Collapse") : tr("Expand"), QKeySequence(Qt::Key_Space), this,
+    menu.addAction(expanded ? tr("Collapse") : tr("Expand"), keyOf(QLatin1String("Open or close the row")), this,
                    [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
   const bool pinned = view_.isPinned(row_key);
-  menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), QKeySequence(Qt::Key_P), this,
+  menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), keyOf(QLatin1String("Pin the row, or release it")), this,
                  [this, row_key, pinned] { view_.setPinned(row_key, !pinned); });
-  menu.addAction(tr("Hide"), QKeySequence(Qt::Key_H), this, [this, row_key] { view_.hideRow(row_key); });
+  menu.addAction(tr("Hide"), keyOf(QLatin1String("Hide the row")), this, [this, row_key] { view_.hideRow(row_key); });
   if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
   menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
@@ -122,12 +131,12 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   if (!event.valid() || !state_.trace()) return showRowMenu(row_key, position);
   const std::shared_ptr<const Trace> trace = state_.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), QKeySequence(Qt::Key_F), this, [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
+  menu.addAction(tr("Zoom to event"), keyOf(QLatin1String("Zoom to the event")), this, [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
   if (const std::optional<EventRef> launch = trace->launch_of(event))
-    menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
+    menu.addAction(tr("Go to the launching call"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
-    menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
-  menu.addAction(tr("What it waited for"), QKeySequence(Qt::Key_Y), this, [this, event, trace] {
+    menu.addAction(tr("Go to its GPU work"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
+  menu.addAction(tr("What it waited for"), keyOf(QLatin1String("What it waited for, hop by hop")), this, [this, event, trace] {
     state_.setSelectedEvent(state_.inTrace(event, *trace));
     view_.askWhatItWaitedFor();
   });
@@ -145,6 +154,12 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     filterToName(*trace, event);
     emit eventsRequested();
   });
+  const std::string name(trace->name(trace->event(event).name));
+  if (const std::string family = name_family(name); family != name)
+    menu.addAction(tr("Filter events to this family"), this, [this, family] {
+      filterToFamily(family);
+      emit eventsRequested();
+    });
   menu.addAction(tr("Show the row in Events View"), this, [this, row_key] {
     showRowEvents(row_key);
     emit eventsRequested();
@@ -165,6 +180,13 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event))));
   });
   menu.exec(position);
+}
+
+void TimelineBinding::filterToFamily(const std::string& family) {
+  EventFilter filter;
+  filter.text = family;
+  state_.setShownRow(std::nullopt);
+  state_.setFilter(filter);
 }
 
 void TimelineBinding::filterToName(const Trace& trace, EventRef event) {

@@ -1,6 +1,7 @@
 // Keeps a timeline and the shared state in step, and offers what can be done with rows and events of the timeline.
 #pragma once
 
+#include <QKeySequence>
 #include <QObject>
 
 #include "base/selection_state.h"
@@ -19,6 +20,8 @@ class TimelineBinding : public QObject {
 
   // Lists the events of a row: "Show in Events View".
   void showRowEvents(const QString& row_key);
+  // Has the list of events show those of a family of names, such as "step *", of all rows.
+  void filterToFamily(const std::string& family);
 
  signals:
   void eventsRequested();      // somebody asked for the events view
@@ -34,6 +37,7 @@ class TimelineBinding : public QObject {
   void showTrace(TraceChange change);
   [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
   [[nodiscard]] std::optional<ProcessId> processOf(const QString& row_key) const;
+  [[nodiscard]] QKeySequence keyOf(QLatin1String command_id) const;  // timeline::TimelineCommand::id
   void addZooms(QMenu& menu);
   void addKernel(QMenu& menu, EventRef event);
   void showRowMenu(const QString& row_key, const QPoint& position);

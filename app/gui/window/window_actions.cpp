@@ -15,6 +15,7 @@ QString tr(const char* text) { return QMainWindow::tr(text); }
 // An action whose key is pressed anywhere in the window.
 QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
   QAction* action = menu->addAction(tr(text));
+  action->setObjectName(QString::fromUtf8(text).remove(u'&').remove(u'…'));  // its keys are kept under this name
   if (!key.isEmpty()) action->setShortcut(key);
   return action;
 }
@@ -31,6 +32,7 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   actions.attach = add(menu, "&Attach to a process…", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L));
   menu->addSeparator();
   actions.export_csv = add(menu, "&Export events as CSV…", QKeySequence(Qt::CTRL | Qt::Key_E));
+  actions.save_picture = add(menu, "Save the &picture of the timeline…");
   menu->addSeparator();
   actions.close_window = add(menu, "&Close the window", QKeySequence::Close);
   actions.quit = add(menu, "&Quit", QKeySequence::Quit);
@@ -38,7 +40,11 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
 
 void add_edit_menu(QMainWindow& window, WindowActions& actions) {
   QMenu* menu = window.menuBar()->addMenu(tr("&Edit"));
+  actions.undo = add(menu, "&Undo", QKeySequence(Qt::CTRL | Qt::Key_Z));
+  actions.redo = add(menu, "Re&do", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z));
+  menu->addSeparator();
   actions.copy_details = add(menu, "&Copy details of the event", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C));
+  actions.copy_picture = add(menu, "Copy the p&icture of the timeline", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P));
   menu->addSeparator();
   actions.find = add(menu, "&Find event", QKeySequence::Find);
   actions.find_next = add(menu, "Find &next", QKeySequence(Qt::Key_F3));
@@ -76,6 +82,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.wheel_zooms = uses->addAction(add(wheel, "&Zooms"));
   actions.wheel_scrolls = uses->addAction(add(wheel, "&Scrolls the rows; with Ctrl it zooms"));
   for (QAction* use : uses->actions()) use->setCheckable(true);
+  actions.editor = add(menu, "E&ditor…");
   actions.memory = add(menu, "Memory for eve&nts…");
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
@@ -114,6 +121,7 @@ void add_work_menus(QMainWindow& window, WindowActions& actions) {
   actions.diagnostics = add(analyze, "&Diagnostics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
   QMenu* help = window.menuBar()->addMenu(tr("&Help"));
   actions.keys = add(help, "&Keyboard and mouse", QKeySequence(Qt::Key_Question));
+  actions.change_keys = add(help, "&Change keys…");
   actions.about = add(help, "&About Lanescope");
 }
 

@@ -21,9 +21,13 @@ struct WindowActions {
   QAction* attach;
   QAction* record_elsewhere;
   QAction* export_csv;
+  QAction* save_picture;
   QAction* close_window;
   QAction* quit;
+  QAction* undo;
+  QAction* redo;
   QAction* copy_details;
+  QAction* copy_picture;
   QAction* find;
   QAction* find_next;
   QAction* find_previous;
@@ -47,6 +51,7 @@ struct WindowActions {
   QMenu* language;
   QAction* wheel_zooms;
   QAction* wheel_scrolls;
+  QAction* editor;
   QAction* memory;
   QAction* theme_system;
   QAction* theme_light;
@@ -63,6 +68,7 @@ struct WindowActions {
   QAction* notes;
   QAction* diagnostics;
   QAction* keys;
+  QAction* change_keys;
   QAction* about;
   QToolBar* toolbar;
   QLineEdit* row_filter;

@@ -1,19 +1,25 @@
 // Menus, by mouse and by keyboard, what is remembered of rows, and colours.
+#include <QAccessible>
 #include <QClipboard>
 #include <QComboBox>
 #include <QMenuBar>
 #include <QScrollBar>
+#include <QTableWidget>
 #include <QTextBlock>
 #include <QTextBrowser>
 
 #include "../../timeline/traces.h"
 #include "base/remembered_rows.h"
+#include "gestures.h"
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "timeline/core/colors.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/core/viewport.h"
 #include "timeline/widget/timeline_command.h"
+#include "window/key_bindings_dialog.h"
+#include "window/picture.h"
 #include "window/theme.h"
 
 using namespace lanescope;
@@ -193,6 +199,263 @@ class HandsTest : public QObject {
     QCOMPARE(window_->timelineView().visibleRange(), part_of_it);
     QTest::keyClick(&window_->timelineView(), Qt::Key_Z);
     QCOMPARE(window_->timelineView().visibleRange(), all);
+  }
+
+  void whatIsHiddenMovedPinnedAndMarkedIsUndoneInTurn() {
+    timeline::TimelineView& view = window_->timelineView();
+    view.setFocus();
+    const auto undo = [&] { QTest::keySequence(&view, QKeySequence("Ctrl+Z")); };
+    const auto redo = [&] { QTest::keySequence(&view, QKeySequence("Ctrl+Shift+Z")); };
+    QVERIFY(!window_->actions().undo->isEnabled());
+    const timeline::RowArrangement at_first = view.rowArrangement();
+    view.setCurrentRow("gpu:0/hw");
+    QTest::keyClick(&view, Qt::Key_P);
+    view.setCurrentRow("gpu:0");
+    QTest::keyClick(&view, Qt::Key_H);
+    QVERIFY(view.hasHiddenRows());
+    QCOMPARE(window_->actions().undo->text(), QString("&Undo: Hide the row"));
+    view.setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QTest::keyClick(&view, Qt::Key_M);
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    const TimeRange visible = view.visibleRange();
+
+    undo();  // each end is a marker of its own
+    QCOMPARE(view.markers().size(), std::size_t{1});
+    undo();
+    QVERIFY(view.markers().empty());
+    QVERIFY(view.hasHiddenRows());
+    view.setExpanded("process:1", false);  // no edit: it stays
+    undo();
+    QVERIFY(!view.hasHiddenRows());
+    QVERIFY(!view.isExpanded("process:1"));
+    QVERIFY(view.isPinned("gpu:0/hw"));
+    undo();
+    QVERIFY(!view.isPinned("gpu:0/hw"));
+    QVERIFY(!window_->actions().undo->isEnabled());
+    QCOMPARE(view.visibleRange(), visible);  // the view is no edit: Z goes back to the one before
+    for (int i = 0; i < 4; ++i) redo();
+    QVERIFY(view.isPinned("gpu:0/hw"));
+    QVERIFY(view.hasHiddenRows());
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QVERIFY(!window_->actions().redo->isEnabled());
+    while (window_->actions().undo->isEnabled()) undo();
+    view.setExpanded("process:1", true);
+    QCOMPARE(view.rowArrangement().hidden, at_first.hidden);
+    QCOMPARE(view.rowArrangement().pinned, at_first.pinned);
+    QVERIFY(!QFile::exists(known_ + ".notes"));  // there are no notes any more
+
+    // In a field, the keys are about what is typed there; another trace begins anew.
+    view.setCurrentRow("gpu:0");
+    QTest::keyClick(&view, Qt::Key_H);
+    window_->actions().row_filter->setFocus();
+    QTest::keyClicks(window_->actions().row_filter, "x");
+    QTest::keySequence(window_->actions().row_filter, QKeySequence("Ctrl+Z"));
+    QVERIFY(window_->actions().row_filter->text().isEmpty());
+    QVERIFY(view.hasHiddenRows());
+    view.showHiddenRows();
+    QVERIFY(open_and_settle(*window_, dataFile("cuda_streams.trace")));
+    QVERIFY(!window_->actions().undo->isEnabled());
+  }
+
+  void rowsAreHigherAndLowerByWheelAndKeysAndStaySo() {
+    timeline::TimelineView& view = window_->timelineView();
+    QWidget* names = part(*window_, "Row names");
+    const auto height = [&] {  // of the row "CUDA HW", as assistive technology is told
+      QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(part(*window_, "Timeline rows"));
+      for (int i = 0; i < canvas->childCount(); ++i)
+        if (canvas->child(i)->text(QAccessible::Name) == "CUDA HW") return canvas->child(i)->rect().height();
+      return 0;
+    };
+    const int usual = height();
+    const TimeRange visible = view.visibleRange();
+    const auto turn = [&](int angle) {
+      QWheelEvent event({20, 40}, names->mapToGlobal(QPointF(20, 40)), {}, {0, angle}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+      QApplication::sendEvent(names, &event);
+    };
+    for (int i = 0; i < 3; ++i) turn(120);
+    QVERIFY2(height() > 1.8 * usual && height() < 2.1 * usual, qPrintable(QString::number(height())));
+    QCOMPARE(view.visibleRange(), visible);
+    const double chosen = view.rowScale();
+    window_ = window_of(known_);
+    QCOMPARE(window_->timelineView().rowScale(), chosen);  // it is remembered
+    window_->timelineView().setFocus();
+    for (int i = 0; i < 40; ++i) QTest::keyClick(&window_->timelineView(), Qt::Key_S, Qt::ShiftModifier);
+    QVERIFY(height() >= usual / 2);  // no further than can be read
+    for (int i = 0; i < 40; ++i) QTest::keyClick(&window_->timelineView(), Qt::Key_W, Qt::ShiftModifier);
+    QVERIFY(height() <= 6 * usual);
+    window_->timelineView().setRowScale(1);
+    QCOMPARE(height(), usual);
+  }
+
+  // The editor is a script that writes down what it was started with.
+  void aCallOfAChainOpensInTheEditorAtItsLine() {
+    QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
+    const Trace& trace = *window_->state().trace();
+    EventRef sample;
+    timeline::SourcePlace place;
+    for (const Track& track : trace.tracks()) {
+      if (track.key.kind != TrackKind::kCpuSamples || sample.valid()) continue;
+      for (EventIndex i = 0; i < trace.lane(track.lanes.front()).size() && !sample.valid(); ++i)
+        for (const timeline::Property& property : timeline::describe_event(trace, {track.lanes.front(), i}))
+          if (property.source && property.source->line > 0 && property.source->file.ends_with(".py") && !sample.valid() &&
+              !QFile::exists(QString::fromStdString(property.source->file))) {
+            sample = {track.lanes.front(), i};
+            place = *property.source;
+          }
+    }
+    QVERIFY(sample.valid());
+    const QString name = QString::fromStdString(place.file).section(u'/', -1);
+    const QString said = QString::fromStdString((folder_.path() / "said").string());
+    const QString script = QString::fromStdString((folder_.path() / "editor").string());
+    QFile editor(script);
+    QVERIFY(editor.open(QIODevice::WriteOnly));
+    editor.write("#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + said.toUtf8() + ".new'\nmv '" + said.toUtf8() + ".new' '" + said.toUtf8() + "'\n");
+    editor.close();
+    ui::Settings().setEditor("/bin/sh " + script + " --goto %f:%l");
+    window_->state().setSelectedEvent(sample);
+    QVERIFY(settle(*window_));
+    auto* details = window_->details().findChild<QTextBrowser*>();
+    const auto click = [&] {
+      details->moveCursor(QTextCursor::Start);
+      details->find(name);  // brings it in sight
+      Gestures gestures(*window_);
+      return gestures.click_link(*details, name.section(u'.', 0, 0));
+    };
+    window_->source().setSourceFolders({});
+    QVERIFY(click());
+    QVERIFY2(window_->messages().text().contains("is not on this machine"), qPrintable(window_->messages().text()));
+    QFile source(QString::fromStdString((folder_.path() / name.toStdString()).string()));
+    QVERIFY(source.open(QIODevice::WriteOnly));
+    source.write("import this\n");
+    source.close();
+    window_->source().setSourceFolders({QString::fromStdString(folder_.path().string())});
+    QVERIFY(click());
+    QVERIFY(wait_for([&] { return QFile::exists(said); }));
+    QFile words(said);
+    QVERIFY(words.open(QIODevice::ReadOnly));
+    QCOMPARE(words.readAll(), QByteArray("--goto\n") + source.fileName().toUtf8() + ':' + QByteArray::number(place.line) + '\n');
+
+    ui::Settings().setEditor("/nowhere/editor %f");
+    QVERIFY(click());
+    QVERIFY2(window_->messages().messages().back().sentence.contains("/nowhere/editor can't be started") ||
+                 window_->messages().text().contains("/nowhere/editor can't be started"),
+             qPrintable(window_->messages().text()));
+  }
+
+  void theFamilyOfAnEventIsListedFromItsDetailsAndMenu() {
+    QVERIFY(open_and_settle(*window_, dataFile("torch_training_workers0.trace")));
+    const Trace& trace = *window_->state().trace();
+    EventRef step;
+    std::uint64_t steps = 0;  // counted by hand
+    for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+        if (trace.name(trace.lane(lane).name(i)).starts_with("step ")) {
+          step = {lane, i};
+          ++steps;
+        }
+    QVERIFY(steps > 10);
+    window_->timelineView().zoomToEvent(step);
+    QVERIFY(settle(*window_));
+    auto* details = window_->details().findChild<QTextBrowser*>();
+    details->find("Family");  // brings it in sight
+    Gestures gestures(*window_);
+    QVERIFY2(gestures.click_link(*details, "step"), qPrintable(details->toPlainText()));
+    QVERIFY(settle(*window_));
+    QCOMPARE(std::uint64_t(events_table(*window_)->model()->rowCount()), steps);
+  }
+
+  void keysAreChangedKeptAndRefusedWhereAnotherCommandHasThem() {
+    ui::KeyBindings& bindings = ui::KeyBindings::ofProcess();
+    const auto restore = qScopeGuard([&] { bindings.resetAll(); });
+    ui::KeyBindingsDialog dialog(bindings);  // of no window: one of them ends first
+    dialog.show();
+    QVERIFY(QTest::qWaitForWindowActive(&dialog));
+    auto* table = dialog.findChild<QTableWidget*>();
+    auto* key = dialog.findChild<ui::KeyField*>();
+    const auto choose = [&](const QString& text) {
+      for (int row = 0; row < table->rowCount(); ++row)
+        if (table->item(row, 0)->text() == text) return table->selectRow(row), true;
+      return false;
+    };
+    QVERIFY(choose("Hide the row"));
+    key->setFocus();
+    QTest::keyClick(key, Qt::Key_G);
+    QVERIFY2(dialog.message().startsWith("G is the key of \"Next gap of a GPU\"."), qPrintable(dialog.message()));
+    key->setFocus();
+    QTest::keyClick(key, Qt::Key_L, Qt::ControlModifier);  // of the window
+    QVERIFY2(dialog.message().contains("\"Launch and record\""), qPrintable(dialog.message()));
+    key->setFocus();
+    QTest::keyClick(key, Qt::Key_X);
+    QCOMPARE(dialog.message(), QString());
+    QVERIFY(choose("Find event"));
+    key->setFocus();
+    QTest::keyClick(key, Qt::Key_J, Qt::ControlModifier);
+    QCOMPARE(dialog.message(), QString());
+    dialog.close();
+
+    const auto check = [](MainWindow& window) {
+      window.activateWindow();
+      QVERIFY(QTest::qWaitForWindowActive(&window));
+      timeline::TimelineView& view = window.timelineView();
+      view.setFocus();
+      view.setCurrentRow("gpu:0");
+      QTest::keyClick(&view, Qt::Key_H);
+      QVERIFY(!view.hasHiddenRows());
+      QTest::keyClick(&view, Qt::Key_X);
+      QVERIFY(view.hasHiddenRows());
+      view.showHiddenRows();
+      QTest::keySequence(&view, QKeySequence("Ctrl+F"));
+      QVERIFY(view.hasFocus());
+      QTest::keySequence(&view, QKeySequence("Ctrl+J"));
+      QVERIFY(!view.hasFocus());
+      const auto sheet = view.help_text();
+      QVERIFY(std::any_of(sheet.begin(), sheet.end(), [](const auto& line) { return line.first == "X" && line.second == "Hide the row"; }));
+    };
+    check(*window_);
+    window_ = window_of(known_);  // and in the next one
+    check(*window_);
+    const QList<QAction*> entries = window_->actions().rows->actions();
+    QVERIFY(std::any_of(entries.begin(), entries.end(), [](const QAction* action) { return action->text() == "&Hide the row\tX"; }));
+    QCOMPARE(bindings.reset("timeline/Hide the row"), QString());
+    window_->timelineView().setCurrentRow("gpu:0");
+    window_->timelineView().setFocus();
+    QTest::keyClick(&window_->timelineView(), Qt::Key_H);
+    QVERIFY(window_->timelineView().hasHiddenRows());
+  }
+
+  void thePictureOfTheTimelineIsCopiedAndSaved() {
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+P"));
+    const QImage copied = QGuiApplication::clipboard()->image();
+    QCOMPARE(copied.size(), window_->timelineView().grab().toImage().size());
+    const QString svg = QString::fromStdString((folder_.path() / "picture.svg").string()), png = QString::fromStdString((folder_.path() / "picture.png").string());
+    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, svg), QString());
+    QFile text(svg);
+    QVERIFY(text.open(QIODevice::ReadOnly));
+    const QByteArray all = text.readAll();
+    QVERIFY(all.startsWith("<svg"));
+    QVERIFY(all.contains("gemm"));
+    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, png), QString());
+    QCOMPARE(QImage(png).size(), copied.size());
+    QVERIFY(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, "/nowhere/picture.png").contains("can't be written"));
+  }
+
+  // What has the focus, for a screen reader, as keys go from event to event and from row to row.
+  void whatKeysChooseHasTheFocusOfAssistiveTechnology() {
+    timeline::TimelineView& view = window_->timelineView();
+    view.setFocus();
+    QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(part(*window_, "Timeline rows"));
+    const auto focused = [&] { return canvas->focusChild() != nullptr ? canvas->focusChild()->text(QAccessible::Name) : QString(); };
+    QCOMPARE(focused(), QString());
+    window_->state().setSelectedEvent(kernelNumber(0));
+    QCOMPARE(focused(), QString("gemm"));
+    QVERIFY(canvas->focusChild()->state().selected);
+    QTest::keyClick(&view, Qt::Key_Right);
+    QCOMPARE(focused(), QString("relu"));
+    view.clearSelection();
+    QTest::keyClick(&view, Qt::Key_Down, Qt::ControlModifier);
+    QCOMPARE(focused(), QString("GPU 0  NVIDIA H200"));
+    QTest::keyClick(&view, Qt::Key_Down, Qt::ControlModifier);
+    QCOMPARE(focused(), QString("CUDA HW"));
   }
 
   void aRowOfAThreadLeadsToItsFlameGraph() {
@@ -378,7 +641,7 @@ class HandsTest : public QObject {
     };
     for (const timeline::TimelineCommand& command : timeline::timeline_commands())
       if (command.menu != timeline::TimelineCommand::Menu::kView)
-        QVERIFY2(has(QString(command.text).remove(u'&'), command.keys_text()), qPrintable(command.text));
+        QVERIFY2(has(QString(command.text).remove(u'&'), timeline::keys_text(command.keys)), qPrintable(command.text));
     for (const auto& [text, keys] : {std::pair("Back", "Alt+Left"),
                                      {"Forward", "Alt+Right"},
                                      {"Fit everything", "Home"},

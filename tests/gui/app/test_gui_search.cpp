@@ -173,7 +173,7 @@ class SearchTest : public QObject {
     });
     QTest::keySequence(&window_->timelineView(), QKeySequence("?"));
     for (const timeline::TimelineCommand& command : timeline::timeline_commands())
-      QVERIFY2(sheet.contains(command.keys_text()), qPrintable(command.text));
+      QVERIFY2(sheet.contains(timeline::keys_text(command.keys)), qPrintable(command.text));
     for (const QAction* menu : window_->menuBar()->actions())
       for (const QAction* action : menu->menu()->actions())
         QVERIFY2(sheet.contains(action->shortcut().toString(QKeySequence::NativeText)), qPrintable(action->text()));

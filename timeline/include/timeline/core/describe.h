@@ -1,6 +1,7 @@
 // Everything that is known of an event, in words: what tooltips and the details panel show, and what is copied from them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,12 @@
 
 namespace lanescope::timeline {
 
+// A line of a source file, as the recording has it.
+struct SourcePlace {
+  std::string file;
+  std::uint32_t line = 0;  // 0: not known
+};
+
 struct Property {
   Property(std::string_view words, std::string text) : label(words), value(Message::verbatim(std::move(text))) {}
   Property(std::string_view words, Message text) : label(words), value(std::move(text)) {}
@@ -18,6 +25,7 @@ struct Property {
 
   std::string label;  // "Grid": words of ours
   Message value;      // "<<<128, 1, 1>>>"
+  std::optional<SourcePlace> source = std::nullopt;  // of a call of a chain, where it is known
 };
 
 enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fits into a tooltip

@@ -20,11 +20,14 @@ struct TimelineCommand {
   };
   Menu menu = Menu::kView;
   QString text;                       // as a menu says it: "Next event of the row"
-  std::vector<QKeyCombination> keys;  // while the timeline has the keyboard; may be empty
+  std::vector<QKeyCombination> keys;  // at first, while the timeline has the keyboard; may be empty
   std::function<void(TimelineView&)> act;
 
-  [[nodiscard]] QString keys_text() const;  // "Backspace, Alt+Left"
+  QString id;                         // for settings: the text in English, without what menus mark
 };
+
+// "Backspace, Alt+Left"
+[[nodiscard]] QString keys_text(const std::vector<QKeyCombination>& keys);
 
 // All of them, in the order in which menus show them; made once.
 [[nodiscard]] const std::vector<TimelineCommand>& timeline_commands();

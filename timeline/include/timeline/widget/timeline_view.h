@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include <QKeyCombination>
 #include <QString>
+#include <QUndoStack>
 #include <QWidget>
 
 #include "model/trace/trace.h"
@@ -27,6 +29,7 @@
 namespace lanescope::timeline {
 
 class Selection;
+struct TimelineCommand;
 
 enum class FollowLive { kNo, kYes };
 enum class WheelUse { kZoom, kScroll };  // what a mouse wheel does to the rows without a key; with Ctrl it zooms
@@ -59,6 +62,9 @@ class TimelineView : public QWidget {
   void setClock(std::optional<Nanoseconds> now);
 
   void setWheelUse(WheelUse use);  // at first kZoom
+  // How high rows are, as a multiple of what the font asks for; bounded. Ctrl+wheel over the row names changes it, too.
+  [[nodiscard]] double rowScale() const;
+  void setRowScale(double scale);
 
   [[nodiscard]] TimeRange visibleRange() const;
   void setVisibleRange(TimeRange range);  // clamped to what the trace has; a step of the history
@@ -111,6 +117,9 @@ class TimelineView : public QWidget {
   // Pinned rows are shown above all others, in the order in which they were pinned.
   [[nodiscard]] bool isPinned(const QString& row_key) const;
   void setPinned(const QString& row_key, bool pinned);
+  // What somebody hid, showed, pinned or moved, and markers that somebody set or removed: undone and done again, the last first. Another trace
+  // begins without.
+  [[nodiscard]] QUndoStack& edits();
   void hideRow(const QString& row_key);  // with all rows below it
   [[nodiscard]] bool hasHiddenRows() const;
   void showHiddenRows();
@@ -118,7 +127,8 @@ class TimelineView : public QWidget {
   void moveRow(const QString& row_key, const QString& sibling_key);
   // All of that at once, to be kept and restored. What is said of rows that are not there (yet) is kept for when they come.
   [[nodiscard]] const RowArrangement& rowArrangement() const;
-  void setRowArrangement(RowArrangement arrangement);
+  void setRowArrangement(RowArrangement arrangement);  // is no edit
+  void arrangeRowsAsAtFirst();
 
   // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
   // of the selected event; "" for none.
@@ -141,6 +151,7 @@ class TimelineView : public QWidget {
   struct Marker {
     Nanoseconds time = 0;
     QString text;
+    bool operator==(const Marker&) const = default;
   };
   [[nodiscard]] const std::vector<Marker>& markers() const;  // by time
   void setMarkers(std::vector<Marker> markers);               // requires: by time. Is no edit
@@ -169,7 +180,11 @@ class TimelineView : public QWidget {
   void selectPreviousHighlighted();
 
   // Gesture and what it does, for a "keyboard and mouse" sheet.
-  [[nodiscard]] static std::vector<std::pair<QString, QString>> help_text();
+  [[nodiscard]] std::vector<std::pair<QString, QString>> help_text() const;
+
+  // Other keys for a command than it has at first, by its id.
+  void setKeys(const QString& command, std::vector<QKeyCombination> keys);
+  [[nodiscard]] const std::vector<QKeyCombination>& keysOf(const TimelineCommand& command) const;
 
   [[nodiscard]] QSize sizeHint() const override;
 
@@ -188,6 +203,10 @@ class TimelineView : public QWidget {
   void markersChanged();
   void markersEdited();      // by somebody: they are worth keeping
   void waitedForRequested();
+  // Of a trace whose events are read when they are needed: to look through all of them takes long.
+  void highlightedRequested(lanescope::timeline::EventMatches::Direction direction);
+  void gapsRequested();
+  void rowScaleChanged(double scale);
   void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved, or others are there
   void currentRowChanged();
 
