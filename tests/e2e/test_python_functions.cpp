@@ -133,6 +133,11 @@ TEST_CASE("a file that names no functions is refused in one sentence") {
   CHECK_THAT(refusal(R"([{"module": "a", "functions": ["f"], "color": []}])"), contains_text("has a colour that is neither"));
   CHECK_THAT(refusal(R"([{"module": "a", "functions": ["f"], "domain": 1}])"), contains_text("has a domain that is no text"));
   CHECK_THAT(refusal("[]", "cuda"), contains_text("Add nvtx to --trace"));
+  for (const char* place : {"/dev/null", "."}) {
+    const Ran ran = run_lanescope(folder, {"profile", "-t", "nvtx", std::string("--python-functions-trace=") + place, "true"});
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.messages, contains_text("is no file."));
+  }
   const Ran absent = run_lanescope(folder, {"profile", "-t", "nvtx", "--python-functions-trace=absent.json", "true"});
   CHECK(absent.code == 2);
   CHECK_THAT(absent.messages, contains_text("absent.json can't be read (No such file or directory)"));

@@ -41,7 +41,8 @@ std::optional<std::string> fault_of_module(const nlohmann::json& module) {
 
 Result<std::filesystem::path> python_functions(const std::string& file) {
   std::error_code failed;
-  if (std::filesystem::is_directory(file, failed)) return error_of(file, "is a folder.");
+  // A pipe might have nobody who writes, and could not be read a second time, by the program.
+  if (std::filesystem::exists(file, failed) && !std::filesystem::is_regular_file(file, failed)) return error_of(file, "is no file.");
   std::ifstream input(file, std::ios::binary);
   if (!input) return error_of(file, std::string("can't be read (") + std::strerror(errno) + ").");
   std::string text(kMostBytes + 1, '\0');
