@@ -5,15 +5,6 @@
 #include <utility>
 
 namespace lanescope {
-namespace {
-
-bool outer_first(const Event& a, const Event& b) {
-  if (a.start != b.start) return a.start < b.start;
-  return a.duration > b.duration;
-}
-
-}  // namespace
-
 void GrowingLane::append(std::span<const Event> events) {
   published_tail_.reset();
   last_start_ = events.back().start;
@@ -61,42 +52,37 @@ std::uint64_t GrowingLane::reopening_cost(Nanoseconds t) const noexcept {
   return segments * LaneSegment::kCapacity + tail_.size();
 }
 
-void GrowingLane::reopen(Nanoseconds t, std::vector<Event>& removed) {
-  if (last_end_ <= t && last_start_ < t) return;
+EventRun GrowingLane::reopen(Nanoseconds t) {
+  EventRun removed;
+  if (last_end_ <= t && last_start_ < t) return removed;
   published_tail_.reset();
   settle();
-  const auto stays = [t](Nanoseconds start, Nanoseconds duration) { return start < t && start + duration <= t; };
-  const auto event_stays = [&](const Event& event) { return stays(event.start, event.duration); };
+  const auto stays = [t](const Event& event) { return event.start < t && event.end() <= t; };
+  const auto event_of = [](const LaneSegment& segment, EventIndex i) {
+    return Event{segment.start(i), segment.duration(i), segment.name(i), segment.correlation(i), segment.detail(i)};
+  };
   std::vector<Event> tail = std::exchange(tail_, {});  // what lies behind the segments that are taken out
   std::vector<std::shared_ptr<const LaneSegment>> taken;
-  if (tail.empty() || !event_stays(tail.front())) {
-    while (!full_.empty()) {
-      const EventIndex last = full_.back()->size() - 1;
-      if (stays(full_.back()->start(last), full_.back()->duration(last))) break;
+  if (tail.empty() || !stays(tail.front())) {
+    while (!full_.empty() && !stays(event_of(*full_.back(), full_.back()->size() - 1))) {
       taken.push_back(std::move(full_.back()));
       full_.pop_back();
       segment_starts_.pop_back();
     }
   }
   // Of the first that was taken out some may stay; it becomes the tail.
-  std::size_t behind = 0;
-  if (!taken.empty()) {
-    for (auto segment = taken.rbegin(); segment != taken.rend(); ++segment) {
-      const LaneSegment& from = **segment;
-      EventIndex i = 0;
-      if (segment == taken.rbegin())
-        for (; i < from.size() && stays(from.start(i), from.duration(i)); ++i)
-          tail_.push_back({from.start(i), from.duration(i), from.name(i), from.correlation(i), from.detail(i)});
-      for (; i < from.size(); ++i)
-        removed.push_back({from.start(i), from.duration(i), from.name(i), from.correlation(i), from.detail(i)});
-      segment->reset();  // nobody needs both
-    }
+  if (taken.empty()) {
+    const auto behind = std::partition_point(tail.begin(), tail.end(), stays);
+    tail_.assign(tail.begin(), behind);
+    tail.erase(tail.begin(), behind);
   } else {
-    behind = static_cast<std::size_t>(std::partition_point(tail.begin(), tail.end(), event_stays) - tail.begin());
-    tail_.assign(tail.begin(), tail.begin() + static_cast<std::ptrdiff_t>(behind));
+    EventIndex i = 0;
+    for (const LaneSegment& first = *taken.back(); i < first.size() && stays(event_of(first, i)); ++i) tail_.push_back(event_of(first, i));
+    for (auto segment = taken.rbegin(); segment != taken.rend(); ++segment, i = 0) removed.add(std::move(*segment), i);
   }
-  removed.insert(removed.end(), tail.begin() + static_cast<std::ptrdiff_t>(behind), tail.end());
+  removed.add(std::move(tail));
   set_last_event();
+  return removed;
 }
 
 void GrowingLane::prepare_to_publish() {
@@ -121,51 +107,6 @@ constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further
 
 }  // namespace
 
-// Events in runs, each in order, that become one.
-class SortedRuns {
- public:
-  SortedRuns() = default;
-  explicit SortedRuns(std::vector<Event> run) : events_(std::move(run)) { end_run(); }
-  SortedRuns(std::vector<std::vector<Event>> runs, std::size_t event_count) {
-    events_.reserve(event_count);
-    for (std::vector<Event>& run : runs) {
-      events_.insert(events_.end(), run.begin(), run.end());
-      run = {};
-      end_run();
-    }
-  }
-
-  // To be appended to: what there is since the last call of end_run() is a run, where there is anything.
-  [[nodiscard]] std::vector<Event>& events() noexcept { return events_; }
-  void end_run() {
-    if (events_.size() == (ends_.empty() ? 0 : ends_.back())) return;
-    if (!ends_.empty() && !outer_first(events_[ends_.back()], events_[ends_.back() - 1])) ends_.pop_back();  // it goes on
-    ends_.push_back(events_.size());
-  }
-  // Of the first run. Requires: it begins first.
-  [[nodiscard]] Nanoseconds first_start() const noexcept { return events_.front().start; }
-
-  // All in order; of equal ones those of earlier runs first. O(n log runs).
-  [[nodiscard]] const std::vector<Event>& merged() {
-    const auto at = [this](std::size_t index) { return events_.begin() + static_cast<std::ptrdiff_t>(index); };
-    while (ends_.size() > 1) {
-      std::vector<std::size_t> ends;
-      std::size_t begin = 0;
-      for (std::size_t i = 0; i < ends_.size(); i += 2) {
-        const std::size_t end = ends_[std::min(i + 1, ends_.size() - 1)];
-        std::inplace_merge(at(begin), at(ends_[i]), at(end), outer_first);
-        ends.push_back(begin = end);
-      }
-      ends_ = std::move(ends);
-    }
-    return events_;
-  }
-
- private:
-  std::vector<Event> events_;
-  std::vector<std::size_t> ends_;  // of runs
-};
-
 GrowingLane& TrackLanes::lane(std::size_t index) {
   while (lanes_.size() <= index) {
     lanes_.emplace_back(workers_);
@@ -182,9 +123,10 @@ void TrackLanes::append(std::size_t index, std::span<const Event> events) {
   if (index >= kNearLanes) free_lanes_.set(index - kNearLanes, own.last_end());
 }
 
-void TrackLanes::reopen(std::size_t index, Nanoseconds t, std::vector<Event>& removed) {
-  lanes_[index].reopen(t, removed);
+EventRun TrackLanes::reopen(std::size_t index, Nanoseconds t) {
+  EventRun removed = lanes_[index].reopen(t);
   if (index >= kNearLanes) free_lanes_.set(index - kNearLanes, lanes_[index].last_end());
+  return removed;
 }
 
 void TrackLanes::place(const Event& event, std::size_t first_lane) {
@@ -215,28 +157,25 @@ void TrackLanes::add(std::vector<Event> events) {
   added_ += events.size();
   if (!outer_first(events.front(), last_)) return add_in_order(events);
   if (may_rebuild(reopening_cost(events.front().start))) {
-    SortedRuns runs(std::move(events));
-    return rebuild(runs);
+    const Nanoseconds begin = events.front().start;
+    std::vector<EventRun> runs;
+    runs.emplace_back(std::move(events));
+    return rebuild(std::move(runs), begin);
   }
   late_events_ += events.size();
   late_.push_back(std::move(events));
   settle_where_late_ones_are_many();
 }
 
-// Places the events, the first of which come late, and what lies behind them. Of that, an event that started before the first finds its old
-// place again: the lanes above it were busy then and still are.
-void TrackLanes::rebuild(SortedRuns& runs) {
-  const Nanoseconds begin = runs.first_start();
-  runs.events().reserve(runs.events().size() + reopening_cost(begin));  // to grow it would take as much again
-  for (std::size_t index = 0; index < lanes_.size(); ++index) {
-    if (lanes_[index].last_start() < begin) continue;
-    reopen(index, begin, runs.events());
-    runs.end_run();
-  }
-  add_in_order(runs.merged());
+// Places the events, which come late and begin then, and what lies behind them. Of that, an event that started before the first finds its
+// old place again: the lanes above it were busy then and still are.
+void TrackLanes::rebuild(std::vector<EventRun> runs, Nanoseconds begin) {
+  for (std::size_t index = 0; index < lanes_.size(); ++index)
+    if (lanes_[index].last_start() >= begin) runs.push_back(reopen(index, begin));
+  merge(std::move(runs), [this](std::span<const Event> events) { add_in_order(events); });
 }
 
-void TrackLanes::add_in_order(const std::vector<Event>& events) {
+void TrackLanes::add_in_order(std::span<const Event> events) {
   // Most follow each other on the first lane.
   for (std::size_t first = 0, last = 0; first < events.size(); first = last) {
     last = first + 1;
@@ -245,7 +184,7 @@ void TrackLanes::add_in_order(const std::vector<Event>& events) {
       continue;
     }
     while (last < events.size() && events[last].start >= events[last - 1].end()) ++last;
-    append(0, std::span(events).subspan(first, last - first));
+    append(0, events.subspan(first, last - first));
   }
 }
 
@@ -260,7 +199,7 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
     if (own.last_end() <= events[i].start)
       append(depth, {&events[i], 1});
     else if (may_rebuild(own.reopening_cost(events[i].start)))
-      insert(depth, {&events[i], 1});
+      insert(depth, {events[i]});
     else
       late_by_depth_.push_back({depth, events[i]});
   }
@@ -277,13 +216,13 @@ void TrackLanes::add_to_lane(std::uint32_t number, std::vector<Event> events) {
 }
 
 // Puts events that come late, and are in order, among those of their depth.
-void TrackLanes::insert(std::uint32_t depth, std::span<const Event> events) {
-  SortedRuns runs;
-  reopen(depth, events.front().start, runs.events());
-  runs.end_run();
-  runs.events().insert(runs.events().end(), events.begin(), events.end());
-  runs.end_run();
-  for (const Event& event : runs.merged()) place(event, depth);
+void TrackLanes::insert(std::uint32_t depth, std::vector<Event> events) {
+  std::vector<EventRun> runs;
+  runs.push_back(reopen(depth, events.front().start));
+  runs.emplace_back(std::move(events));
+  merge(std::move(runs), [&](std::span<const Event> merged) {
+    for (const Event& event : merged) place(event, depth);
+  });
 }
 
 void TrackLanes::settle_where_late_ones_are_many() {
@@ -295,20 +234,24 @@ void TrackLanes::settle_where_late_ones_are_many() {
 void TrackLanes::settle() {
   if (!late_.empty()) {
     std::sort(late_.begin(), late_.end(), [](const auto& a, const auto& b) { return outer_first(a.front(), b.front()); });
-    SortedRuns runs(std::exchange(late_, {}), late_events_);
+    const Nanoseconds begin = late_.front().front().start;
+    std::vector<EventRun> runs;
+    runs.reserve(late_.size() + lanes_.size());
+    for (std::vector<Event>& run : late_) runs.emplace_back(std::move(run));
+    late_.clear();
+    late_.shrink_to_fit();
     late_events_ = 0;
-    rebuild(runs);
+    rebuild(std::move(runs), begin);
   }
   if (late_by_depth_.empty()) return;
   std::vector<LateEvent> late = std::exchange(late_by_depth_, {});
   std::stable_sort(late.begin(), late.end(), [](const LateEvent& a, const LateEvent& b) {
     return a.depth != b.depth ? a.depth < b.depth : outer_first(a.event, b.event);
   });
-  std::vector<Event> of_depth;
   for (std::size_t first = 0, last = 0; first < late.size(); first = last) {
-    of_depth.clear();
+    std::vector<Event> of_depth;
     for (; last < late.size() && late[last].depth == late[first].depth; ++last) of_depth.push_back(late[last].event);
-    insert(late[first].depth, of_depth);
+    insert(late[first].depth, std::move(of_depth));
   }
 }
 

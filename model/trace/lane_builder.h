@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "event_merge.h"
 #include "free_lanes.h"
 #include "model/trace/lane.h"
 #include "segment_workers.h"
@@ -32,8 +33,8 @@ class GrowingLane {
 
   // At least as many events as reopen(t) looks at. O(log segments).
   [[nodiscard]] std::uint64_t reopening_cost(Nanoseconds t) const noexcept;
-  // Removes the events with start >= t, or that end after t, and appends them to `removed`, in order. O(removed + one segment).
-  void reopen(Nanoseconds t, std::vector<Event>& removed);
+  // Removes the events with start >= t, or that end after t. O(segments of these + one segment's events).
+  [[nodiscard]] EventRun reopen(Nanoseconds t);
 
   // Begins what publish() ends, if that follows before anything is appended: so that segments of many lanes are built at once.
   void prepare_to_publish();
@@ -55,7 +56,6 @@ class GrowingLane {
   Nanoseconds last_end_ = std::numeric_limits<Nanoseconds>::min();
 };
 
-class SortedRuns;
 using LaneCount = std::atomic<std::uint64_t>;
 
 // Places events on lanes so that none overlap. An event costs O(log n), whatever the order in which events are added, and however many
@@ -88,12 +88,12 @@ class TrackLanes {
     Event event;
   };
 
-  void add_in_order(const std::vector<Event>& events);
+  void add_in_order(std::span<const Event> events);
   void place(const Event& event, std::size_t first_lane);
   void append(std::size_t lane, std::span<const Event> events);
-  void insert(std::uint32_t depth, std::span<const Event> events);
-  void reopen(std::size_t lane, Nanoseconds t, std::vector<Event>& removed);
-  void rebuild(SortedRuns& runs);
+  void insert(std::uint32_t depth, std::vector<Event> events);
+  [[nodiscard]] EventRun reopen(std::size_t lane, Nanoseconds t);
+  void rebuild(std::vector<EventRun> runs, Nanoseconds begin);
   [[nodiscard]] std::uint64_t reopening_cost(Nanoseconds t) const noexcept;
   [[nodiscard]] bool may_rebuild(std::uint64_t cost) noexcept;
   void settle_where_late_ones_are_many();
