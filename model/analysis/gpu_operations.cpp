@@ -79,18 +79,37 @@ std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::sp
   return latest;
 }
 
+const LaneSegment* GpuOperations::held_segment(EventRef event) {
+  Seen& seen = seen_[event.lane % kSeen];
+  const std::size_t number = event.index / LaneSegment::kCapacity;
+  if (seen.lane == event.lane && seen.number == number) return seen.segment;
+  const Lane& lane = trace_->lane(event.lane);
+  seen = {event.lane, number, lane.holds_segments() ? lane.segment(number).get() : nullptr};
+  return seen.segment;
+}
+
+Nanoseconds GpuOperations::start(EventRef event) {
+  const LaneSegment* const held = held_segment(event);
+  return held ? held->start(event.index % LaneSegment::kCapacity) : trace_->lane(event.lane).start(event.index);
+}
+
+Nanoseconds GpuOperations::duration(EventRef event) {
+  const LaneSegment* const held = held_segment(event);
+  return held ? held->duration(event.index % LaneSegment::kCapacity) : trace_->lane(event.lane).duration(event.index);
+}
+
 std::optional<GpuOperation> GpuOperations::next() {
   if (heads_.empty() || stop_.stop_requested()) return std::nullopt;
   Head& first = heads_.front();
-  const Lane& lane = trace_->lane(first.event.lane);
-  const GpuOperation operation{{first.start, lane.end(first.event.index)}, first.event};
+  const GpuOperation operation{{first.start, first.start + duration(first.event)}, first.event};
   const EventIndex following = first.event.index + 1;
   if (following == first.end) {
     std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
     heads_.pop_back();
     return operation;
   }
-  const Head head{lane.start(following), {first.event.lane, following}, first.end};
+  const EventRef next{first.event.lane, following};
+  const Head head{start(next), next, first.end};
   const bool still_first = (heads_.size() < 2 || !(head > heads_[1])) && (heads_.size() < 3 || !(head > heads_[2]));
   if (still_first) {
     first = head;

@@ -1,6 +1,7 @@
 // The work of one GPU, all processes and streams together, in order of start.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -61,9 +62,20 @@ class GpuOperations {
     EventIndex end;  // of the lane's events that count
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
+  // The segment of an event, for lanes that hold theirs: found once for the events of it that follow each other.
+  struct Seen {
+    LaneId lane = kNone;
+    std::size_t number = 0;
+    const LaneSegment* segment = nullptr;
+  };
+  static constexpr std::size_t kSeen = 4;  // streams that take turns
   void add_lane(LaneId id, TimeRange time);
+  [[nodiscard]] const LaneSegment* held_segment(EventRef event);  // null: decoded when needed
+  [[nodiscard]] Nanoseconds start(EventRef event);
+  [[nodiscard]] Nanoseconds duration(EventRef event);
 
   const Trace* trace_;
+  std::array<Seen, kSeen> seen_;
   std::stop_token stop_;
   std::vector<Head> heads_;  // a heap, the earliest on top
 };

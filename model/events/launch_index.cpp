@@ -37,10 +37,38 @@ bool is_within(const Trace& trace, EventRef inner, EventRef outer) {
   return trace.track_of(inner.lane).key.thread == trace.track_of(outer.lane).key.thread && b.start <= a.start && a.end() <= b.end();
 }
 
+// First of the sorted elements that is not before the wanted one. Looks around the one that the thread found last, since work comes in order:
+// O(log distance).
+template <typename Element, typename Wanted, typename IsBefore>
+const Element* near_lower_bound(const std::vector<Element>& sorted, const Wanted& wanted, IsBefore is_before) noexcept {
+  thread_local std::size_t last = 0;  // whatever was sought, it only says where to begin
+  const Element* const all = sorted.data();
+  const std::size_t size = sorted.size(), from = std::min(last, size);
+  std::size_t begin = from, end = from, step = 1;  // the answer lies in [begin, end]
+  if (from < size && is_before(all[from], wanted)) {
+    for (; end < size && is_before(all[end], wanted); step *= 2) {
+      begin = end + 1;
+      end = std::min(size, end + step);
+    }
+  } else {
+    for (; begin > 0 && !is_before(all[begin - 1], wanted); step *= 2) {
+      end = begin - 1;
+      begin -= std::min(begin, step);
+    }
+  }
+  const Element* const found = std::lower_bound(all + begin, all + end, wanted, is_before);
+  last = static_cast<std::size_t>(found - all);
+  return found;
+}
+
 }  // namespace
 
 LaunchIndex::LaunchIndex(const Trace& trace, std::stop_token stop) {
   for (ProcessId process = 0; process < trace.processes().size(); ++process) calls_.push_back(index_calls(trace, process, stop));
+}
+
+LaunchIndex::OneOfSeveral LaunchIndex::one_of_several(const Trace& trace, std::uint32_t correlation, EventRef call) {
+  return {correlation, trace.track_of(call.lane).key.thread, trace.lane(call.lane).start(call.index), call};
 }
 
 LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId process, std::stop_token stop) {
@@ -72,8 +100,8 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
       const std::uint32_t slot = correlation - smallest;
       const EventRef before = std::exchange(index.dense[slot], call);
       if (!before.valid() || (!is_repeated[slot] && is_within(trace, before, call))) return;
-      if (!is_repeated[slot]) index.repeated.push_back({correlation, trace.event(before).start, before});
-      index.repeated.push_back({correlation, trace.event(call).start, call});
+      if (!is_repeated[slot]) index.repeated.push_back(one_of_several(trace, correlation, before));
+      index.repeated.push_back(one_of_several(trace, correlation, call));
       is_repeated[slot] = true;
     });
   }
@@ -85,7 +113,7 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
     const auto same = std::equal_range(index.sparse.begin(), index.sparse.end(), index.sparse[i],
                                        [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto each = same.first; each != same.second; ++each)
-      index.repeated.push_back({correlation, trace.event(each->second).start, each->second});
+      index.repeated.push_back(one_of_several(trace, correlation, each->second));
     i = static_cast<std::size_t>(same.second - index.sparse.begin());
   }
   keep_outermost(trace, index.repeated);
@@ -93,10 +121,13 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
 }
 
 void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& calls) {
-  const auto of_thread = [&](const OneOfSeveral& one) { return trace.track_of(one.call.lane).key.thread; };
+  // Calls of one thread mostly are in order already.
+  const auto sort = [&calls](auto is_before) {
+    if (!std::is_sorted(calls.begin(), calls.end(), is_before)) std::sort(calls.begin(), calls.end(), is_before);
+  };
   // Outer calls come first, on each thread.
-  std::sort(calls.begin(), calls.end(), [&](const OneOfSeveral& a, const OneOfSeveral& b) {
-    return std::tuple(a.correlation, of_thread(a), a.start, a.call) < std::tuple(b.correlation, of_thread(b), b.start, b.call);
+  sort([](const OneOfSeveral& a, const OneOfSeveral& b) {
+    return std::tuple(a.correlation, a.thread, a.start, a.call) < std::tuple(b.correlation, b.thread, b.start, b.call);
   });
   std::size_t kept = 0;
   for (const OneOfSeveral& one : calls) {
@@ -104,9 +135,7 @@ void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& 
     if (!is_inner) calls[kept++] = one;
   }
   calls.resize(kept);
-  std::sort(calls.begin(), calls.end(), [](const OneOfSeveral& a, const OneOfSeveral& b) {
-    return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start);
-  });
+  sort([](const OneOfSeveral& a, const OneOfSeveral& b) { return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start); });
 }
 
 struct SharedLaunchIndex::State {
@@ -128,11 +157,11 @@ EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation, Nanosec
     const auto before = [](const OneOfSeveral& one, const std::pair<std::uint32_t, Nanoseconds>& wanted) {
       return std::pair(one.correlation, one.start) < wanted;
     };
-    const auto begin = std::lower_bound(calls.repeated.begin(), calls.repeated.end(), std::pair(correlation, work_start), before);
+    const OneOfSeveral* const begin = near_lower_bound(calls.repeated, std::pair(correlation, work_start), before);
+    const OneOfSeveral* const all = calls.repeated.data();
     // The one behind the work's start, or at it, and the one before it.
-    const OneOfSeveral* nearest = begin != calls.repeated.end() && begin->correlation == correlation ? &*begin : nullptr;
-    const OneOfSeveral* earlier =
-        begin != calls.repeated.begin() && std::prev(begin)->correlation == correlation ? &*std::prev(begin) : nullptr;
+    const OneOfSeveral* nearest = begin != all + calls.repeated.size() && begin->correlation == correlation ? begin : nullptr;
+    const OneOfSeveral* earlier = begin != all && begin[-1].correlation == correlation ? begin - 1 : nullptr;
     if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
     if (nearest) return nearest->call;
   }

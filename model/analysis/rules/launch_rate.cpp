@@ -111,7 +111,10 @@ class SmallKernelStretches {
     open_.range.end = std::max(open_.range.end, operation.range.end);
     open_.busy += operation.range.length();
     open_.won += won;
-    KernelSum& sum = pending_[trace_.lane(operation.event.lane).name(operation.event.index)];
+    const NameId name = trace_.lane(operation.event.lane).name(operation.event.index);
+    if (last_sum_ == nullptr || name != last_name_) last_sum_ = &pending_[name];
+    last_name_ = name;
+    KernelSum& sum = *last_sum_;
     ++sum.count;
     sum.busy += operation.range.length();
     sum.gaps += gap;
@@ -127,7 +130,9 @@ class SmallKernelStretches {
       }
     }
     open_ = {};
+    if (pending_.empty()) return;
     pending_.clear();
+    last_sum_ = nullptr;
   }
 
   const Trace& trace_;
@@ -139,6 +144,8 @@ class SmallKernelStretches {
   Stretch open_;
   EventRef before_;  // the operation in front; while a stretch is open, a kernel of it
   std::map<NameId, KernelSum> pending_;
+  KernelSum* last_sum_ = nullptr;  // of pending_, of last_name_: kernels of one name often follow each other
+  NameId last_name_ = 0;
 };
 
 stats::Table kernel_table(const Trace& trace, const std::map<NameId, KernelSum>& kernels) {
@@ -296,7 +303,7 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   LaunchBoundStretches found(context, work, {arguments.duration("latency"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
-  add_launch_idle(context, work, found.stretches);
+  if (!found.stretches.empty()) add_launch_idle(context, work, found.stretches);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
   if (won == 0 || percent_of(won, span) < arguments.real("share")) {

@@ -3,9 +3,12 @@
 // A launch counts for the time in which no other kernel ran on its GPU: beside others, what it leaves empty is not lost.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
@@ -63,6 +66,7 @@ class LaunchCollector {
     GpuOperations operations(trace, gpu, context_.time, context_.stop);
     std::optional<TimeRange> extent;
     running_.clear();
+    same_.clear();
     now_ = INT64_MIN;
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!extent) extent = operation->range;
@@ -96,20 +100,27 @@ class LaunchCollector {
     const NameId name = lane.name(operation.event.index);
     if (communication_(name)) return kNoGroup;
     const DetailId detail = lane.detail(operation.event.index);
+    if (const auto same = same_.find({name, detail}); same != same_.end()) return add(same->second, operation);
     const KernelDetail& d = trace.kernel_detail(detail);
     const auto [entry, is_new] =
         known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
                             d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
                            groups_.size());
     if (is_new) groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
-    LaunchGroup& group = groups_[entry->second];
+    same_.emplace(std::pair(name, detail), entry->second);
+    return add(entry->second, operation);
+  }
+
+  // Returns the group where the launch counts for the time that it ran alone.
+  std::size_t add(std::size_t index, const GpuOperation& operation) {
+    LaunchGroup& group = groups_[index];
     ++group.launches;
     group.total += operation.range.length();
     if (operation.range.length() > group.longest) {
       group.longest = operation.range.length();
       group.longest_launch = operation.event;
     }
-    return operation.range.length() >= least_ ? entry->second : kNoGroup;
+    return operation.range.length() >= least_ ? index : kNoGroup;
   }
 
   const RuleContext& context_;
@@ -117,10 +128,46 @@ class LaunchCollector {
   NameMemo<bool> communication_;
   std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
       known_;
+  struct Hash {
+    std::size_t operator()(const std::pair<NameId, DetailId>& key) const noexcept {
+      return std::hash<std::uint64_t>()(std::uint64_t{key.first} << 32 | key.second);
+    }
+  };
+  std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash> same_;  // groups, of this GPU
   std::vector<LaunchGroup> groups_;
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
 };
+
+}  // namespace
+
+// Of one trace, by the duration from which launches count: rules that ask for the same share the answer.
+class SharedLaunchGroups {
+ public:
+  std::shared_ptr<const LaunchGroups> of(const RuleContext& context, Nanoseconds least) {
+    std::shared_ptr<Entry> entry;
+    {
+      const std::lock_guard lock(mutex_);
+      std::shared_ptr<Entry>& known = entries_[least];
+      if (!known) known = std::make_shared<Entry>();
+      entry = known;
+    }
+    std::call_once(entry->once, [&] { entry->groups = LaunchCollector(context, least).collect(); });
+    return {entry, &entry->groups};
+  }
+
+ private:
+  struct Entry {
+    std::once_flag once;
+    LaunchGroups groups;
+  };
+  std::mutex mutex_;
+  std::map<Nanoseconds, std::shared_ptr<Entry>> entries_;
+};
+
+std::shared_ptr<SharedLaunchGroups> share_launch_groups() { return std::make_shared<SharedLaunchGroups>(); }
+
+namespace {
 
 // What a rule makes of a group.
 struct Judged {
@@ -143,9 +190,9 @@ struct Judgement {
 template <typename Share>
 Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
   Judgement result;
-  LaunchGroups launches = LaunchCollector(context, least).collect();
-  result.span = launches.span;
-  for (const LaunchGroup& group : launches.groups) {
+  const std::shared_ptr<const LaunchGroups> launches = context.shared_launch_groups->of(context, least);
+  result.span = launches->span;
+  for (const LaunchGroup& group : launches->groups) {
     const Gpu& gpu = context.trace.gpus()[group.gpu];
     const KernelDetail& detail = context.trace.kernel_detail(group.detail);
     const auto multiprocessor = kernels::multiprocessor_of(gpu);

@@ -44,6 +44,9 @@ class Breakdown {
         projections_(trace_.lanes().size()) {}
 
   void project() {
+    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(),
+                                 [](const Track& track) { return track.key.kind == TrackKind::kNvtxRanges; });
+    if (!any) return;
     for (const Track& track : trace_.tracks())
       if (is_gpu_work(track.key.kind))
         for (const LaneId id : track.lanes) project_lane(track.key, id);

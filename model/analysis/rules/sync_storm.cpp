@@ -26,21 +26,26 @@ struct Waits {
   GpuId longest_gpu = kNone;
 };
 
-void count_calls(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
+// Returns whether there are any calls that wait, in the loop or elsewhere.
+bool count_calls(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
   RangeLookup ranges(trace);
+  bool any = false;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
-      if (classes(lane.name(i)) != CallClass::kSynchronize || !context.time.contains(lane.start(i))) continue;
+      if (classes(lane.name(i)) != CallClass::kSynchronize) continue;
+      any = true;
+      if (!context.time.contains(lane.start(i))) continue;
       if (!work.has(track.key.process, lane.start(i))) continue;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
       entry.blocked += lane.duration(i);
     }
   }
+  return any;
 }
 
 struct GpuSums {
@@ -77,8 +82,9 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   const LoopWork& work = loop_work(context);
   Families families = work.families();
   std::map<Key, Waits> waits;
-  count_calls(context, work, families, waits);
-  const auto [operations, span] = add_idle(context, work, families, waits);
+  // Without them no gap has waits for its cause, and to look at every gap takes long.
+  const bool any = count_calls(context, work, families, waits);
+  const auto [operations, span] = !any ? GpuSums() : add_idle(context, work, families, waits);
   std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
 

@@ -1,6 +1,7 @@
 // tail: iterations that take longer than the others, and what differs in them.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -26,7 +27,21 @@ using Components = std::array<Nanoseconds, kComponents>;
 struct Iteration {
   EventRef range;
   TimeRange time;
-  Components components{};
+};
+
+// Of one process: in order, none of which overlaps another. There may be millions, of which nothing but the time is known.
+struct Iterations {
+  std::vector<Iteration> all;
+  std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
+
+  void add(std::size_t iteration, std::size_t component, Nanoseconds time) {
+    if (time == 0) return;
+    components[component].resize(all.size());
+    components[component][iteration] += time;
+  }
+  [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
+    return components[component].empty() ? 0 : components[component][iteration];
+  }
 };
 
 Message component_name(std::size_t component) {
@@ -42,45 +57,52 @@ std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
 }
 
 // Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has.
-std::vector<Iteration> iterations_of(const RuleContext& context, const IterationSeries& series, const std::set<GpuId>& gpus) {
+Iterations iterations_of(const RuleContext& context, const IterationSeries& series, const std::set<GpuId>& gpus) {
   const Trace& trace = context.trace;
   std::optional<Nanoseconds> first_work;
   for (const GpuId gpu : gpus)
     if (const auto operation = GpuOperations(trace, gpu).next())
       first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
-  std::vector<Iteration> iterations;
+  Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
   for (std::size_t i = 0; i < times.size(); ++i)
     if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work))
-      iterations.push_back({series.ranges[i], times[i], {}});
+      iterations.all.push_back({series.ranges[i], times[i]});
   return iterations;
 }
 
-void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, std::vector<Iteration>& iterations) {
+void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iterations& iterations) {
   for (const GpuId gpu : gpus) {
     IntervalUnion::Writer writer;
     GpuOperations operations(context.trace, gpu, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) writer.add(operation->range.begin, operation->range.end);
     const IntervalUnion busy = writer.take();
-    for (Iteration& iteration : iterations) iteration.components[kBusy] += busy.covered(iteration.time);
+    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(i, kBusy, busy.covered(iterations.all[i].time));
   }
 }
 
 // Hands a piece of idle time to the iterations that it lies in.
-void add_idle(const IdlePart& part, std::vector<Iteration>& iterations) {
-  auto iteration = std::upper_bound(iterations.begin(), iterations.end(), part.range.begin,
+void add_idle(const IdlePart& part, Iterations& iterations) {
+  const std::vector<Iteration>& all = iterations.all;
+  auto iteration = std::upper_bound(all.begin(), all.end(), part.range.begin,
                                     [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-  for (; iteration != iterations.end() && iteration->time.begin < part.range.end; ++iteration)
-    iteration->components[static_cast<std::size_t>(part.cause)] += part.range.intersected(iteration->time).length();
+  for (; iteration != all.end() && iteration->time.begin < part.range.end; ++iteration)
+    iterations.add(static_cast<std::size_t>(iteration - all.begin()), static_cast<std::size_t>(part.cause),
+                   part.range.intersected(iteration->time).length());
 }
 
-template <typename Value>
-Nanoseconds median(const std::vector<Iteration>& iterations, Value value) {
-  std::vector<Nanoseconds> values;
-  for (const Iteration& iteration : iterations) values.push_back(value(iteration));
+// Requires: there are values.
+Nanoseconds median(std::vector<Nanoseconds> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+Nanoseconds typical_time_of(const Iterations& iterations) {
+  std::vector<Nanoseconds> times;
+  times.reserve(iterations.all.size());
+  for (const Iteration& iteration : iterations.all) times.push_back(iteration.time.length());
+  return median(std::move(times));
 }
 
 // What may be behind iterations that differ in a component.
@@ -100,10 +122,10 @@ struct Excess {
   Nanoseconds time = 0;
 };
 
-Excess largest_excess(const Iteration& iteration, const Components& typical) {
+Excess largest_excess(const Iterations& iterations, std::size_t iteration, const Components& typical) {
   Excess largest;
   for (std::size_t i = 0; i < kComponents; ++i) {
-    const Nanoseconds excess = iteration.components[i] - typical[i];
+    const Nanoseconds excess = iterations.of(iteration, i) - typical[i];
     if (excess > largest.time) largest = {i, excess};
   }
   return largest;
@@ -117,19 +139,20 @@ stats::Table empty_table() {
 
 // Adds the slow iterations of a process to the table, and the finding that sums them up.
 void find_slow(const RuleContext& context, const Families& families, const Loop& loop, const IterationSeries& series,
-               const std::vector<Iteration>& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
+               const Iterations& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
   const Trace& trace = context.trace;
   const double slower = arguments.real("slower");
-  const Nanoseconds typical_time = median(iterations, [](const Iteration& iteration) { return iteration.time.length(); });
+  const Nanoseconds typical_time = typical_time_of(iterations);
   Components typical{};
   for (std::size_t i = 0; i < kComponents; ++i)
-    typical[i] = median(iterations, [i](const Iteration& iteration) { return iteration.components[i]; });
+    if (!iterations.components[i].empty()) typical[i] = median(iterations.components[i]);
   Finding finding;
   std::uint64_t slow = 0, compared = 0;
   Nanoseconds all = 0;
   Components excess{};
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
-  for (const Iteration& iteration : iterations) {
+  for (std::size_t i = 0; i < iterations.all.size(); ++i) {
+    const Iteration& iteration = iterations.all[i];
     if (iteration.range < after_warm_up) continue;
     const Nanoseconds time = iteration.time.length();
     ++compared;
@@ -137,9 +160,9 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
     finding.cost += time - typical_time;
-    const Excess differs = largest_excess(iteration, typical);
+    const Excess differs = largest_excess(iterations, i, typical);
     for (std::size_t component = 0; component < kComponents; ++component)
-      excess[component] += std::max<Nanoseconds>(0, iteration.components[component] - typical[component]);
+      excess[component] += std::max<Nanoseconds>(0, iterations.of(i, component) - typical[component]);
     if (time > finding.place.range.length()) {
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
@@ -185,18 +208,28 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
   const Loop& loop = work.loop();
   stats::Table table = empty_table();
+  struct OfProcess {
+    const IterationSeries* series;
+    Iterations iterations;
+  };
+  std::vector<OfProcess> found;
+  std::map<GpuId, std::vector<std::size_t>> by_gpu;  // of those found, which use it
   for (const IterationSeries& series : all) {
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    std::vector<Iteration> iterations = iterations_of(context, series, gpus);
-    if (iterations.empty()) continue;
+    Iterations iterations = iterations_of(context, series, gpus);
+    if (iterations.all.empty()) continue;
     add_busy(context, gpus, iterations);
-    const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-      if (gpus.contains(gap.gpu))
-        for (const IdlePart& part : parts) add_idle(part, iterations);
-    };
-    visit_idle(context, 1, add);
-    find_slow(context, families, loop, series, iterations, arguments, table, answer);
+    for (const GpuId gpu : gpus) by_gpu[gpu].push_back(found.size());
+    found.push_back({&series, std::move(iterations)});
   }
+  if (!by_gpu.empty())
+    visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+      const auto users = by_gpu.find(gap.gpu);
+      if (users == by_gpu.end()) return;
+      for (const std::size_t user : users->second)
+        for (const IdlePart& part : parts) add_idle(part, found[user].iterations);
+    });
+  for (const OfProcess& one : found) find_slow(context, families, loop, *one.series, one.iterations, arguments, table, answer);
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())

@@ -75,12 +75,16 @@ inline constexpr TimeRange kWholeTrace{std::numeric_limits<Nanoseconds>::min(), 
 // What several rules ask of the program's loop (internal to rules).
 class SharedLoopWork;
 [[nodiscard]] std::shared_ptr<SharedLoopWork> share_loop_work();
+// Launches by kernel and shape, which those ask for that look at shapes.
+class SharedLaunchGroups;
+[[nodiscard]] std::shared_ptr<SharedLaunchGroups> share_launch_groups();
 
 struct RuleContext {
   const Trace& trace;
   TimeRange time = kWholeTrace;  // GPU work, calls and ranges that begin in it count, and idle time as far as it lies in it
   std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
   std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
+  std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
   std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
   [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
 };

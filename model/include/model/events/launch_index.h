@@ -21,6 +21,7 @@ class LaunchIndex {
  private:
   struct OneOfSeveral {
     std::uint32_t correlation = 0;
+    ThreadId thread = kNone;  // of the call
     Nanoseconds start = 0;
     EventRef call;
   };
@@ -30,6 +31,7 @@ class LaunchIndex {
     std::vector<std::pair<std::uint32_t, EventRef>> sparse;  // sorted by id, where the dense form would be mostly empty
     std::vector<OneOfSeveral> repeated;                      // all calls of ids that several have; sorted by id and start
   };
+  static OneOfSeveral one_of_several(const Trace& trace, std::uint32_t correlation, EventRef call);
   static void keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& calls);
   static Calls index_calls(const Trace& trace, ProcessId process, std::stop_token stop);
   std::vector<Calls> calls_;  // by process
