@@ -90,9 +90,8 @@ TraceIndex read_index(std::uint64_t size, const ReadAt& read_at) {
     if (trailer_at - at < sizeof(FrameHeader) || !read_at(at, std::as_writable_bytes(std::span(&frame.header, 1)))) return {};
     at += sizeof(FrameHeader);
     if (frame.header.type != proto::FRAME_INDEX || !has_possible_sizes(frame.header) || trailer_at - at < frame.header.stored_size) return {};
-    // An entry is shorter than the frame that it tells of.
     unpacked += frame.header.raw_size;
-    if (unpacked > size) return {};
+    if (unpacked > limits::index_bytes(size)) return {};
     stored.resize(frame.header.stored_size);
     if (!read_at(at, stored)) return {};
     at += stored.size();

@@ -45,4 +45,9 @@ struct FileBudget {
           .searched = 64 * kMiB + 8 * file_bytes};
 }
 
+// The index, once decompressed. An entry is shorter than the frame that it tells of, but for heads of segments whose events are all alike:
+// these take 2 KB, and their frames next to nothing. The memory that a file may take bounds how many there are of them: 43, and one for
+// each 32 KiB.
+[[nodiscard]] constexpr std::uint64_t index_bytes(std::uint64_t file_bytes) noexcept { return (std::uint64_t{1} << 20) + file_bytes; }
+
 }  // namespace lanescope::limits

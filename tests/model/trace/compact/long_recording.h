@@ -14,8 +14,11 @@
 
 namespace lanescope::test {
 
+// Whether durations and names vary, or only ids do.
+enum class Calls : std::uint8_t { kVaried, kEqual };
+
 // One process whose thread makes `count` calls one after the other, each of one launch.
-inline void write_long_recording(const std::filesystem::path& path, std::uint32_t count) {
+inline void write_long_recording(const std::filesystem::path& path, std::uint32_t count, Calls kind = Calls::kVaried) {
   auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE(writer);
   std::vector<std::byte> frames;
@@ -41,8 +44,8 @@ inline void write_long_recording(const std::filesystem::path& path, std::uint32_
     header.event_count = std::min<std::uint32_t>(10'000, count - done);
     for (std::uint32_t i = 0; i < header.event_count; ++i) {
       calls.add_start_delta(i == 0 ? 0 : 2'000);
-      calls.add_duration(random() % 2'000);
-      calls.add_name(1 + random() % 2);
+      calls.add_duration(kind == Calls::kEqual ? 1'000 : random() % 2'000);
+      calls.add_name(kind == Calls::kEqual ? 1 : 1 + random() % 2);
       calls.add_correlation_delta(i == 0 ? static_cast<std::int64_t>(done) + 1 : 1);
     }
     append_frame(header, chunk.SerializeAsString(), frames);

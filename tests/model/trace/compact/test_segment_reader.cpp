@@ -4,6 +4,7 @@
 
 #include "described.h"
 #include "long_recording.h"
+#include "model/trace/compact/compaction.h"
 #include "model/trace/compact/segment_reader.h"
 #include "recordings.h"
 
@@ -52,6 +53,20 @@ TEST_CASE("all segments together are the trace, for every recording") {
       REQUIRE(next == events.size());
     }
   }
+}
+
+TEST_CASE("a recording of equal events is read by segments, though its file is shorter than what its index says") {
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace", compact = folder.path() / "compact.trace";
+  constexpr std::uint32_t kEvents = 2'500'000;
+  write_long_recording(log, kEvents, Calls::kEqual);
+  compacted(log, compact);
+  CHECK(fs::file_size(compact) < 20'000);
+  const auto form = form_of(compact);
+  REQUIRE(form);
+  CHECK(*form == FileForm::kCompacted);
+  CHECK(opened(compact).event_count() == kEvents);
+  CHECK(loaded(compact)->provenance().finished);
 }
 
 TEST_CASE("a window of a long lane takes the segments that it cuts, and no other") {
