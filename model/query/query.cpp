@@ -155,6 +155,8 @@ Result<TimeUse> bind(sqlite3_stmt* statement, const Trace& trace, const std::opt
 
 Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const QueryOptions& options) {
   if (sql.size() >= static_cast<std::size_t>(kLongestQuery)) return Error{"The query is longer than 1 MiB.", ErrorKind::kUsage};
+  if (sql.find('\0') != std::string_view::npos)  // where SQLite would end it, without a word about the rest
+    return Error{"The query holds a NUL character: a query is text.", ErrorKind::kUsage};
   Watch watch(options.limits, options.stop);
   RowSource source(trace, options.stop);
   const std::vector<std::unique_ptr<TableModule>> modules = table_modules(source);

@@ -43,6 +43,7 @@ TEST_CASE("a query that is none is answered with what is wrong with it") {
   CHECK(refused(*trace, "").text.find("empty") != std::string::npos);
   CHECK(refused(*trace, "-- only a comment").text.find("empty") != std::string::npos);
   CHECK(refused(*trace, "SELECT 1; SELECT 2").text.find("One query at a time") != std::string::npos);
+  CHECK(refused(*trace, std::string_view("SELECT 1\0WHERE 0", 16)).text.find("NUL") != std::string::npos);
   CHECK(refused(*trace, "SELEC 1").text.find("syntax error") != std::string::npos);
   CHECK(refused(*trace, "SELECT * FROM kernel").text.find("Tables: kernels, copies") != std::string::npos);
   CHECK(refused(*trace, "SELECT nme FROM kernels").text.find("no such column: nme") != std::string::npos);
