@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <map>
+#include <string>
+#include <vector>
 
 #include "model/stats/selection.h"
 #include "summary.h"
@@ -54,6 +55,12 @@ class GroupsByIds {
   }
   [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
   [[nodiscard]] auto end() noexcept { return groups_.end(); }
+  // Calls take(key, Group&&) for each, and gives back what it had of it before the next. None is left.
+  template <typename Take>
+  void drain(Take take) {
+    slots_ = {};
+    for (; !groups_.empty(); groups_.pop_front()) take(groups_.front().first, std::move(groups_.front().second));
+  }
 
  private:
   struct Slot {
@@ -85,10 +92,10 @@ template <std::size_t N>
 class SamplesByIds {
  public:
   void add(const std::array<std::uint32_t, N>& ids, std::int64_t sample) { samples_[ids].push_back(sample); }
-  // Calls take(ids, Samples&&) for each.
+  // Calls take(ids, Samples&&) for each. None is left.
   template <typename Take>
   void for_each(Take take) {
-    for (auto& [ids, samples] : samples_) take(ids, std::move(samples));
+    samples_.drain(take);
   }
 
  private:
@@ -98,19 +105,40 @@ class SamplesByIds {
 // Groups by what is shown: different ids may share their labels.
 class LabelGroups {
  public:
-  void add(std::vector<std::string> labels, Samples samples) { groups_[std::move(labels)].append(std::move(samples)); }
+  void add(std::vector<std::string> labels, Samples samples) {
+    groups_.push_back({std::move(labels), std::move(samples)});
+    order_.push_back(static_cast<std::uint32_t>(order_.size()));
+  }
+  // By labels, each once. O(n log n): there may be millions, nearly all of which differ.
   [[nodiscard]] std::vector<LabeledSamples> take() {
+    // As they were added, where labels are equal: sums are rounded in the order of their samples.
+    std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const int compared = compare(groups_[a].labels, groups_[b].labels);
+      return compared != 0 ? compared < 0 : a < b;
+    });
     std::vector<LabeledSamples> groups;
     groups.reserve(groups_.size());
-    while (!groups_.empty()) {
-      auto node = groups_.extract(groups_.begin());
-      groups.push_back({std::move(node.key()), std::move(node.mapped())});
+    for (const std::uint32_t index : order_) {
+      LabeledSamples& group = groups_[index];
+      if (groups.empty() || groups.back().labels != group.labels)
+        groups.push_back(std::move(group));
+      else
+        groups.back().samples.append(std::move(group.samples));
     }
+    groups_ = {};
+    order_ = {};
     return groups;
   }
 
  private:
-  std::map<std::vector<std::string>, Samples> groups_;
+  static int compare(const std::vector<std::string>& a, const std::vector<std::string>& b) noexcept {
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      if (const int compared = a[i].compare(b[i]); compared != 0) return compared;
+    return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+  }
+
+  std::vector<LabeledSamples> groups_;
+  std::vector<std::uint32_t> order_;  // of these
 };
 
 }  // namespace lanescope::stats
