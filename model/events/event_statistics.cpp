@@ -63,6 +63,32 @@ NameStatistics describe(EventKind kind, NameId name, std::span<Nanoseconds> dura
   return result;
 }
 
+// Asks for each duration twice rather than keep them: there may be as many as events of the trace.
+template <typename DurationOf>
+DurationHistogram histogram_of(std::size_t count, DurationOf duration_of, std::size_t bins) {
+  DurationHistogram histogram;
+  if (count == 0 || bins == 0) return histogram;
+  Nanoseconds smallest = duration_of(0), largest = smallest;
+  for (std::size_t i = 1; i < count; ++i) {
+    const Nanoseconds duration = duration_of(i);
+    smallest = std::min(smallest, duration);
+    largest = std::max(largest, duration);
+  }
+  const double low = static_cast<double>(std::max<Nanoseconds>(smallest, 1));  // events of no duration fall into the first bin
+  const double high = std::max(static_cast<double>(largest), low);
+  if (high == low) bins = 1;
+  const double factor = bins > 1 ? std::log(high / low) / static_cast<double>(bins) : 1;
+  for (std::size_t i = 0; i <= bins; ++i) histogram.bounds.push_back(low * std::exp(factor * static_cast<double>(i)));
+  histogram.bounds.front() = std::min(low, static_cast<double>(smallest));
+  if (bins > 1) histogram.bounds.back() = high;
+  histogram.counts.assign(bins, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto above = std::upper_bound(histogram.bounds.begin() + 1, histogram.bounds.end() - 1, static_cast<double>(duration_of(i)));
+    ++histogram.counts[static_cast<std::size_t>(above - histogram.bounds.begin() - 1)];
+  }
+  return histogram;
+}
+
 }  // namespace
 
 std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop, Grouping grouping) {
@@ -107,31 +133,11 @@ std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<con
 }
 
 DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRef> events, std::size_t bins) {
-  std::vector<Nanoseconds> durations;
-  durations.reserve(events.size());
-  for (const EventRef event : events) durations.push_back(trace.lane(event.lane).duration(event.index));
-  return duration_histogram(durations, bins);
+  return histogram_of(events.size(), [&](std::size_t i) { return trace.lane(events[i].lane).duration(events[i].index); }, bins);
 }
 
 DurationHistogram duration_histogram(std::span<const Nanoseconds> durations, std::size_t bins) {
-  DurationHistogram histogram;
-  if (durations.empty() || bins == 0) return histogram;
-  const auto [least, greatest] = std::minmax_element(durations.begin(), durations.end());
-  const Nanoseconds smallest = *least, largest = *greatest;
-  const double low = static_cast<double>(std::max<Nanoseconds>(smallest, 1));  // events of no duration fall into the first bin
-  const double high = std::max(static_cast<double>(largest), low);
-  if (high == low) bins = 1;
-  const double factor = bins > 1 ? std::log(high / low) / static_cast<double>(bins) : 1;
-  for (std::size_t i = 0; i <= bins; ++i) histogram.bounds.push_back(low * std::exp(factor * static_cast<double>(i)));
-  histogram.bounds.front() = std::min(low, static_cast<double>(smallest));
-  if (bins > 1) histogram.bounds.back() = high;
-  histogram.counts.assign(bins, 0);
-  for (const Nanoseconds duration : durations) {
-    const double value = static_cast<double>(duration);
-    const auto above = std::upper_bound(histogram.bounds.begin() + 1, histogram.bounds.end() - 1, value);
-    ++histogram.counts[static_cast<std::size_t>(above - histogram.bounds.begin() - 1)];
-  }
-  return histogram;
+  return histogram_of(durations.size(), [&](std::size_t i) { return durations[i]; }, bins);
 }
 
 std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name, Grouping grouping) {
