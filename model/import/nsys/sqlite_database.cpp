@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <new>
 
 namespace lanescope::importers {
 namespace {
@@ -86,6 +87,11 @@ std::uint64_t page_looks(sqlite3* database) {
   return static_cast<std::uint64_t>(static_cast<unsigned>(hits)) + static_cast<unsigned>(misses);
 }
 
+// A table that is missed for want of memory is not one that can't be read: the rest would pass for all.
+void expect_memory(int status) {
+  if (status == SQLITE_NOMEM) throw std::bad_alloc();
+}
+
 constexpr const char* kTooMuch = "it refers to its pages in circles, or to most of them many times, as no sound file does";
 
 }  // namespace
@@ -108,6 +114,7 @@ bool TableRows::is_within_limits() {
 bool TableRows::next() {
   if (!statement_) return false;
   const int status = sqlite3_step(statement_.get());
+  expect_memory(status);
   if (status == SQLITE_ROW) {
     if (is_within_limits()) return true;
     fail(kTooMuch);
@@ -127,7 +134,10 @@ std::int64_t TableRows::row_id() const { return sqlite3_column_int64(statement_.
 
 std::string_view TableRows::text(int column) const {
   const auto* characters = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  if (!characters) return {};
+  if (!characters) {
+    if (!is_null(column)) throw std::bad_alloc();
+    return {};
+  }
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   work_->text_bytes += size;
   return {characters, size};
@@ -203,6 +213,7 @@ TableRows Database::prepare(const std::string& sql) const {
   sqlite3_stmt* statement = nullptr;
   const int status = sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr);
   rows.statement_.reset(statement);
+  expect_memory(status);
   if (status != SQLITE_OK) rows.fail(status == SQLITE_INTERRUPT ? kTooMuch : sqlite3_errmsg(database_.get()));
   return rows;
 }

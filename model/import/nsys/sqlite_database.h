@@ -37,7 +37,7 @@ struct SqliteWork {
 // The rows of one table, one at a time. Columns are numbered as they were asked for; one that the table lacks reads as NULL.
 class TableRows {
  public:
-  // The next row; false behind the last one, and after an error (see failure()).
+  // The next row; false behind the last one, and after an error (see failure()). Throws std::bad_alloc, as text() and what makes rows does.
   bool next();
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;  // 0 for NULL
