@@ -105,10 +105,11 @@ template <typename Value>
 Value* Column<Value>::extend(std::size_t count) {
   const std::size_t before = static_cast<std::size_t>(size_);
   if (before + count > capacity_) {
-    capacity_ = std::max(before + count, 2 * capacity_);  // mostly a column comes in one part
-    auto values = std::make_unique_for_overwrite<Value[]>(capacity_);
+    const std::size_t capacity = std::max(before + count, 2 * capacity_);  // mostly a column comes in one part
+    auto values = std::make_unique_for_overwrite<Value[]>(capacity);       // may throw: then nothing has changed
     std::copy(begin(), end(), values.get());
     values_ = std::move(values);
+    capacity_ = capacity;
   }
   size_ += static_cast<int>(count);
   return values_.get() + before;
