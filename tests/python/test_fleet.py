@@ -29,6 +29,11 @@ try:
 except ImportError:
     make_fleet = None
 
+try:
+    import dask.distributed as distributed
+except ImportError:
+    distributed = None
+
 needs_protobuf = unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
 HERE = Engine(kind="none")
 
@@ -262,12 +267,6 @@ class PlantedFaults(unittest.TestCase):
             fleet = Fleet(self.folder, HERE)
             expected = HERE.run(question, fleet.paths).to_bytes(question)
             engines = [Engine(kind="pool", workers=2), Engine(kind="none", cache=cache), Engine(kind="none", cache=cache)]
-            try:
-                import dask.distributed  # noqa: F401
-
-                engines += [Engine(kind="dask", dask="local:2")] if name == "straggler" else []
-            except ImportError:
-                pass
             for engine in engines:
                 with self.subTest(recipe=name, engine=engine):
                     self.assertEqual(engine.run(question, reversed(fleet.paths)).to_bytes(question), expected)
@@ -277,6 +276,26 @@ class PlantedFaults(unittest.TestCase):
                 for i in order:
                     merged = merged.merged(Outcome.from_bytes(shards[i].to_bytes(question), question), question)
                 self.assertEqual(merged.to_bytes(question), expected)
+
+    @unittest.skipIf(distributed is None, "needs dask[distributed]")
+    def test_dask_gives_the_same_bytes_with_any_number_of_workers(self):
+        make_fleet.straggler(self.folder, ranks=5)
+        (self.folder / "broken.trace").write_bytes(b"no trace")
+        question = recipes()["straggler"].with_defaults()
+        paths = Fleet(self.folder, HERE).paths
+        expected = HERE.run(question, paths).to_bytes(question)
+        for workers in (1, 2, 4):
+            with self.subTest(workers=workers):
+                self.assertEqual(Engine(kind="dask", dask=f"local:{workers}").run(question, reversed(paths)).to_bytes(question), expected)
+        # A scheduler that is there: by its address, and by its file.
+        with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None, set_as_default=False) as client:
+            client.write_scheduler_file(str(self.folder / "scheduler.json"))
+            for where in (client.scheduler.address, str(self.folder / "scheduler.json")):
+                self.assertEqual(Engine(kind="dask", dask=where).run(question, paths).to_bytes(question), expected)
+            self.assertTrue(client.scheduler_info()["workers"])  # it is not ours to end
+        for where in ("local:", "local:0", "local:x"):
+            with self.assertRaises(TraceError):
+                Engine(kind="dask", dask=where).run(question, paths)
 
     def test_a_file_that_cannot_be_read_is_a_row(self):
         make_fleet.straggler(self.folder, ranks=2)

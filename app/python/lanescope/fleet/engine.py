@@ -243,16 +243,22 @@ def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:
 
 
 def _dask_client(where: str) -> Any:
+    """A client that closes what it started: with `local:N` a cluster of N processes, else nothing. Without a place, what Dask's own settings say."""
     try:
-        from dask.distributed import Client, LocalCluster
+        from dask.distributed import Client
     except ImportError as error:
         raise TraceError("--dask needs Dask: pip install 'dask[distributed]'.") from error
-    if where.startswith("local:"):
-        cluster = LocalCluster(n_workers=int(where[6:] or 1), threads_per_worker=1, dashboard_address=None)
-        return Client(cluster, set_as_default=False)
-    if os.path.exists(where):
-        return Client(scheduler_file=where, set_as_default=False)
-    return Client(where, set_as_default=False)
+    kind, _, count = where.partition(":")
+    if kind == "local":
+        if not count.isdecimal() or not 1 <= int(count) <= 10_000:
+            raise TraceError(f"--dask local:N takes a number of processes, not {count!r}.")
+        return Client(n_workers=int(count), threads_per_worker=1, dashboard_address=None, set_as_default=False)
+    try:
+        if os.path.exists(where):
+            return Client(scheduler_file=where, set_as_default=False)
+        return Client(where or None, set_as_default=False)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TraceError(f"There is no Dask scheduler at {where}: {error}") from error
 
 
 class ProgressLine:
