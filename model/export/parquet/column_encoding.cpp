@@ -73,7 +73,7 @@ void append_runs(std::string& bytes, std::span<const std::uint32_t> values, int 
   append_packed(bytes, values.subspan(first_packed), width);
 }
 
-void append_deltas(std::string& bytes, std::span<const std::int64_t> values) {
+void append_deltas(std::string& bytes, std::span<const std::int64_t> values, DeltaWidth width) {
   constexpr std::size_t kBlock = 128, kMiniblocks = 4, kMiniblock = kBlock / kMiniblocks;
   append_varint(bytes, kBlock);
   append_varint(bytes, kMiniblocks);
@@ -94,6 +94,7 @@ void append_deltas(std::string& bytes, std::span<const std::int64_t> values) {
     for (std::size_t mini = 0; mini < kMiniblocks; ++mini) {
       const auto* of_mini = deltas + mini * kMiniblock;
       widths[mini] = bit_width(*std::max_element(of_mini, of_mini + kMiniblock));
+      if (width == DeltaWidth::kWholeBytes) widths[mini] = (widths[mini] + 7) / 8 * 8;
       bytes.push_back(static_cast<char>(widths[mini]));
     }
     for (std::size_t mini = 0; mini * kMiniblock < count; ++mini) {

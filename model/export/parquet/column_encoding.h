@@ -13,8 +13,11 @@ namespace lanescope::exporters {
 // RLE and bit packing in turn (encoding RLE, without a length in front). Requires: each value fits in `width` bits, width <= 32. O(n).
 void append_runs(std::string& bytes, std::span<const std::uint32_t> values, int width);
 
+// Of a miniblock: as many bits as its largest difference needs, or whole bytes, in which zstd finds differences that come again.
+enum class DeltaWidth { kFewestBits, kWholeBytes };
+
 // DELTA_BINARY_PACKED, in blocks of 128 values and miniblocks of 32. Differences wrap around as unsigned ones do. O(n).
-void append_deltas(std::string& bytes, std::span<const std::int64_t> values);
+void append_deltas(std::string& bytes, std::span<const std::int64_t> values, DeltaWidth width);
 
 // PLAIN booleans: a bit each, the lowest first. O(n).
 void append_bits(std::string& bytes, std::span<const std::int64_t> values);

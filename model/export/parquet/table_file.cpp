@@ -90,7 +90,7 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   place.values = static_cast<std::int64_t>(group_rows_);
   place.nulls = static_cast<std::int64_t>(group_rows_ - column.values.size());
 
-  std::string body;
+  std::string body, wider;  // the same values
   if (column.schema.nullable == Nullable::kYes) {
     std::string levels;
     append_runs(levels, column.is_present, 1);
@@ -99,13 +99,14 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   if (type == ColumnType::kBool) {
     place.encoding = kPlain;
     append_bits(body, column.values);
-  } else if (const auto dictionary = dictionary_of(column.values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary)) {
+  } else if (auto dictionary = dictionary_of(column.values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary)) {
+    if (type != ColumnType::kText) dictionary = ascending(std::move(*dictionary));
     place.encoding = kRleDictionary;
     std::string entries;
     for (const std::int64_t value : dictionary->values)
       type == ColumnType::kText ? append_plain_text(entries, table_.text_of(index, value)) : static_cast<void>(entries.append(plain(value)));
     place.dictionary_offset = offset_;
-    write_page(PageKind::kDictionary, dictionary->values.size(), kPlain, entries, place);
+    write_page(PageKind::kDictionary, dictionary->values.size(), kPlain, {entries}, place);
     const int width = bit_width(dictionary->values.empty() ? 0 : dictionary->values.size() - 1);
     body.push_back(static_cast<char>(width));
     append_runs(body, dictionary->indices, width);
@@ -114,10 +115,15 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
     body.append(reinterpret_cast<const char*>(column.values.data()), column.values.size() * sizeof(std::int64_t));
   } else {
     place.encoding = kDeltaBinaryPacked;
-    append_deltas(body, column.values);
+    wider = body;
+    append_deltas(body, column.values, DeltaWidth::kFewestBits);
+    append_deltas(wider, column.values, DeltaWidth::kWholeBytes);
   }
   place.data_offset = offset_;
-  write_page(PageKind::kData, group_rows_, place.encoding, body, place);
+  if (place.encoding == kDeltaBinaryPacked)
+    write_page(PageKind::kData, group_rows_, place.encoding, {body, wider}, place);
+  else
+    write_page(PageKind::kData, group_rows_, place.encoding, {body}, place);
 
   if ((type == ColumnType::kInt64 || type == ColumnType::kUint64) && !column.values.empty()) {
     const auto [least, greatest] =
@@ -130,13 +136,23 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   return place;
 }
 
-void TableFile::write_page(PageKind kind, std::size_t values, int encoding, std::string_view body, ChunkPlace& place) {
-  compressed_.resize(ZSTD_compressBound(body.size()));
-  const std::size_t size = ZSTD_compress(compressed_.data(), compressed_.size(), body.data(), body.size(), kZstdLevel);
-  if (ZSTD_isError(size) || body.size() > INT32_MAX) {
+void TableFile::write_page(PageKind kind, std::size_t values, int encoding, std::initializer_list<std::string_view> bodies, ChunkPlace& place) {
+  std::string_view body;  // that which compresses best
+  compressed_.clear();
+  for (const std::string_view candidate : bodies) {
+    attempt_.resize(ZSTD_compressBound(candidate.size()));
+    const std::size_t size = ZSTD_compress(attempt_.data(), attempt_.size(), candidate.data(), candidate.size(), kZstdLevel);
+    if (ZSTD_isError(size) || candidate.size() > INT32_MAX) continue;
+    attempt_.resize(size);
+    if (!compressed_.empty() && compressed_.size() <= size) continue;
+    compressed_.swap(attempt_);
+    body = candidate;
+  }
+  if (compressed_.empty()) {  // zstd's frame of nothing has bytes, too
     if (error_ == 0) error_ = EFBIG;
     return;
   }
+  const std::size_t size = compressed_.size();
   ThriftWriter header;
   header.integer32(1, static_cast<int>(kind)).integer32(2, static_cast<std::int32_t>(body.size())).integer32(3, static_cast<std::int32_t>(size));
   if (kind == PageKind::kData)
@@ -147,7 +163,7 @@ void TableFile::write_page(PageKind kind, std::size_t values, int encoding, std:
   place.uncompressed_bytes += static_cast<std::int64_t>(head.size() + body.size());
   place.compressed_bytes += static_cast<std::int64_t>(head.size() + size);
   write(head);
-  write(std::string_view(compressed_).substr(0, size));
+  write(compressed_);
 }
 
 void TableFile::write(std::string_view bytes) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +55,8 @@ class TableFile : public TableRows {
 
   void flush_rows();
   ChunkPlace write_chunk(std::size_t index);
-  void write_page(PageKind kind, std::size_t values, int encoding, std::string_view body, ChunkPlace& place);
+  // The one of these bodies, which all hold the same values, that compresses best.
+  void write_page(PageKind kind, std::size_t values, int encoding, std::initializer_list<std::string_view> bodies, ChunkPlace& place);
   void write(std::string_view bytes);
   [[nodiscard]] std::string footer() const;
 
@@ -65,7 +67,7 @@ class TableFile : public TableRows {
   std::size_t group_rows_ = 0;
   std::uint64_t rows_ = 0;
   std::int64_t offset_ = 0;
-  std::string compressed_;
+  std::string compressed_, attempt_;
   int error_ = 0;  // errno of the first write that failed
 };
 

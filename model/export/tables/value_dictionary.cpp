@@ -1,5 +1,8 @@
 #include "value_dictionary.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace lanescope::exporters {
 namespace {
 
@@ -51,6 +54,22 @@ std::optional<ValueDictionary> dictionary_of(std::span<const std::int64_t> colum
     slots = Slots(slots.bits() + 2);
     for (std::size_t known = 0; known < dictionary.values.size(); ++known) slots.find_or_add(dictionary.values[known], static_cast<std::uint32_t>(known));
   }
+  return dictionary;
+}
+
+ValueDictionary ascending(ValueDictionary dictionary) {
+  std::vector<std::uint32_t> order(dictionary.values.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return dictionary.values[a] < dictionary.values[b]; });
+  std::vector<std::int64_t> values;
+  std::vector<std::uint32_t> places(order.size());
+  values.reserve(order.size());
+  for (const std::uint32_t number : order) {
+    places[number] = static_cast<std::uint32_t>(values.size());
+    values.push_back(dictionary.values[number]);
+  }
+  for (std::uint32_t& index : dictionary.indices) index = places[index];
+  dictionary.values = std::move(values);
   return dictionary;
 }
 
