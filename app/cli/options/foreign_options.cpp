@@ -47,12 +47,9 @@ constexpr std::array kOptions{
     Advice{"-p", "Attach to a process with: lanescope attach PID"},
 };
 
-constexpr std::string_view kNotWritten = "it is not written; take sqlite, or csv";
-
 constexpr std::array kTypes{
-    Advice{"hdf", kNotWritten},
-    Advice{"arrow", kNotWritten},
-    Advice{"arrowdir", kNotWritten},
+    Advice{"hdf", "it is not written; take sqlite, or csv"},
+    Advice{"arrowdir", "take arrow, a stream for each table, or parquetdir, a folder with a file for each table of sqlite"},
     Advice{"jsonlines", "take json, which is one array; jq -c '.[]' makes lines of it"},
     Advice{"info", "see it with lanescope info"},
 };

@@ -19,7 +19,7 @@ std::vector<std::string> copies() {
 
 void describe_reports(CLI::App& app, ReportOptions& options) {
   constexpr const char* kGroup = "Output";
-  app.add_option("--export", options.exports, "Also write it as: sqlite, chrome, json, csv, text")
+  app.add_option("--export", options.exports, "Also write it as: sqlite, chrome, json, csv, text, parquet, parquetdir, arrow")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -151,7 +151,7 @@ TEST_CASE("attach and start refuse the same values, and a process that is no num
 TEST_CASE("what exports and reports of nsys take and ours do not is named, with what to do") {
   const std::vector<std::pair<Arguments, const char*>> cases{
       {{"export", "-t", "hdf"}, "take sqlite, or csv"},
-      {{"export", "--type=arrowdir"}, "take sqlite, or csv"},
+      {{"export", "--type=arrowdir"}, "parquetdir"},
       {{"export", "--type=jsonlines"}, "jq -c"},
       {{"export", "-t", "info"}, "lanescope info"},
       {{"export", "-t", "sqlit"}, "Did you mean sqlite?"},

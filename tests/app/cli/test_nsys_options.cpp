@@ -184,6 +184,7 @@ const std::vector<Taken> kTaken{
     // What these do lies with the command, and is tested with it.
     {{"--stats=true"}, [](L) { return true; }},
     {{"--export=sqlite"}, [](L) { return true; }},
+    {{"--export=arrow,parquetdir"}, [](L) { return true; }},
     {{"--session-new=mine"}, [](L) { return true; }},
 };
 
@@ -262,7 +263,6 @@ const std::vector<LeftOut> kLeftOut{
     {{"--vulkan-gpu-workload=batch"}, "Graphics"},
     {{"--vsync=true"}, "Graphics"},
     {{"--export=hdf"}, "lanescope export"},
-    {{"--export=arrow"}, "lanescope export"},
     {{"-t", "dx11"}, "Graphics"},
     {{"-t", "dx11-annotations"}, "Graphics"},
     {{"-t", "dx12"}, "Graphics"},
@@ -275,7 +275,7 @@ const std::vector<LeftOut> kLeftOut{
     {{"--sample=xhv-system-wide"}, "Hypervisors"},
     {{"--pytorch=functions-trace"}, "autograd-nvtx"},
     {{"--pytorch=functions-trace-shapes"}, "autograd-nvtx"},
-    {{"--export=arrowdir"}, "lanescope export"},
+    {{"--export=arrowdir"}, "parquetdir"},
     {{"--export=jsonlines"}, "lanescope export"},
     {{"--export=info"}, "lanescope info"},
     {{"--gpu-metrics-set=gh100"}, "--gpu-metrics-set=help"},
