@@ -313,7 +313,7 @@ class Rules(unittest.TestCase):
 
 class CommandLine(unittest.TestCase):
     def test_what_is_no_recipe_is_one_sentence_with_those_there_are(self):
-        for name, said in (("no_recipe", "There is no recipe 'no_recipe'. There are align, "), ("network_sum", "counters of network devices, which Lanescope does not record")):
+        for name, said in (("no_recipe", "There is no recipe 'no_recipe'. There are align, "), ("network_sum", "The recipe network says what ranks send")):
             done = run(name, "--input", RANKS[0])
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
             self.assertIn(said, done.stderr)

@@ -40,22 +40,21 @@ def main(arguments: "list[str] | None" = None) -> int:
         return 130
 
 
-# Recipes of Nsight Systems that need what is not recorded.
-_NOT_RECORDED = {
-    "network_sum": "counters of network devices",
-    "network_traffic_map": "counters of network devices",
-    "network_map_aws": "counters of network devices",
-    "storage_util_map": "counters of volumes",
-    "file_access_sum": "names and bytes of files",
-    "s3_access_sum": "requests to S3",
-    "nvtx_cpu_topdown": "counters of processors",
+# Recipes of Nsight Systems that are not there, and what there is.
+_NETWORK = "The recipe network says what ranks send, and what went over each interface that was sampled."
+_ELSEWHERE = {
+    "network_sum": _NETWORK,
+    "network_traffic_map": _NETWORK,
+    "network_map_aws": _NETWORK,
+    "storage_util_map": "What disks did is a report of each recording: lanescope stats -r machine_metric_sum.",
+    "file_access_sum": "Names and bytes of files are not recorded; osrt_sum has the time in calls that touch files.",
+    "s3_access_sum": "Requests to S3 are not recorded.",
+    "nvtx_cpu_topdown": "Counters of processors are not recorded.",
 }
 
 
 def _unknown(name: str) -> str:
-    if name in _NOT_RECORDED:
-        return f"The recipe {name} needs {_NOT_RECORDED[name]}, which Lanescope does not record."
-    return f"There is no recipe {''.join(c if c.isprintable() else '?' for c in name)!r}."
+    return f"There is no recipe {''.join(c if c.isprintable() else '?' for c in name)!r}. {_ELSEWHERE.get(name, '')}".rstrip()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -48,6 +48,8 @@ class SumRecipe(Recipe):
         sums: "dict[str, Summary]" = {}
         rows: "dict[int, list[Any]]" = {}
         by_device: "dict[tuple[int, int], list[Any]]" = {}
+        # Mostly a file has one GPU, whose rows are its rank's.
+        only = int(data["device"][0]) if len(data.get("device", ())) and data["device"].min() == data["device"].max() else None
         groups = np.where(keys >= 0, processes * len(names) + keys, -1)
         for group, chosen in groups_of(groups, len(instances) * len(names)):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
@@ -55,8 +57,9 @@ class SumRecipe(Recipe):
             summary = Summary.of(values, data["start"][chosen], path)
             rows.setdefault(instance, []).append([name, *_row(values, summary)])
             sums[name] = sums[name].merged(summary) if name in sums else summary
-            if "device" in data:
-                # Mostly a rank has one GPU, whose rows are the rank's.
+            if only is not None:
+                by_device.setdefault((instance, only), []).append(rows[instance][-1])
+            elif "device" in data:
                 used, devices = distinct(data["device"][chosen])
                 for device, on_device in groups_of(devices, len(used)):
                     own = values[on_device]
