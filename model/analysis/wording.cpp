@@ -63,12 +63,17 @@ Message range_text(const Trace& trace, std::string_view name) {
   return nvtx ? Message("NVTX range \"{name}\"", {{"name", name}}) : Message("range \"{name}\"", {{"name", name}});
 }
 
-Message loop_text(std::string_view family) {
+std::string_view loop_name(std::string_view family) noexcept {
   constexpr std::string_view kModule = "hlo_module=";
   const std::size_t found = family.starts_with("XlaModule:#") ? family.find(kModule) : std::string_view::npos;
-  if (found == std::string_view::npos) return Message("the loop \"{name}\"", {{"name", family}});
+  if (found == std::string_view::npos) return family;
   const std::string_view module = family.substr(found + kModule.size());
-  return Message("the loop of module \"{name}\"", {{"name", module.substr(0, module.find_first_of(",#"))}});
+  return module.substr(0, module.find_first_of(",#"));
+}
+
+Message loop_text(std::string_view family) {
+  const std::string_view name = loop_name(family);
+  return name == family ? Message("the loop \"{name}\"", {{"name", name}}) : Message("the loop of module \"{name}\"", {{"name", name}});
 }
 
 std::string_view range_name(const Trace& trace, EventRef range) noexcept {

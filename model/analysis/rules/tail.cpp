@@ -179,7 +179,7 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
   finding.title = Message("{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more.",
                           {{"slow", std::to_string(slow)},
                            {"iterations", counted(compared, "iteration")},
-                           {"range", families.text(series.family)},
+                           {"range", loop_name(families.text(series.family))},
                            {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
                            {"median", duration_text(typical_time)},
                            {"time", duration_text(finding.cost)}});

@@ -225,6 +225,9 @@ TEST_CASE("the loop of a JAX program is the executions of its step, and what its
   CHECK_THAT(found[0].title, contains_text("module \"jit_step\""));
   CHECK(found[0].cost >= kSteps * kHost);
   CHECK(found[0].cost < 1'000'000'000);  // compiling it took 4.9 s
+  const auto tail = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "tail"; });
+  REQUIRE(tail != found.end());
+  CHECK_THAT(tail->title, contains_text("iterations (\"jit_step\")"));
 }
 
 TEST_CASE("of two ranks, the one that computes twice as much is named") {
