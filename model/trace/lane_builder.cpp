@@ -56,30 +56,30 @@ EventRun GrowingLane::reopen(Nanoseconds t) {
   EventRun removed;
   if (last_end_ <= t && last_start_ < t) return removed;
   published_tail_.reset();
-  settle();
   const auto stays = [t](const Event& event) { return event.start < t && event.end() <= t; };
+  if (!tail_.empty() && stays(tail_.front())) {
+    const auto first = std::partition_point(tail_.begin(), tail_.end(), stays);
+    removed.add(std::vector<Event>(first, tail_.end()));
+    tail_.erase(first, tail_.end());
+    set_last_event();
+    return removed;
+  }
+  settle();
   const auto event_of = [](const LaneSegment& segment, EventIndex i) {
     return Event{segment.start(i), segment.duration(i), segment.name(i), segment.correlation(i), segment.detail(i)};
   };
   std::vector<Event> tail = std::exchange(tail_, {});  // what lies behind the segments that are taken out
   std::vector<std::shared_ptr<const LaneSegment>> taken;
-  if (tail.empty() || !stays(tail.front())) {
-    while (!full_.empty() && !stays(event_of(*full_.back(), full_.back()->size() - 1))) {
-      taken.push_back(std::move(full_.back()));
-      full_.pop_back();
-      segment_starts_.pop_back();
-    }
+  while (!full_.empty() && !stays(event_of(*full_.back(), full_.back()->size() - 1))) {
+    taken.push_back(std::move(full_.back()));
+    full_.pop_back();
+    segment_starts_.pop_back();
   }
   // Of the first that was taken out some may stay; it becomes the tail.
-  if (taken.empty()) {
-    const auto behind = std::partition_point(tail.begin(), tail.end(), stays);
-    tail_.assign(tail.begin(), behind);
-    tail.erase(tail.begin(), behind);
-  } else {
-    EventIndex i = 0;
+  EventIndex i = 0;
+  if (!taken.empty())
     for (const LaneSegment& first = *taken.back(); i < first.size() && stays(event_of(first, i)); ++i) tail_.push_back(event_of(first, i));
-    for (auto segment = taken.rbegin(); segment != taken.rend(); ++segment, i = 0) removed.add(std::move(*segment), i);
-  }
+  for (auto segment = taken.rbegin(); segment != taken.rend(); ++segment, i = 0) removed.add(std::move(*segment), i);
   removed.add(std::move(tail));
   set_last_event();
   return removed;
