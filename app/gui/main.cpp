@@ -10,6 +10,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "options.h"
+#include "timeline/widget/surely.h"
 #include "window/main_window.h"
 #include "window/screenshot.h"
 #include "window/theme.h"
@@ -66,6 +67,17 @@ int take_screenshot(const ScreenshotRequest& request) {
   return problem.isEmpty() ? 0 : say(problem + u'\n', 1);
 }
 
+// Goes on where handling an event needed more memory than there is: the window says so, and lacks what was to be shown.
+class Application : public QApplication {
+ public:
+  using QApplication::QApplication;
+  bool notify(QObject* receiver, QEvent* event) override {
+    bool handled = false;
+    lanescope::timeline::within_memory([&] { handled = QApplication::notify(receiver, event); });
+    return handled;
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,7 +92,7 @@ int main(int argc, char** argv) {
   lanescope::keep_memory_for_decoding();
   share_freed_memory();
   int qt_argc = 1;  // the options are ours alone
-  QApplication application(qt_argc, argv);
+  Application application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("lanescope-ui"));
   QApplication::setApplicationDisplayName(QStringLiteral("Lanescope"));
   QApplication::setApplicationVersion(QStringLiteral(LANESCOPE_VERSION));

@@ -1,9 +1,14 @@
 #include "model/file/frame_codec.h"
 
+#include <array>
 #include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
 
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace lanescope {
 namespace {
@@ -11,34 +16,62 @@ namespace {
 constexpr int kCompressionLevel = 3;  // zstd's own default
 constexpr std::size_t kChecksummedHeaderBytes = offsetof(FrameHeader, checksum);
 
-std::uint64_t checksum_of(const FrameHeader& header, std::span<const std::byte> stored) {
-  XXH64_state_t* state = XXH64_createState();
-  XXH64_reset(state, 0);
-  XXH64_update(state, &header, kChecksummedHeaderBytes);
-  XXH64_update(state, stored.data(), stored.size());
-  const std::uint64_t digest = XXH64_digest(state);
-  XXH64_freeState(state);
-  return digest;
-}
+// What a C library works with, lent for one frame. One that was given back serves the next: to make it takes longer than many frames do.
+// Not one for each thread, which would be freed with it: glibc ends the program where memory lacks to remember that. Throws std::bad_alloc
+// where there is no memory for another.
+template <typename State, State* (*create)(), auto destroy>
+class Loan {
+ public:
+  Loan() {
+    {
+      const std::lock_guard lock(pool().mutex);
+      if (pool().count > 0) state_ = pool().unused[--pool().count];
+    }
+    if (state_ == nullptr) state_ = create();
+    if (state_ == nullptr) throw std::bad_alloc();
+  }
+  ~Loan() {
+    {
+      const std::lock_guard lock(pool().mutex);
+      if (pool().count < kMostKept) pool().unused[pool().count++] = std::exchange(state_, nullptr);
+    }
+    if (state_ != nullptr) destroy(state_);
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  [[nodiscard]] State* get() const noexcept { return state_; }
 
-struct Compressor {
-  ZSTD_CCtx* context = ZSTD_createCCtx();
-  ~Compressor() { ZSTD_freeCCtx(context); }
+ private:
+  static constexpr std::size_t kMostKept = 16;  // as many threads as work on frames at once
+  struct Pool {
+    std::mutex mutex;
+    std::array<State*, kMostKept> unused{};
+    std::size_t count = 0;
+  };
+  static Pool& pool() {
+    static constinit Pool all;
+    return all;
+  }
+  State* state_ = nullptr;
 };
-struct Decompressor {
-  ZSTD_DCtx* context = ZSTD_createDCtx();
-  ~Decompressor() { ZSTD_freeDCtx(context); }
-};
+
+std::uint64_t checksum_of(const FrameHeader& header, std::span<const std::byte> stored) {
+  const Loan<XXH64_state_t, XXH64_createState, XXH64_freeState> state;
+  XXH64_reset(state.get(), 0);
+  XXH64_update(state.get(), &header, kChecksummedHeaderBytes);
+  XXH64_update(state.get(), stored.data(), stored.size());
+  return XXH64_digest(state.get());
+}
 
 }  // namespace
 
 void append_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out) {
-  thread_local Compressor compressor;
+  const Loan<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx> compressor;
   const std::size_t header_at = out.size();
   const std::size_t bound = ZSTD_compressBound(payload.size());
   out.resize(header_at + sizeof(FrameHeader) + bound);
   std::byte* stored = out.data() + header_at + sizeof(FrameHeader);
-  std::size_t size = ZSTD_compressCCtx(compressor.context, stored, bound, payload.data(), payload.size(), kCompressionLevel);
+  std::size_t size = ZSTD_compressCCtx(compressor.get(), stored, bound, payload.data(), payload.size(), kCompressionLevel);
   header.codec = Codec::kZstd;
   if (ZSTD_isError(size) || size >= payload.size()) {
     std::memcpy(stored, payload.data(), payload.size());
@@ -72,10 +105,10 @@ Result<std::string> open_frame(const FrameView& frame) {
   const Error other_size{"A frame does not decompress to the size that its header gives."};
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.stored.data(), frame.stored.size());
   if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != header.raw_size) return other_size;
-  thread_local Decompressor decompressor;
+  const Loan<ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx> decompressor;
   std::string payload(header.raw_size, '\0');
-  const std::size_t size =
-      ZSTD_decompressDCtx(decompressor.context, payload.data(), payload.size(), frame.stored.data(), frame.stored.size());
+  const std::size_t size = ZSTD_decompressDCtx(decompressor.get(), payload.data(), payload.size(), frame.stored.data(), frame.stored.size());
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // the frame may well be sound
   if (ZSTD_isError(size) || size != header.raw_size) return other_size;
   return payload;
 }

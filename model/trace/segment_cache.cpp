@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -17,14 +18,16 @@ namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{24} * LaneSegment::kCapacity;  // of a full one, about
-constexpr std::size_t kAhead = 2;  // segments for each core that are decoded before they are asked for
+constexpr std::size_t kReserve = std::size_t{8} << 20;  // bytes: what stands for two segments while it is made
+constexpr std::size_t kProblems = 16;                   // sentences for which there is room from the beginning
+constexpr std::size_t kAhead = 2;                       // segments for each core that are decoded before they are asked for
 
 }  // namespace
 
 struct SegmentCache::State {
   struct Entry {
     std::shared_ptr<const LaneSegment> segment;  // null while it is being decoded
-    std::list<std::uint64_t>::iterator place;    // in `used`
+    std::list<std::uint64_t>::iterator place;    // in `decoding`, then in `used`
   };
   struct Wanted {
     std::weak_ptr<const DemandedSegments> from;
@@ -36,7 +39,11 @@ struct SegmentCache::State {
   std::condition_variable decoded;
   std::unordered_map<std::uint64_t, Entry> entries;
   std::list<std::uint64_t> used;  // the last one first
+  std::list<std::uint64_t> decoding;
   std::vector<std::string> problems;
+  // For when there is no memory: some, and what is said then.
+  std::unique_ptr<std::byte[]> reserve = std::make_unique_for_overwrite<std::byte[]>(kReserve);
+  std::string shortage = "There was not enough memory: not all is shown. Close other programs, or give Lanescope less of it for events.";
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with what counts there when it goes, which may be later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -58,50 +65,103 @@ struct SegmentCache::State {
             }};
   }
 
-  // Requires: `lock` is held. What goes is freed by the caller, without the lock.
-  void make_room(std::uint64_t bytes, std::vector<std::shared_ptr<const LaneSegment>>& gone) {
-    std::uint64_t freed = 0;
-    while (!used.empty() && live->load() + bytes > budget.load() + freed) {
-      const auto oldest = entries.find(used.back());
-      freed += oldest->second.segment->memory_bytes();
-      gone.push_back(std::move(oldest->second.segment));
-      used.pop_back();
-      entries.erase(oldest);
-      ++dropped;
+  // Whether it is new; then it is to be decoded by the caller, with fill(). Requires: `lock` is held. Where that throws, nothing has changed.
+  bool begin(std::uint64_t identity) {
+    if (entries.contains(identity)) return false;
+    decoding.push_front(identity);
+    try {
+      entries.emplace(identity, Entry{nullptr, decoding.begin()});
+    } catch (...) {
+      decoding.pop_front();
+      throw;
+    }
+    return true;
+  }
+
+  // The longest unused one, which is in the cache no more; none where it holds none. Requires: `lock` is held.
+  std::shared_ptr<const LaneSegment> take_oldest() noexcept {
+    if (used.empty()) return nullptr;
+    const auto oldest = entries.find(used.back());
+    std::shared_ptr<const LaneSegment> segment = std::move(oldest->second.segment);
+    used.pop_back();
+    entries.erase(oldest);
+    ++dropped;
+    return segment;
+  }
+
+  // Gives up what is beyond the budget once this many bytes more are decoded. What threads have pinned counts as given up.
+  void make_room(std::uint64_t bytes) noexcept {
+    const std::uint64_t all = live->load() + bytes;
+    for (std::uint64_t freed = 0; all > budget.load() + freed;) {
+      std::shared_ptr<const LaneSegment> oldest;  // freed without the lock
+      const std::lock_guard lock(mutex);
+      oldest = take_oldest();
+      if (!oldest) return;
+      freed += oldest->memory_bytes();
     }
   }
 
-  // Decodes a segment for which there is an entry without one.
-  std::shared_ptr<const LaneSegment> fill(const DemandedSegments& from, std::size_t s) {
-    std::vector<std::shared_ptr<const LaneSegment>> gone;
-    {
+  void give_up_all() noexcept {
+    for (bool any = true; any;) {
+      std::shared_ptr<const LaneSegment> oldest;
       const std::lock_guard lock(mutex);
-      make_room(std::uint64_t{24} * from.bounds()[s].count, gone);
+      oldest = take_oldest();
+      any = oldest != nullptr;
     }
-    gone.clear();
+  }
+
+  // Decodes a segment that begin() was called for. Throws where there is no memory at all; then it was not begun.
+  std::shared_ptr<const LaneSegment> fill(const DemandedSegments& from, std::size_t s) {
+    make_room(std::uint64_t{24} * from.bounds()[s].count);
     std::shared_ptr<const LaneSegment> segment = read(from, s);
     const std::lock_guard lock(mutex);
     most = std::max(most, live->load());
     ++times_decoded;
     const auto entry = entries.find(from.identity(s));
-    used.push_front(from.identity(s));
-    entry->second = {segment, used.begin()};
+    if (segment) {
+      used.splice(used.begin(), decoding, entry->second.place);
+      entry->second.segment = segment;
+    } else {  // those who wait for it shall not do so for ever
+      decoding.erase(entry->second.place);
+      entries.erase(entry);
+    }
     decoded.notify_all();
+    if (!segment) throw std::bad_alloc();
     return segment;
   }
 
-  std::shared_ptr<const LaneSegment> read(const DemandedSegments& from, std::size_t s) {
+  // Null where there is no memory at all. Where there is little, what the cache holds is given up first, then what was kept back for this
+  // case: a timeline that lacks names is better than none.
+  std::shared_ptr<const LaneSegment> read(const DemandedSegments& from, std::size_t s) noexcept {
+    const auto try_to_read = [&] {
+      auto segment = from.read(s);
+      return counted(segment ? std::move(segment) : from.substitute(s));
+    };
     try {
-      if (auto segment = from.read(s)) return counted(std::move(segment));
+      return try_to_read();
     } catch (const std::bad_alloc&) {
-      std::vector<std::shared_ptr<const LaneSegment>> gone;
-      {
-        const std::lock_guard lock(mutex);
-        make_room(budget.load(), gone);
-        problems.emplace_back("There was not enough memory to decode all events. Close other programs, or set a smaller budget.");
-      }
     }
-    return counted(from.substitute(s));
+    give_up_all();
+    try {
+      return try_to_read();
+    } catch (const std::bad_alloc&) {
+    }
+    note_shortage();
+    try {
+      return counted(from.substitute(s));
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+  // Says that there was too little memory, and gives back what is kept for that case.
+  void note_shortage() noexcept {
+    give_up_all();
+    const std::lock_guard lock(mutex);
+    reserve.reset();
+    if (shortage.empty() || problems.size() == problems.capacity()) return;
+    problems.push_back(std::move(shortage));
+    shortage.clear();
   }
 
   void serve() {
@@ -112,20 +172,33 @@ struct SegmentCache::State {
       const Wanted next = std::move(wanted.front());
       wanted.pop_front();
       lock.unlock();
-      if (const auto from = next.from.lock()) {
-        bool is_new = false;
-        {
-          const std::lock_guard again(mutex);
-          is_new = entries.try_emplace(from->identity(next.segment)).second;
-        }
-        if (is_new) (void)fill(*from, next.segment);
-      }
+      if (const auto from = next.from.lock()) decode_ahead(*from, next.segment);
       lock.lock();
     }
   }
 
-  // Requires: `lock` is held, and segment s was asked for and is not there.
-  void want_next(const DemandedSegments& from, std::size_t s) {
+  // Who asks for it later may find the memory that lacks now.
+  void decode_ahead(const DemandedSegments& from, std::size_t s) noexcept {
+    try {
+      bool is_new = false;
+      {
+        const std::lock_guard lock(mutex);
+        is_new = begin(from.identity(s));
+      }
+      if (is_new) (void)fill(from, s);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  // Requires: `lock` is held, and segment s was asked for and is not there. Nothing is lost where memory lacks for it.
+  void want_next(const DemandedSegments& from, std::size_t s) noexcept {
+    try {
+      try_to_want_next(from, s);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::system_error&) {  // no room for another thread
+    }
+  }
+  void try_to_want_next(const DemandedSegments& from, std::size_t s) {
     if (s == 0 || !entries.contains(from.identity(s - 1))) return;  // not one after the other
     const std::size_t ahead = kAhead * cores;
     if (live->load() + 2 * ahead * kSegmentBytes > budget.load()) return;
@@ -138,7 +211,7 @@ struct SegmentCache::State {
   }
 };
 
-SegmentCache::SegmentCache() : state_(std::make_unique<State>()) {}
+SegmentCache::SegmentCache() : state_(std::make_unique<State>()) { state_->problems.reserve(kProblems); }
 SegmentCache::~SegmentCache() {
   {
     const std::lock_guard lock(state_->mutex);
@@ -161,10 +234,8 @@ std::uint64_t SegmentCache::default_budget() noexcept {
 }
 
 void SegmentCache::set_budget(std::uint64_t bytes) {
-  std::vector<std::shared_ptr<const LaneSegment>> gone;
-  const std::lock_guard lock(state_->mutex);
   state_->budget = bytes;
-  state_->make_room(0, gone);
+  state_->make_room(0);
 }
 
 std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return state_->budget.load() / (4 * state_->cores); }
@@ -180,6 +251,8 @@ std::vector<std::string> SegmentCache::problems() const {
   return state_->problems;
 }
 
+void SegmentCache::report_shortage() noexcept { state_->note_shortage(); }
+
 void SegmentCache::report(std::string sentence) {
   const std::lock_guard lock(state_->mutex);
   if (std::find(state_->problems.begin(), state_->problems.end(), sentence) == state_->problems.end())
@@ -188,33 +261,34 @@ void SegmentCache::report(std::string sentence) {
 
 std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& from, std::size_t s) {
   State& state = *state_;
-  {
+  try {
     std::unique_lock lock(state.mutex);
-    while (true) {
-      const auto [found, is_new] = state.entries.try_emplace(from.identity(s));
-      if (is_new) {
-        state.want_next(from, s);
-        break;
-      }
-      if (found->second.segment) {
-        state.used.splice(state.used.begin(), state.used, found->second.place);
-        return found->second.segment;
+    while (!state.begin(from.identity(s))) {
+      const State::Entry& known = state.entries.find(from.identity(s))->second;
+      if (known.segment) {
+        state.used.splice(state.used.begin(), state.used, known.place);
+        return known.segment;
       }
       state.decoded.wait(lock);
     }
+    state.want_next(from, s);
+  } catch (const std::bad_alloc&) {  // not even for its place in the cache
+    if (auto segment = state.read(from, s)) return segment;
+    throw;
   }
   return state.fill(from, s);
 }
 
-void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) {
-  std::vector<std::shared_ptr<const LaneSegment>> gone;
-  const std::lock_guard lock(state_->mutex);
+void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {
+  State& state = *state_;
   for (std::uint64_t identity = first_identity; identity < first_identity + count; ++identity) {
-    const auto found = state_->entries.find(identity);
-    if (found == state_->entries.end() || !found->second.segment) continue;
-    gone.push_back(std::move(found->second.segment));
-    state_->used.erase(found->second.place);
-    state_->entries.erase(found);
+    std::shared_ptr<const LaneSegment> gone;  // freed without the lock
+    const std::lock_guard lock(state.mutex);
+    const auto found = state.entries.find(identity);
+    if (found == state.entries.end() || !found->second.segment) continue;
+    gone = std::move(found->second.segment);
+    state.used.erase(found->second.place);
+    state.entries.erase(found);
   }
 }
 

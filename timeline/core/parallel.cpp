@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,17 +21,25 @@ struct Call {
   Call(std::size_t parts, const std::function<void(std::size_t)>& function) : count(parts), part(function) {}
   void work() {
     for (std::size_t index = next++; index < count; index = next++) {
-      part(index);
-      if (++ended == count) ended.notify_all();
+      try {
+        if (!has_failed) part(index);
+      } catch (...) {
+        if (!has_failed.exchange(true)) failure = std::current_exception();
+      }
+      if (++ended == count) ended.notify_all();  // also where it failed, or the call would not end
     }
   }
+  // Until all parts have ended; throws what the first that failed threw.
   void wait() {
     for (std::size_t now = ended; now != count; now = ended) ended.wait(now);
+    if (failure) std::rethrow_exception(failure);
   }
   const std::size_t count;
   const std::function<void(std::size_t)>& part;
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> ended{0};
+  std::atomic<bool> has_failed{false};
+  std::exception_ptr failure;  // to be read once all have ended
 };
 
 // One thread less than there are cores; they live as long as the process. A thread that the system lets run too late to help holds nobody
@@ -38,7 +48,11 @@ class Workers {
  public:
   Workers() {
     const unsigned cores = usable_cores();
-    for (unsigned index = 1; index < std::min(cores, kMost); ++index) threads_.emplace_back([this] { serve(); });
+    try {
+      for (unsigned index = 1; index < std::min(cores, kMost); ++index) threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {  // no room for another thread: those that run do its part
+    } catch (const std::bad_alloc&) {
+    }
   }
   ~Workers() {
     {
@@ -96,9 +110,12 @@ thread_local bool working = false;
 }  // namespace
 
 void on_this_thread_alone(const std::function<void()>& work) {
-  const bool outer = std::exchange(working, true);
+  struct Working {
+    const bool outer = std::exchange(working, true);
+    ~Working() { working = outer; }
+  };
+  const Working here;
   work();
-  working = outer;
 }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& part) {

@@ -14,6 +14,7 @@
 
 #include "canvas_accessible.h"
 #include "gestures.h"
+#include "model/trace/demanded_segments.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "tool_tip.h"
@@ -266,6 +267,7 @@ void Canvas::paintEvent(QPaintEvent*) {
     rows_.setDevicePixelRatio(ratio);
     rows_are_current_ = false;
   }
+  if (rows_.isNull()) return SegmentCache::of_process().report_shortage();
   if (!rows_are_current_) painter_.paint(state_, rows_);
   rows_are_current_ = true;
 

@@ -8,6 +8,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
+#include "timeline/widget/surely.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -119,28 +120,32 @@ void ViewState::start_making_ready() {
     SteadyClock::duration took{};
     Clock clock;
   };
-  making_ready_ = true;
   const auto projecting = SteadyClock::now() < next_projection_ ? Projecting::kAsBefore : Projecting::kWhenAsked;
   const auto work = std::make_shared<Work>(
       Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), projecting, sight(), std::move(retired_), nullptr, {}, clock_});
   other_thread_.start([this, work, times = times_called_off_] {
-    on_this_thread_alone([&] {
-      const auto begin = SteadyClock::now();
-      work->retired.reset();
-      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting, work->clock);
-      if (!work->content->is_on_demand()) work->content->compute_pixels(work->sight, work->content->range_after(work->sight));
-      work->took = SteadyClock::now() - begin;
+    const Outcome outcome = within_memory([&] {
+      on_this_thread_alone([&] {
+        const auto begin = SteadyClock::now();
+        work->retired.reset();
+        work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting, work->clock);
+        if (!work->content->is_on_demand()) work->content->compute_pixels(work->sight, work->content->range_after(work->sight));
+        work->took = SteadyClock::now() - begin;
+      });
     });
-    QMetaObject::invokeMethod(
-        this,
-        [this, work, times] {
-          making_ready_ = false;
-          if (work->projecting == Projecting::kWhenAsked) next_projection_ = SteadyClock::now() + kPausePerProjecting * work->took;
-          if (times == times_called_off_) take_ready(std::move(work->content));
-          if (!making_ready_ && waiting_) start_making_ready();
-        },
-        Qt::QueuedConnection);
+    deliver_surely(this, [this, work, times, outcome] {
+      making_ready_ = false;
+      if (work->projecting == Projecting::kWhenAsked) next_projection_ = SteadyClock::now() + kPausePerProjecting * work->took;
+      if (times == times_called_off_) {
+        if (outcome == Outcome::kDone)
+          take_ready(std::move(work->content));
+        else if (work->trace != content_->trace())
+          emit traceReady(work->trace);  // without what was to be made ready
+      }
+      if (!making_ready_ && waiting_) start_making_ready();
+    });
   });
+  making_ready_ = true;  // only now: what is above may lack memory
 }
 
 void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
@@ -186,7 +191,7 @@ std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange rang
 
 // All that one painting asks for is made together.
 void ViewState::refine_soon() {
-  if (std::exchange(refining_soon_, true)) return;
+  if (refining_soon_) return;
   QMetaObject::invokeMethod(
       this,
       [this] {
@@ -194,27 +199,35 @@ void ViewState::refine_soon() {
         refine();
       },
       Qt::QueuedConnection);
+  refining_soon_ = true;
 }
 
 void ViewState::refine() {
   if (refining_ || (wanted_.empty() && wanted_sums_.empty())) return;
-  refining_ = true;
   stop_refining_ = {};
   const auto picture = std::make_shared<Picture>(content_->take_picture());
   for (auto& [pane, wanted] : std::exchange(wanted_, {})) picture->want(pane, std::move(wanted.levels), wanted.viewport);
   for (auto& [key, wanted] : std::exchange(wanted_sums_, {})) picture->want(key, std::move(wanted.level), wanted.range, wanted.sharers);
   other_thread_.start([this, picture, of = times_adopted_, stop = stop_refining_.get_token()] {
-    picture->make(stop);
-    QMetaObject::invokeMethod(
-        this,
-        [this, picture, of] {
-          refining_ = false;
-          if (of == times_adopted_) content_->put(std::move(*picture));
-          emit pictureMade();  // who paints now asks for what is still to be made
-          refine_soon();
-        },
-        Qt::QueuedConnection);
+    const Outcome outcome = within_memory([&] { picture->make(stop); });
+    deliver_surely(this, [this, picture, of, outcome] {
+      refining_ = false;
+      if (outcome == Outcome::kOutOfMemory) return give_up_refining();
+      if (of == times_adopted_) content_->put(std::move(*picture));
+      emit pictureMade();  // who paints now asks for what is still to be made
+      refine_soon();
+    });
   });
+  refining_ = true;  // only now: what is above may lack memory
+}
+
+// To paint again would ask for the same again.
+void ViewState::give_up_refining() {
+  wanted_.clear();
+  wanted_sums_.clear();
+  const bool was_coarse = coarse_rows_ || coarse_overview_;
+  coarse_rows_ = coarse_overview_ = false;
+  if (was_coarse) emit detailChanged();
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {

@@ -202,6 +202,7 @@ class ViewState : public QObject {
   void call_off();   // what is being made ready, and what waits for it
   void refine_soon();
   void refine();     // makes the picture that is wanted
+  void give_up_refining();
   void lay_out();
   void edit_rows(const QString& text, RowArrangement arrangement);
   [[nodiscard]] Sight sight() const;

@@ -1,5 +1,7 @@
 #include "base/latest_job.h"
 
+#include "timeline/widget/surely.h"
+
 namespace lanescope::ui {
 
 void LatestJob::Context::deliver(std::function<void()> result) const {
@@ -25,8 +27,12 @@ void LatestJob::start(std::function<void(const Context&)> computation) {
   context.stop_ = stop_.get_token();
   setRunning(true);
   pool_.start([this, context, computation = std::move(computation)] {
-    if (!context.stop().stop_requested()) computation(context);
-    context.deliver([this] { setRunning(false); });
+    timeline::within_memory([&] {
+      if (!context.stop().stop_requested()) computation(context);
+    });
+    timeline::deliver_surely(this, [this, generation = context.generation_] {
+      if (generation == generation_) setRunning(false);
+    });
   });
 }
 

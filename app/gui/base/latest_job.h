@@ -1,5 +1,5 @@
 // Runs a computation off the GUI thread. Of several, only the latest counts: starting another asks the one before to stop and forgets what
-// it still delivers.
+// it still delivers. One for which there is not enough memory ends, and SegmentCache::problems() says so.
 //
 // Threads: the GUI thread only, but for Context, which belongs to the computation. The destructor waits until the computation has stopped.
 #pragma once

@@ -8,6 +8,7 @@
 #include "loading/remote_source.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/trace_builder.h"
+#include "timeline/widget/surely.h"
 
 namespace lanescope::ui {
 namespace {
@@ -160,9 +161,21 @@ void LiveRecording::stop() {
 QString LiveRecording::path() const { return QString::fromStdString(source_->path().string()); }
 
 void LiveRecording::ingest() {
+  std::shared_ptr<const Trace> whole;
+  const auto outcome = timeline::within_memory([&] { takeIn(whole); });
+  if (outcome == timeline::Outcome::kOutOfMemory) leaveUnseen();
+  if (queue_->isAbandoned()) return;
+  if (outcome == timeline::Outcome::kDone) timeline::within_memory([&] { complete(whole.get()); });
+  timeline::deliver_surely(this, [this, whole] {
+    if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+    emit ended(source_->outcome(), whole);
+  });
+}
+
+// Until the recording has ended; `whole` is what has come until then.
+void LiveRecording::takeIn(std::shared_ptr<const Trace>& whole) {
   TraceBuilder builder;
   FrameIngest frame_ingest(builder);
-  std::shared_ptr<const Trace> whole;
   std::vector<std::byte> frames;
   bool has_grown = false;
   auto next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
@@ -178,15 +191,12 @@ void LiveRecording::ingest() {
     has_grown = false;
     next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   }
-  if (queue_->isAbandoned()) return;
-  complete(whole.get());
-  QMetaObject::invokeMethod(
-      this,
-      [this, whole] {
-        if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
-        emit ended(source_->outcome(), whole);
-      },
-      Qt::QueuedConnection);
+}
+
+// What still comes is in the file, and not shown.
+void LiveRecording::leaveUnseen() {
+  std::vector<std::byte> frames;
+  for (bool open = true; open;) open = queue_->pop(frames, std::chrono::steady_clock::now() + kSnapshotInterval);
 }
 
 void LiveRecording::complete(const Trace* whole) {

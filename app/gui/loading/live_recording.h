@@ -66,6 +66,8 @@ class LiveRecording : public QObject {
   LiveRecording(std::unique_ptr<RecordingSource> source, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
   static session::FrameSink sink_of(const std::shared_ptr<FrameQueue>& queue);
   void ingest();                                        // on the ingest thread, to the end of the recording
+  void takeIn(std::shared_ptr<const Trace>& whole);     // on the ingest thread
+  void leaveUnseen();                                   // on the ingest thread
   void complete(const Trace* whole);                    // on the ingest thread: the file, once it is whole
   void publish(std::shared_ptr<const Trace> snapshot);  // from the ingest thread
   void look();                                          // at the recording, now and then

@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <QPixmap>
 
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -35,7 +37,8 @@ void Screenshot::start() {
 
 // The window is settled once two looks in a row find nothing under way: what one job delivered may have started another.
 void Screenshot::look() {
-  if (!loaded_ || !window_.isSettled()) return;
+  if (!window_.isSettled()) return;
+  if (!loaded_) return lookForProblem();
   timer_.stop();
   QCoreApplication::sendPostedEvents();
   QCoreApplication::processEvents();
@@ -43,6 +46,14 @@ void Screenshot::look() {
     take();
   else
     timer_.start();
+}
+
+// Opening that ended for want of memory is followed by nothing.
+void Screenshot::lookForProblem() {
+  const std::vector<std::string> problems = SegmentCache::of_process().problems();
+  if (problems.empty()) return;
+  timer_.stop();
+  emit finished(QString::fromStdString(problems.front()));
 }
 
 void Screenshot::take() {

@@ -32,6 +32,7 @@ class Screenshot : public QObject {
 
  private:
   void look();
+  void lookForProblem();
   void take();
 
   MainWindow& window_;

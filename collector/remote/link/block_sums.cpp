@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 namespace lanescope::remote {
 
-BlockSums::BlockSums() : tail_(XXH64_createState()) { XXH64_reset(tail_.get(), 0); }
+BlockSums::BlockSums() : tail_(XXH64_createState()) {
+  if (!tail_) throw std::bad_alloc();
+  XXH64_reset(tail_.get(), 0);
+}
 BlockSums::BlockSums(BlockSums&&) noexcept = default;
 BlockSums& BlockSums::operator=(BlockSums&&) noexcept = default;
 BlockSums::~BlockSums() = default;

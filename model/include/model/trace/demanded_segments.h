@@ -105,6 +105,8 @@ class SegmentCache {
   [[nodiscard]] std::vector<std::string> problems() const;
   // Adds one, once.
   void report(std::string sentence);
+  // Says from now on that there was not enough memory for something, and gives up all segments that nobody reads.
+  void report_shortage() noexcept;
 
   SegmentCache(const SegmentCache&) = delete;
   SegmentCache& operator=(const SegmentCache&) = delete;
@@ -114,10 +116,11 @@ class SegmentCache {
   SegmentCache();
   ~SegmentCache();
 
-  // From the cache, else decoded. When segments of a lane are asked for one after the other, the next are decoded meanwhile.
+  // From the cache, else decoded; where memory lacks for that, what stands for it. Throws std::bad_alloc where it lacks for that, too. When
+  // segments of a lane are asked for one after the other, the next are decoded meanwhile.
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
   // Forgets all of a lane that is gone.
-  void forget(std::uint64_t first_identity, std::size_t count);
+  void forget(std::uint64_t first_identity, std::size_t count) noexcept;
   [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;
 
   struct State;

@@ -1,0 +1,149 @@
+// How much memory traces take while they are made; and where memory lacks while segments are decoded, nothing ends and nobody waits for ever.
+//
+// A program of its own: it counts allocations, and has them fail.
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "long_recording.h"
+#include "model/trace/demanded_segments.h"
+#include "model/trace/trace_builder.h"
+#include "recordings.h"
+
+namespace {
+
+std::atomic<long> allocations{0};
+std::atomic<long> fails_from{-1}, fails_to{-1};  // those with such numbers; none below 0
+
+std::atomic<std::size_t> live_bytes{0}, most_bytes{0};  // of what was allocated and not freed yet
+
+bool fails() noexcept {
+  if (fails_from.load(std::memory_order_relaxed) < 0) return false;
+  const long number = ++allocations;
+  return number >= fails_from && number < fails_to;
+}
+
+// Counts from here on, and lets `count` allocations fail from the one numbered `first` on.
+struct Shortage {
+  Shortage(long first, long count) {
+    allocations = 0;
+    fails_to = first + count;
+    fails_from = first;
+  }
+  ~Shortage() { fails_from = -1; }
+};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  const std::size_t now = live_bytes += malloc_usable_size(memory);
+  for (std::size_t most = most_bytes; now > most && !most_bytes.compare_exchange_weak(most, now);) continue;
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  live_bytes -= malloc_usable_size(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+constexpr std::uint32_t kEvents = 70'000;  // two segments
+
+struct Sums {
+  Nanoseconds starts = 0;
+  Nanoseconds durations = 0;
+  std::uint64_t named = 0;
+  bool operator==(const Sums&) const = default;
+};
+
+// Of all events of a lane, as each of several threads reads them, every other one from the end on. Allocations fail from when all threads
+// are there. Threads are new, so that none has a segment yet.
+std::vector<Sums> read_by(unsigned threads, const Lane& lane, long first, long count) {
+  std::vector<Sums> sums(threads);
+  std::vector<std::thread> readers;
+  std::atomic<bool> go{false};
+  for (unsigned number = 0; number < threads; ++number)
+    readers.emplace_back([&, number] {
+      go.wait(false);
+      for (EventIndex i = 0; i < kEvents; ++i) {
+        const EventIndex event = number % 2 == 0 ? i : kEvents - 1 - i;
+        sums[number].starts += lane.start(event);
+        sums[number].durations += lane.duration(event);
+        sums[number].named += lane.name(event) != 0 ? 1 : 0;
+      }
+    });
+  const Shortage shortage(first, count);
+  go = true;
+  go.notify_all();
+  for (std::thread& reader : readers) reader.join();
+  return sums;
+}
+
+// Whose events are read from the file, with memory for no whole segment.
+std::shared_ptr<const Trace> opened_in_file(const std::filesystem::path& folder) {
+  write_long_recording(folder / "log.trace", kEvents);
+  compacted(folder / "log.trace", folder / "compact.trace");
+  SegmentCache::of_process().set_budget(256 << 10);
+  const auto opened = load_trace(folder / "compact.trace", {}, EventPlace::kInFile);
+  if (!opened) FAIL(opened.error().text);
+  return *opened;
+}
+
+}  // namespace
+
+TEST_CASE("events whose chunks come in falling order are put in place in little more memory than they take") {
+  constexpr std::size_t kChunks = 40, kRows = 65'536;
+  TraceBuilder builder;
+  TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+  const std::size_t before = live_bytes;
+  most_bytes = before;
+  for (std::size_t chunk = kChunks; chunk > 0; --chunk) {
+    std::vector<Event> events;
+    events.reserve(kRows);
+    for (std::size_t row = 0; row < kRows; ++row) events.push_back({static_cast<Nanoseconds>((chunk * kRows + row) * 4), 2, 1, 0, 0});
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  REQUIRE(trace->lanes().size() == 1);
+  REQUIRE(trace->lane(0).size() == kChunks * kRows);
+  CHECK(trace->lane(0).lower_bound(trace->lane(0).start(kRows)) == kRows);
+  // A lane takes 24 bytes for each, and what waits to be put in place 32.
+  CHECK(most_bytes - before < 45 * kChunks * kRows);
+}
+
+TEST_CASE("an allocation that fails while segments are decoded changes nothing") {
+  const TemporaryFolder folder;
+  const auto trace = opened_in_file(folder.path());
+  const Lane& lane = trace->lane(0);
+  REQUIRE_FALSE(lane.holds_segments());
+  const std::vector<Sums> whole = read_by(1, lane, 0, 0);
+  CHECK(whole.front().named == kEvents);
+  const long all = allocations;
+  REQUIRE(all > 20);
+  for (long number = 1; number <= all; ++number) REQUIRE((read_by(1, lane, number, 1) == whole));
+  for (long number = 1; number <= 2 * all; number += 5)
+    for (const Sums& sums : read_by(4, lane, number, 1)) REQUIRE((sums == whole.front()));
+  CHECK(SegmentCache::of_process().problems().empty());
+}
+
+TEST_CASE("where memory lacks for longer, events stand without names, and the cache says so") {
+  const TemporaryFolder folder;
+  const auto trace = opened_in_file(folder.path());
+  const Lane& lane = trace->lane(0);
+  SegmentCache& cache = SegmentCache::of_process();
+  for (long count = 1; cache.problems().empty() && count < 10; ++count) (void)read_by(1, lane, 1, count);
+  REQUIRE(cache.problems().size() == 1);
+  CHECK(cache.problems().front().find("not enough memory") != std::string::npos);
+  CHECK(read_by(1, lane, 0, 0).front().named == kEvents);  // once there is memory again
+}
