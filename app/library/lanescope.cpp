@@ -86,7 +86,7 @@ lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, 
       if (paths[i] == nullptr) return nothing_given("path");
       files.emplace_back(paths[i]);
     }
-    if (files.empty()) return nothing_given("path");
+    if (files.empty()) return Error{"There are no paths to open.", ErrorKind::kUsage};
     auto trace = lanescope::open_traces(files, lanescope::EventPlace::kInFile);
     if (!trace) return trace.error();
     return new lanescope_trace{std::move(*trace)};
@@ -101,6 +101,7 @@ const char* const* lanescope_tables(void) {
 }
 
 bool lanescope_table(const lanescope_trace* trace, const char* table, struct ArrowArrayStream* stream, char** error) {
+  if (stream != nullptr) stream->release = nullptr;
   return answer<bool>(error, false, [&]() -> Result<bool> {
     if (trace == nullptr) return nothing_given("trace");
     if (table == nullptr) return nothing_given("table");

@@ -53,6 +53,7 @@ const std::string kFunctions =
          "functions": ["plain", "fails", {"function": "recursive", "color": "#112233"}, "numbers", "later", "number", "Model", "Model.step",
                        "Model.of_none", "Model.of_class", "submodule.dumps", "nothing.here"]},
         {"module": "math", "color": 255, "functions": ["sqrt"]},
+        {"module": "__main__", "functions": ["model", "work"]},
         {"module": "never_imported", "functions": ["f"]}])";
 
 Ran record(const std::filesystem::path& folder, std::vector<std::string> options) {
@@ -96,6 +97,8 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK_THAT(ran.messages, contains_text("work.later is not marked: it is a coroutine"));
   CHECK_THAT(ran.messages, contains_text("work.number is not marked: it is no function"));
   CHECK_THAT(ran.messages, contains_text("work.nothing.here is not marked: there is none"));
+  CHECK_THAT(ran.messages, contains_text("functions of the program's own file (__main__) are not marked"));
+  CHECK_THAT(ran.messages, !contains_text("__main__.model"));
   CHECK_THAT(ran.messages, !contains_text("never_imported"));
 
   // Of one domain alone: those that belong to it.

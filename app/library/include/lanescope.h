@@ -35,7 +35,7 @@ LANESCOPE_API void lanescope_close(lanescope_trace *trace);
 LANESCOPE_API const char *const *lanescope_tables(void);
 
 /* Fills `stream` with the rows of a table, sorted by start: structs of 65,536 rows at most, texts as dictionaries. It is the caller's, who calls
-   stream->release(). Batches are made on a thread of the library's while the stream is read. */
+   stream->release(), which is null after a failure. Batches are made on a thread of the library's while the stream is read. */
 LANESCOPE_API bool lanescope_table(const lanescope_trace *trace, const char *table, struct ArrowArrayStream *stream, char **error);
 
 /* Names of all reports, a null behind them. */

@@ -116,6 +116,9 @@ def read(path):
             functions.setdefault(group["module"], []).append(
                 _Function(own["function"], _color(own.get("color", group.get("color"))), own.get("domain", group.get("domain"))))
 
+    if functions.pop("__main__", None):
+        _say("functions of the program's own file (__main__) are not marked, since they do not exist before it runs: import them from a module")
+
     def marker(of_module):
         return lambda module: [function.mark_in(module) for function in of_module]
 

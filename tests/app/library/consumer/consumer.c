@@ -15,6 +15,9 @@ int main(int count, char **arguments) {
   if (trace == NULL) return fail(error);
 
   struct ArrowArrayStream stream;
+  if (lanescope_table(trace, "no such table", &stream, &error) || stream.release != NULL || error == NULL) return fail(NULL);
+  lanescope_free(error);
+  error = NULL;
   if (!lanescope_table(trace, "kernels", &stream, &error)) return fail(error);
   struct ArrowSchema schema;
   if (stream.get_schema(&stream, &schema) != 0) return fail(NULL);
