@@ -41,12 +41,8 @@ def main(arguments: "list[str] | None" = None) -> int:
 
 
 # Recipes of Nsight Systems that are not there, and what there is.
-_NETWORK = "The recipe network says what ranks send, and what went over each interface that was sampled."
 _ELSEWHERE = {
-    "network_sum": _NETWORK,
-    "network_traffic_map": _NETWORK,
-    "network_map_aws": _NETWORK,
-    "storage_util_map": "What disks did is a report of each recording: lanescope stats -r machine_metric_sum.",
+    "network_map_aws": "Counters of EFA adapters are not recorded; network_traffic_map has those of the network devices that the kernel counts.",
     "file_access_sum": "Names and bytes of files are not recorded; osrt_sum has the time in calls that touch files.",
     "s3_access_sum": "Requests to S3 are not recorded.",
     "nvtx_cpu_topdown": "Counters of processors are not recorded.",

@@ -23,7 +23,7 @@ import zstandard
 from .._frames import TraceError
 from ..trace import Trace
 
-PARTIAL_VERSION = 2
+PARTIAL_VERSION = 3
 
 
 class Question(Protocol):
@@ -176,8 +176,8 @@ class Engine:
     def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None) -> Outcome:
         """The merged outcome of all files. Ctrl+C ends it; with a cache, what was done is not done again."""
         files = sorted(set(paths))
-        # A task of a tenth of a second or more costs no more than its work; one of all files would leave workers idle at the end.
-        size = max(1, min(16, len(files) // (4 * self.workers)))
+        # A task has 16 files at most, and fewer where there are few: at the end, workers wait for one task of 16 that each has had or more.
+        size = max(1, min(16, len(files) // (16 * self.workers)))
         batches = [files[i : i + size] for i in range(0, len(files), size)]
         outcome, done = Outcome(), 0
         for data, count in self._mapped(question, batches):

@@ -1,10 +1,10 @@
-"""Recipes over counters that were sampled (--gpu-metrics-devices): how much of a GPU was used when, by which kernel or range, and what went over NVLink."""
+"""Recipes over counters that were sampled: how much of a GPU was used when, by which kernel or range, what went over NVLink, networks and to disks."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable, ClassVar
 
 import numpy as np
 
@@ -20,13 +20,18 @@ from .result import Answer, ResultTable
 _FINE_BINS = 1024
 _METRICS = "SMs active,Instructions issued,Tensor cores active"
 _NOT_SAMPLED = "No file has samples of these counters: record with --gpu-metrics-devices=all."
+_NO_NETWORKS = "No file has samples of networks: record with --nic-metrics=lf."
+_NO_DISKS = "No file has samples of disks: record with --storage-metrics."
+# What is counted of each device: a counter is called by the device's name and one of these.
+_OF_NETWORKS = ("received", "sent", "packets received", "packets sent", "packets dropped", "send waits", "CNPs sent", "CNPs handled")
+_OF_DISKS = ("read", "written", "reads", "writes", "busy", "requests in flight")
 
 
 @dataclass
 class Samples:
-    """One counter of one GPU. Between its first and last sample there may be times without."""
+    """One counter of a GPU, by its UUID, or of a network device or disk, by its name. Between its first and last sample there may be times without."""
 
-    gpu: str
+    device: str
     name: str
     unit: str
     starts: Array
@@ -44,11 +49,11 @@ class Samples:
         return weighted[at] + self.values[at] * inside, sampled[at] + inside
 
 
-def samples_of(trace: Trace, wanted: "set[str] | None" = None) -> "list[Samples]":
-    """Counters of GPUs, by GPU and name; only those that are wanted."""
-    data, texts = trace.counters[["start", "duration", "gpu_uuid", "name", "unit", "value"]].coded()
-    chosen = np.array([wanted is None or name in wanted for name in texts["name"]], dtype=bool)
-    rows = np.flatnonzero(chosen[data["name"]]) if len(chosen) else np.empty(0, dtype=np.int64)
+def _samples(trace: Trace, owner: "Callable[[str, str], tuple[str, str] | None]") -> "list[Samples]":
+    """Counters of no process, of which `owner` says by the GPU's UUID and the counter's name whose they are, and how they are called there; none: not wanted."""
+    data, texts = trace.counters[["start", "duration", "process", "gpu_uuid", "name", "unit", "value"]].coded()
+    chosen = np.array([[owner(gpu, name) is not None for name in texts["name"]] for gpu in texts["gpu_uuid"]], dtype=bool)
+    rows = np.flatnonzero(chosen[data["gpu_uuid"], data["name"]] & (data["process"] == 0)) if chosen.size else np.empty(0, dtype=np.int64)
     order = rows[np.lexsort((data["start"][rows], data["name"][rows], data["gpu_uuid"][rows]))]
     keys = np.stack((data["gpu_uuid"][order], data["name"][order]))
     borders = np.flatnonzero(np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0), [True]))) if len(order) else [0]
@@ -56,33 +61,60 @@ def samples_of(trace: Trace, wanted: "set[str] | None" = None) -> "list[Samples]
     for begin, end in zip(borders[:-1], borders[1:]):
         own = order[begin:end]
         gpu, name, unit = (texts[column][int(data[column][own[0]])] for column in ("gpu_uuid", "name", "unit"))
-        if gpu:
-            result.append(Samples(gpu, name, unit, data["start"][own], data["start"][own] + data["duration"][own], data["value"][own]))
-    return sorted(result, key=lambda each: (each.gpu, each.name))
+        found = owner(gpu, name)
+        if found:
+            result.append(Samples(found[0], found[1], unit, data["start"][own], data["start"][own] + data["duration"][own], data["value"][own]))
+    return sorted(result, key=lambda each: (each.device, each.name))
+
+
+def samples_of(trace: Trace, wanted: "set[str] | None" = None) -> "list[Samples]":
+    """Counters of GPUs, by GPU and name; only those that are wanted."""
+    return _samples(trace, lambda gpu, name: (gpu, name) if gpu and (wanted is None or name in wanted) else None)
+
+
+def machine_samples(trace: Trace, counted: "tuple[str, ...]") -> "list[Samples]":
+    """What is counted of the machine's networks or disks, by device and what it is."""
+
+    def owner(gpu: str, name: str) -> "tuple[str, str] | None":
+        measure = max((each for each in counted if name.endswith(" " + each)), key=len, default=None)
+        return None if gpu or measure is None else (name[: -len(measure) - 1], measure)
+
+    return _samples(trace, owner)
 
 
 def _metric_argument(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument("--metrics", default=default, metavar="LIST", help=f"counters by their names, separated by commas ({default or 'all'})")
 
 
-@recipe
-class MetricMap(Recipe):
-    name, help = "gpu_metric_util_map", "Counters of GPUs over time, for each GPU and bin of time"
+class CounterMap(Recipe):
+    """Counters over time, for each device and bin of time: a picture for each counter."""
+
     is_of_parts = True
+    owner: ClassVar[str]  # what has them: a column's title
+    not_sampled: ClassVar[str]
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--bins", type=number_within(1, 100_000), default=30, help="bins of time (30)")
         parser.add_argument("--disable-alignment", action="store_true", help="let each recording begin at 0, not at its time of day")
-        _metric_argument(parser, _METRICS)
+
+    def measured(self, trace: Trace) -> "list[Samples]":
+        raise NotImplementedError
+
+    def metrics(self) -> "list[str]":
+        """In the order in which they are shown."""
+        raise NotImplementedError
+
+    def label(self, host: str, device: str) -> str:
+        return f"{host}, {device}"
 
     def map(self, trace: Trace, path: str) -> Any:
         host = trace.session["host_name"].decode("utf-8", errors="replace")
         rows = []
-        for samples in samples_of(trace, set(self.arguments["metrics"].split(","))):
+        for samples in self.measured(trace):
             begin, end = int(samples.starts[0]), int(samples.ends[-1])
             weighted, sampled = samples.before(np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64))
-            rows.append([path, host, samples.gpu, samples.name, samples.unit, trace.utc_epoch, begin, end, np.diff(weighted).tolist(), np.diff(sampled).tolist()])
+            rows.append([path, host, samples.device, samples.name, samples.unit, trace.utc_epoch, begin, end, np.diff(weighted).tolist(), np.diff(sampled).tolist()])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -92,12 +124,12 @@ class MetricMap(Recipe):
         answer = Answer(self.name)
         rows = sorted(outcome.partial or [], key=lambda row: (row[1], row[2], row[0], row[3]))
         if not rows:
-            answer.sentences.append(_NOT_SAMPLED)
+            answer.sentences.append(self.not_sampled)
             return answer
-        series = {id(row): Series(f"{row[1]}, GPU {row[2][:8]}", row[0], row[5], row[6], row[7]) for row in rows}
+        series = {id(row): Series(self.label(row[1], row[2]), row[0], row[5], row[6], row[7]) for row in rows}
         axis = Axis(list(series.values()), self.arguments["bins"], not self.arguments["disable_alignment"])
         table = []
-        for metric in [name for name in self.arguments["metrics"].split(",") if any(row[3] == name for row in rows)]:
+        for metric in [name for name in self.metrics() if any(row[3] == name for row in rows)]:
             own = [row for row in rows if row[3] == metric]
             cells = []
             for row in own:
@@ -106,8 +138,126 @@ class MetricMap(Recipe):
             answer.maps.append(axis.picture(metric, [series[id(row)] for row in own], cells, own[0][4]))
             table += [[metric, b, value, row[1], row[2], row[0]] for row, of_row in zip(own, cells) for b, value in enumerate(of_row) if value is not None]
             means = [sum(row[8]) / max(1, sum(row[9])) for row in own]
-            answer.sentences.append(f"{metric}: {np.mean(means):.1f} {own[0][4]} on average over {len(own)} GPUs, {min(means):.1f} to {max(means):.1f}.")
-        answer.tables.append(ResultTable("analysis", ["Metric", "Bin", "Mean", "Host", "GPU", "File"], table))
+            unit = f" {own[0][4]}" if own[0][4] else ""
+            answer.sentences.append(f"{metric}: {_short(float(np.mean(means)))}{unit} on average over {len(own)} {self.owner}s, {_short(min(means))} to {_short(max(means))}.")
+        answer.tables.append(ResultTable("analysis", ["Metric", "Bin", "Mean", "Host", self.owner, "File"], table))
+        return answer
+
+
+def _short(value: float) -> str:
+    return f"{value:,.1f}"
+
+
+@recipe
+class MetricMap(CounterMap):
+    name, help = "gpu_metric_util_map", "Counters of GPUs over time, for each GPU and bin of time"
+    owner, not_sampled = "GPU", _NOT_SAMPLED
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        _metric_argument(parser, _METRICS)
+
+    def metrics(self) -> "list[str]":
+        return [name for name in self.arguments["metrics"].split(",") if name]
+
+    def measured(self, trace: Trace) -> "list[Samples]":
+        return samples_of(trace, set(self.metrics()))
+
+    def label(self, host: str, device: str) -> str:
+        return f"{host}, GPU {device[:8]}"
+
+
+def _traffic_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hide-inactive", action="store_true", help="leave out devices over which nothing went")
+    parser.add_argument("--bytes-threshold", type=number_within(0, 1e18), default=0, metavar="BYTES", help="leave out devices over which fewer bytes went (0)")
+
+
+def _bytes(samples: Samples) -> float:
+    return float((samples.values * (samples.ends - samples.starts)).sum()) / 1e9 if samples.unit == "B/s" else 0.0
+
+
+def _busy_networks(trace: Trace, arguments: "dict[str, Any]") -> "list[Samples]":
+    """Those of devices that the arguments do not leave out."""
+    found = machine_samples(trace, _OF_NETWORKS)
+    moved: "dict[str, float]" = {}
+    for each in found:
+        moved[each.device] = moved.get(each.device, 0.0) + _bytes(each)
+    return [each for each in found if moved[each.device] >= max(arguments["bytes_threshold"], 1 if arguments["hide_inactive"] else 0)]
+
+
+@recipe
+class NetworkMap(CounterMap):
+    name, help = "network_traffic_map", "What network devices and InfiniBand ports receive and send over time, and congestion, for each device and bin of time"
+    owner, not_sampled = "device", _NO_NETWORKS
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        _traffic_arguments(parser)
+
+    def metrics(self) -> "list[str]":
+        return [*_OF_NETWORKS]
+
+    def measured(self, trace: Trace) -> "list[Samples]":
+        return _busy_networks(trace, self.arguments)
+
+
+@recipe
+class StorageMap(CounterMap):
+    name, help = "storage_util_map", "What disks read and write over time, and how long they are busy, for each disk and bin of time"
+    owner, not_sampled = "disk", _NO_DISKS
+
+    def metrics(self) -> "list[str]":
+        return [*_OF_DISKS]
+
+    def measured(self, trace: Trace) -> "list[Samples]":
+        return machine_samples(trace, _OF_DISKS)
+
+
+@recipe
+class NetworkSum(Recipe):
+    name, help = "network_sum", "What network devices and InfiniBand ports received and sent, and congestion, summed up by device"
+    is_of_parts = True
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        _traffic_arguments(parser)
+
+    def map(self, trace: Trace, path: str) -> Any:
+        host = trace.session["host_name"].decode("utf-8", errors="replace")
+        rows = []
+        for each in _busy_networks(trace, self.arguments):
+            width = each.ends - each.starts
+            total, sampled = float((each.values * width).sum()) / 1e9, int(width.sum())
+            rows.append([path, host, each.device, each.name, each.unit, total, total * 1e9 / max(1, sampled), float(each.values.max()), sampled])
+        return rows
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return sorted(one + other, key=lambda row: row[:4])
+
+    def present(self, outcome: Outcome) -> Answer:
+        order = {name: place for place, name in enumerate(_OF_NETWORKS)}
+        rows = sorted(outcome.partial or [], key=lambda row: (row[1], row[2], order[row[3]], row[0]))
+        columns = ["Host", "Device", "Metric", "Total", "Mean", "Highest", "Unit of mean", "Sampled", "File"]
+        table = [[host, device, metric, total, mean, most, unit, sampled, path] for path, host, device, metric, unit, total, mean, most, sampled in rows]
+        answer = Answer(self.name, tables=[ResultTable("stats_by_device", columns, table, {"Sampled": "ns"})])
+        # Ranks of one host sample the same devices: of each, the recording that saw most of it counts.
+        longest: "dict[tuple[str, str, str], list[Any]]" = {}
+        for row in rows:
+            key = (row[1], row[2], row[3])
+            if key not in longest or row[8] > longest[key][8]:
+                longest[key] = row
+        devices = {key[:2] for key in longest}
+        sums = {name: sum(row[5] for key, row in longest.items() if key[2] == name) for name in _OF_NETWORKS}
+        said = [["all devices", name, sums[name], len(devices)] for name in _OF_NETWORKS if any(key[2] == name for key in longest)]
+        answer.tables.append(ResultTable("all_stats", ["Device", "Metric", "Total", "Devices"], said))
+        if not rows:
+            answer.sentences.append(_NO_NETWORKS)
+            return answer
+        answer.sentences.append(f"{len(devices)} devices of {len({host for host, _ in devices})} hosts received {sums['received'] / 1e9:.3f} GB and sent {sums['sent'] / 1e9:.3f} GB.")
+        held = [row for row in longest.values() if row[3] in ("packets dropped", "send waits", "CNPs sent") and row[5] >= 1]
+        answer.sentences += [f"{row[1]}, {row[2]}: {row[5]:,.0f} {row[3]}." for row in sorted(held, key=lambda row: (-row[5], row[1], row[2], row[3]))[:5]]
         return answer
 
 
@@ -134,12 +284,12 @@ class MetricSum(Recipe):
             for each in samples:
                 width = each.ends - each.starts
                 mean = float((each.values * width).sum() / max(1, int(width.sum())))
-                rows.append([path, host, each.gpu, "", each.name, each.unit, 1, 0, int(width.sum()), mean, float(each.values.min()), float(each.values.max())])
+                rows.append([path, host, each.device, "", each.name, each.unit, 1, 0, int(width.sum()), mean, float(each.values.min()), float(each.values.max())])
             return rows
         gpus, names, texts, start, end = self._intervals(trace)
         rows = []
         for gpu in sorted(set(gpus.tolist())):
-            own = [each for each in samples if each.gpu == gpu]
+            own = [each for each in samples if each.device == gpu]
             of_gpu = gpus == gpu
             totals = {int(name): int((end - start)[of_gpu & (names == name)].sum()) for name in np.unique(names[of_gpu])}
             longest = sorted(totals, key=lambda name: (-totals[name], texts[name]))[: self.arguments["longest_n"]]

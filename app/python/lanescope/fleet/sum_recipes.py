@@ -16,7 +16,7 @@ from .sums import Summary, groups_of, merged_groups, quartiles
 
 _WHO = ["Rank", "Host", "PID", "File"]
 # Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
-_RANK_COLUMNS = ["Count", "Total", "Mean", "Min", "Q1", "Median", "Q3", "Max"]
+_RANK_COLUMNS = ["Count", "Total", "Mean", "StdDev", "Min", "Q1", "Median", "Q3", "Max"]
 
 
 class SumRecipe(Recipe):
@@ -120,7 +120,7 @@ def _by_rank(said: "list[Any]") -> "list[list[Any]]":
 
 def _row(values: Any, summary: Summary) -> "list[Any]":
     q1, median, q3 = quartiles(values)
-    return [summary.count, summary.total, summary.mean, summary.least, q1, median, q3, summary.most]
+    return [summary.count, summary.total, summary.mean, summary.deviation, summary.least, q1, median, q3, summary.most]
 
 
 @recipe
