@@ -53,6 +53,8 @@ Options:
                           Of what is listed one by one, and of advice: one kernel or range; how many rows; as --filter-nvtx
   --per-kernel, --per-projected-nvtx, --match-ranges TEXT, --longest-n N
                           Of gpu_metric_util_sum: while a kernel ran, or the work of a range; only names with this text; only the N longest
+  --hide-inactive, --bytes-threshold BYTES
+                          Of network_sum and network_traffic_map: without devices over which nothing, or less, went
   -o,--output DIR         Write report.html and the tables there; without it, the answer is printed. %h, %p, %n and %q{NAME} are replaced
   -f,--force-overwrite    Write into a folder that is there
   --format LIST           Tables as csv (default; also: --csv), json, parquet, ipynb
