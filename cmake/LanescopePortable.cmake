@@ -5,7 +5,6 @@ if(NOT LANESCOPE_PORTABLE)
   return()
 endif()
 set(LANESCOPE_ZIG "" CACHE FILEPATH "The program zig, 0.17 or newer")
-set(LANESCOPE_SIMDJSON_SOURCE "" CACHE FILEPATH "simdjson.cpp of the single-header form: distributions have no static library of it")
 foreach(needed LANESCOPE_ZIG LANESCOPE_SIMDJSON_SOURCE)
   if(NOT EXISTS "${${needed}}")
     message(FATAL_ERROR "LANESCOPE_PORTABLE needs ${needed}")
@@ -19,10 +18,6 @@ set(CMAKE_DISABLE_FIND_PACKAGE_Qt6 ON)
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(Protobuf_USE_STATIC_LIBS ON)
 
-add_library(lanescope_simdjson STATIC "${LANESCOPE_SIMDJSON_SOURCE}")
-get_filename_component(simdjson_folder "${LANESCOPE_SIMDJSON_SOURCE}" DIRECTORY)
-target_include_directories(lanescope_simdjson PUBLIC "${simdjson_folder}")
-add_library(simdjson::simdjson ALIAS lanescope_simdjson)
 add_library(lanescope_c_library OBJECT "${PROJECT_SOURCE_DIR}/packaging/portable/c_library.c")
 
 # GCC's own archives by their paths, since Zig would take LLVM's. What static libraries need of each other stands between the group's marks.

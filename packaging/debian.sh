@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_amd64.deb of what TREE has below usr/, with licences,
 # changes and checksums. TREE is changed.
-# debian.sh --viewer VERSION TREE FOLDER: the same for the viewer, which depends on the packages of this machine's libraries.
+# debian.sh --viewer|--library|--development VERSION TREE FOLDER: the same for the viewer, for the C interface, and for what programs that use it are
+# built with. The first two depend on the packages of the libraries that they are linked with here.
 #
 # Times are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, packages are equal. No script runs when one is installed.
 set -euo pipefail
@@ -9,22 +10,48 @@ here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
 version=$2 tree=$(realpath "$3") out=$(realpath "$4")
-if [ "$1" = --viewer ]; then
-  name=lanescope recommends="libqt6svg6, qt6-wayland, fonts-noto-cjk"
-  summary="timeline profiler for CUDA programs: viewer"
-  text="Draws recordings of CUDA programs on a timeline, also while they run, and
- says why a GPU was idle."
-  "$here/viewer_page.py" "$tree/usr/bin/lanescope-ui" "$tree/usr"
+
+# linked NAME FILE: the packages of the libraries that the file of this package is linked with.
+linked() {
+  local scratch depends
   scratch=$(mktemp -d)
-  trap 'rm -rf "$scratch"' EXIT
   mkdir "$scratch/debian"
-  printf 'Source: lanescope\n\nPackage: lanescope\nArchitecture: amd64\n' >"$scratch/debian/control"
-  depends=$(cd "$scratch" && dpkg-shlibdeps -O --ignore-missing-info "$tree/usr/bin/lanescope-ui" 2>/dev/null | sed 's/^shlibs:Depends=//')
-  [ -n "$depends" ] || { echo "debian: no package is known for the libraries of lanescope-ui" >&2; exit 1; }
-  depends="$depends, lanescope-recorder (= $version)"
-else
-  name=$1 depends=$5 recommends=$6 summary=$7 text=$8
-fi
+  printf 'Source: %s\n\nPackage: %s\nArchitecture: amd64\n' "$1" "$1" >"$scratch/debian/control"
+  depends=$(cd "$scratch" && dpkg-shlibdeps -O --ignore-missing-info "$2" 2>/dev/null | sed 's/^shlibs:Depends=//')
+  rm -rf "$scratch"
+  [ -n "$depends" ] || { echo "debian: no package is known for the libraries of $(basename "$2")" >&2; exit 1; }
+  echo "$depends"
+}
+
+section=devel recommends=
+case $1 in
+  --viewer)
+    name=lanescope recommends="libqt6svg6, qt6-wayland, fonts-noto-cjk"
+    summary="timeline profiler for CUDA programs: viewer"
+    text="Draws recordings of CUDA programs on a timeline, also while they run, and
+ says why a GPU was idle."
+    "$here/viewer_page.py" "$tree/usr/bin/lanescope-ui" "$tree/usr"
+    depends="$(linked lanescope "$tree/usr/bin/lanescope-ui"), lanescope-recorder (= $version)"
+    ;;
+  --library)
+    name=liblanescope0 section=libs
+    summary="traces of CUDA programs for other programs"
+    text="Opens what Lanescope recorded for programs in C and in languages that call
+ C: tables as streams of Apache Arrow, reports and findings."
+    library=$(find "$tree/usr" -name 'liblanescope.so.*' -type f)
+    depends=$(linked liblanescope0 "$library")
+    mkdir -p "$tree/DEBIAN"
+    echo "liblanescope 0 liblanescope0 (>= $version)" >"$tree/DEBIAN/shlibs"
+    echo "activate-noawait ldconfig" >"$tree/DEBIAN/triggers"
+    ;;
+  --development)
+    name=liblanescope-dev section=libdevel depends="liblanescope0 (= $version)"
+    summary="traces of CUDA programs for other programs: headers"
+    text="What programs that use liblanescope are built with: lanescope.h, and files
+ for CMake (find_package(Lanescope)) and pkg-config."
+    ;;
+  *) name=$1 depends=$5 recommends=$6 summary=$7 text=$8 ;;
+esac
 
 mkdir -p "$tree/usr/share/doc/$name" "$tree/DEBIAN"
 "$here/licences.py" "$name" >"$tree/usr/share/doc/$name/copyright"
@@ -34,7 +61,7 @@ find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
   printf 'Package: %s\nVersion: %s\nArchitecture: amd64\nMaintainer: The Lanescope authors\n' "$name" "$version"
   printf 'Installed-Size: %s\nDepends: %s\n' "$(du -sk --apparent-size "$tree/usr" | cut -f1)" "$depends"
   [ -z "$recommends" ] || printf 'Recommends: %s\n' "$recommends"
-  printf 'Section: devel\nPriority: optional\nDescription: %s\n %s\n' "$summary" "$text"
+  printf 'Section: %s\nPriority: optional\nDescription: %s\n %s\n' "$section" "$summary" "$text"
 } >"$tree/DEBIAN/control"
 (cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +

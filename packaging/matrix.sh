@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04,
-# records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system.
+# records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
+# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it.
 #
 # Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx_threads.cpp, linked against the C
 # library of glibc 2.28 so that one runs on all.
@@ -39,10 +40,13 @@ base() {  # a bare root, made once and kept as an archive
   mount --bind /proc "$work/root/proc" && mount --bind /dev "$work/root/dev"
   cp "$program" "$work/root/usr/local/bin/nvtx_threads"
 }
-with_python() {  # SYSTEM
+with_archive() {  # SYSTEM
   cp /etc/resolv.conf "$work/root/etc/resolv.conf"
   [[ $1 != ubuntu-* ]] || echo "deb http://archive.ubuntu.com/ubuntu ${suites[$1]} main universe" >"$work/root/etc/apt/sources.list"
   inside apt-get -o Acquire::AllowInsecureRepositories=true update -qq
+}
+with_python() {  # SYSTEM
+  with_archive "$1"
   inside apt-get install -y -qq --no-install-recommends --allow-unauthenticated python3-venv
 }
 drop() { for at in proc dev; do umount -l "$work/root/$at"; done; rm -rf --one-file-system "$work/root"; }
@@ -83,6 +87,31 @@ try() {  # SYSTEM KIND FILE
   return 0
 }
 
+# The viewer draws a trace, and a program that was built here against the packages reads it.
+try_viewer() {  # SYSTEM
+  local system=$1 begin seconds result="drew a trace, read by C" removed=removed file bytes=0
+  begin=$(date +%s.%N)
+  for file in "$packages"/*.deb; do
+    cp "$file" "$work/root/tmp/"
+    bytes=$((bytes + $(stat -c %s "$file")))
+  done
+  rm -rf "$work/c" && mkdir "$work/c"
+  for file in "$packages"/liblanescope*.deb; do dpkg-deb -x "$file" "$work/c"; done
+  gcc -O1 -I "$work/c/usr/include" tests/app/library/consumer/consumer.c -o "$work/root/tmp/consumer" -L "$work/c/usr/lib" -llanescope
+  cp tests/data/cuda_streams.trace "$work/root/tmp/"
+  if ! { with_archive "$system" && inside sh -c 'apt-get install -y -qq --no-install-recommends --allow-unauthenticated /tmp/*.deb'; } >"$work/log" 2>&1; then
+    result="not installed"
+    tail -5 "$work/log" | sed 's/^/    /' >&2
+  elif ! inside sh -c 'cd /tmp && lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG && ./consumer cuda_streams.trace | grep "^[1-9].* kernels"' >"$work/log" 2>&1; then
+    result="did not draw, or could not be read"
+    tail -5 "$work/log" | sed 's/^/    /' >&2
+  fi
+  inside dpkg -P lanescope liblanescope-dev liblanescope0 lanescope-recorder >/dev/null 2>&1
+  inside find / -xdev -path /tmp -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
+  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
+  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
+}
+
 echo '| system | package | bytes | what it did | afterwards | time |'
 echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
@@ -95,4 +124,7 @@ for system in "${systems[@]}"; do
     echo "| $system | the wheel | | no python3-venv could be installed | | |"
   fi
   drop
+  if [[ $system = debian-12 || $system = ubuntu-24.04 ]] && [ -n "$(find "$packages" -name 'lanescope_*.deb')" ]; then
+    base "$system" && try_viewer "$system" && drop
+  fi
 done

@@ -4,8 +4,8 @@
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
-#   lanescope_VERSION_amd64.deb                       the viewer, for the distribution on which it is made: Debian 12, Ubuntu 24.04 (with --viewer;
-#                                                     takes the release build)
+#   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
+#   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
@@ -46,7 +46,7 @@ fi
 
 echo "package: building the recorder"
 cmake --preset portable -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_openmp lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
+cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_openmp lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
   { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
 
 # strip_tree TREE DEBUG: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it.
@@ -98,12 +98,23 @@ packaging/sbom.py "$version" >"$out/$base.cdx.json"
 
 if [ "$viewer" = yes ]; then
   echo "package: building the viewer"
-  packaging/build.sh release lanescope-ui
-  for component in viewer desktop; do
-    cmake --install build/release --prefix "$work/viewer/usr" --component $component >"$work/log" || { cat "$work/log"; exit 1; }
-  done
-  strip_tree "$work/viewer" "$work/viewerdebug"
+  # All else that it is linked with has equal names and versions on both distributions.
+  cmake --preset release -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  packaging/build.sh release lanescope-ui lanescope_c
+  put() {  # TREE COMPONENT...
+    local tree=$work/$1 component
+    shift
+    for component in "$@"; do
+      cmake --install build/release --prefix "$tree/usr" --component "$component" >"$work/log" || { cat "$work/log"; exit 1; }
+    done
+    strip_tree "$tree" "$work/viewerdebug"
+  }
+  put viewer viewer desktop
   packaging/debian.sh --viewer "$version" "$work/viewer" "$out"
+  put library library
+  packaging/debian.sh --library "$version" "$work/library" "$out"
+  put development development
+  packaging/debian.sh --development "$version" "$work/development" "$out"
 fi
 cd "$out"
 sha256sum -- * >"$work/sums"

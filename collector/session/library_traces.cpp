@@ -10,8 +10,7 @@ namespace {
 enum class Switch {
   kNone,      // it always marks its calls
   kVariable,  // by variables of its environment, where they have a level
-  kPreload,   // what marks them in its place is loaded in front of it (CaptureSettings::trace_mpi)
-  kTool,      // it loads what marks them (CaptureSettings::trace_openmp)
+  kMarker,    // what marks them in its place is loaded in front of it, or by it
 };
 
 struct Library {
@@ -20,6 +19,7 @@ struct Library {
   std::array<const char*, 3> variables;  // null: fewer
   const char* level;
   Switch on;
+  MarkedLibrary marked = {};  // kMarker
 };
 
 // Level 1: calls that work; 2: all calls. cuSPARSE marks nothing at level 1.
@@ -32,8 +32,10 @@ constexpr std::array kLibraries{
     Library{"cusparse-verbose", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "2", Switch::kVariable},
     Library{"cusolver", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "1", Switch::kVariable},
     Library{"cusolver-verbose", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "2", Switch::kVariable},
-    Library{"mpi", "MPI", {}, nullptr, Switch::kPreload},
-    Library{"openmp", "OpenMP", {}, nullptr, Switch::kTool},
+    Library{"mpi", "MPI", {}, nullptr, Switch::kMarker, MarkedLibrary::kMpi},
+    Library{"ucx", "UCX", {}, nullptr, Switch::kMarker, MarkedLibrary::kUcx},
+    Library{"openmp", "OpenMP", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenMp},
+    Library{"openacc", "OpenACC", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenAcc},
 };
 
 bool lists(std::span<const std::string> traces, std::string_view trace) {
@@ -57,8 +59,7 @@ void add_library_traces(std::span<const std::string> traces, CaptureSettings& se
   for (const Library& library : kLibraries) {
     if (!lists(traces, library.trace)) continue;
     settings.trace_cuda |= library.on == Switch::kVariable;
-    settings.trace_mpi |= library.on == Switch::kPreload;
-    settings.trace_openmp |= library.on == Switch::kTool;
+    if (library.on == Switch::kMarker) settings.marked.push_back(library.marked);
     if (!settings.trace_nvtx) {
       settings.trace_nvtx = true;
       settings.domain_rule = DomainRule::kOnlyListed;

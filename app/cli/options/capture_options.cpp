@@ -79,8 +79,8 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
          "-t,--trace", options.trace,
          is_running
              ? "cuda, nvtx, osrt, python-gil, nccl (alone of nvtx); none:\nthreads alone, from outside: nothing enters the process"
-             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, openmp,\ncudnn, cublas, cusolver, cusparse (with -verbose: all calls of\n"
-               "the last three)")
+             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, ucx,\nopenmp, openacc, cudnn, cublas, cusolver, cusparse (with\n"
+               "-verbose: all calls of the last three)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a recorder consists of, as seen from the folder of programs.
-constexpr std::array<std::string_view, 9> kParts{
+constexpr std::array<std::string_view, 11> kParts{
     "lanescope",
     "lanescope-code-names",
     "lanescope-gpu-metrics",
@@ -21,7 +21,9 @@ constexpr std::array<std::string_view, 9> kParts{
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-agent.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-kernels.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-mpi.so",
+    LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-ucx.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openmp.so",
+    LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openacc.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/lanescope",
 };
 

@@ -268,6 +268,8 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.samples = file_.value(group + "samples", choices.samples).toBool();
   choices.call_chains = words("callChains", kCallChains, choices.call_chains);
   choices.sampling_frequency = file_.value(group + "samplingFrequency", choices.sampling_frequency).toInt();
+  choices.network_metrics = file_.value(group + "networkMetrics", false).toBool();
+  choices.storage_metrics = file_.value(group + "storageMetrics", false).toBool();
   choices.gpu_metrics = file_.value(group + "gpuMetrics", choices.gpu_metrics).toBool();
   choices.gpu_metrics_set = file_.value(group + "gpuMetricsSet", choices.gpu_metrics_set).toString();
   choices.gpu_metrics_frequency = file_.value(group + "gpuMetricsFrequency", choices.gpu_metrics_frequency).toInt();
@@ -312,6 +314,8 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "samples", choices.samples);
   file_.setValue(group + "callChains", word(kCallChains, choices.call_chains));
   file_.setValue(group + "samplingFrequency", choices.sampling_frequency);
+  file_.setValue(group + "networkMetrics", choices.network_metrics);
+  file_.setValue(group + "storageMetrics", choices.storage_metrics);
   file_.setValue(group + "gpuMetrics", choices.gpu_metrics);
   file_.setValue(group + "gpuMetricsSet", choices.gpu_metrics_set);
   file_.setValue(group + "gpuMetricsFrequency", choices.gpu_metrics_frequency);

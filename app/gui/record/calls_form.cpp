@@ -11,6 +11,12 @@ using session::PytorchRanges;
 
 constexpr int kLongestCall = 1'000'000'000;  // ns
 
+struct Runtime {
+  const char* trace;
+  const char* name;
+};
+constexpr Runtime kRuntimes[] = {{"openmp", "OpenMP"}, {"openacc", "OpenACC"}, {"ucx", "UCX"}};
+
 QString tr(const char* text) { return QObject::tr(text); }
 
 QHBoxLayout* in_a_line(QWidget* first, QWidget* second) {
@@ -69,9 +75,19 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   chains->addStretch(1);
   form.addRow(QString(), chains);
   form.addRow(tr("MP&I"), mpi_);
-  // Both are put in front of the program before it starts.
-  for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(mpi_)})
-    if (target == Target::kRunning) form.setRowVisible(field, false);
+  auto* runtimes = new QHBoxLayout;
+  for (const Runtime& runtime : kRuntimes) {
+    runtimes_.push_back(new QCheckBox(QString::fromLatin1(runtime.name)));
+    runtimes_.back()->setToolTip(tr("Its calls, as ranges of a domain of its own"));
+    runtimes->addWidget(runtimes_.back());
+  }
+  runtimes->addStretch(1);
+  form.addRow(tr("Runtimes"), runtimes);
+  // They are put in front of the program before it starts.
+  if (target == Target::kRunning) {
+    for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(mpi_)}) form.setRowVisible(field, false);
+    form.setRowVisible(runtimes, false);
+  }
   for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { show_fitting(); });
   QObject::connect(domain_rule_, &QComboBox::currentIndexChanged, nvtx_, [this] { show_fitting(); });
   show_fitting();
@@ -96,6 +112,7 @@ void CallsForm::set(const CaptureChoices& choices) {
   threshold_->setValue(choices.os_runtime_threshold);
   chains_from_->setValue(choices.os_runtime_chains_from);
   mpi_->setChecked(choices.trace_mpi);
+  for (std::size_t i = 0; i < runtimes_.size(); ++i) runtimes_[i]->setChecked(choices.libraries.contains(QLatin1String(kRuntimes[i].trace)));
 }
 
 void CallsForm::read_into(CaptureChoices& choices) const {
@@ -109,6 +126,7 @@ void CallsForm::read_into(CaptureChoices& choices) const {
   choices.os_runtime_threshold = threshold_->value();
   choices.os_runtime_chains_from = chains_from_->value();
   choices.trace_mpi = mpi_->isChecked();
+  for (std::size_t i = 0; i < runtimes_.size(); ++i) choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked());
 }
 
 }  // namespace lanescope::ui

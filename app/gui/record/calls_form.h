@@ -1,5 +1,7 @@
-// What is recorded of the program's own ranges and of libraries besides CUDA: NVTX, PyTorch, the C library, MPI.
+// What is recorded of the program's own ranges and of libraries besides CUDA: NVTX, PyTorch, the C library, MPI and others.
 #pragma once
+
+#include <vector>
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -32,6 +34,7 @@ class CallsForm {
   QLabel* chains_;
   QSpinBox* chains_from_;
   QCheckBox* mpi_;
+  std::vector<QCheckBox*> runtimes_;
 };
 
 }  // namespace lanescope::ui

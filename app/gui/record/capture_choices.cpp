@@ -35,6 +35,11 @@ std::vector<std::string> words(const QStringList& texts) {
   return result;
 }
 
+void choose_library(CaptureChoices& choices, const QString& trace, bool is_recorded) {
+  choices.libraries.removeAll(trace);
+  if (is_recorded) choices.libraries.push_back(trace);
+}
+
 session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   if (choices.from_outside) return capture_settings(from_outside(choices));
   session::CaptureSettings settings;
@@ -65,6 +70,7 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.cpu.call_chains = choices.call_chains;
   settings.cpu.python_names = choices.python_functions && settings.cpu.any();
   settings.cpu.frequency = static_cast<std::uint32_t>(choices.sampling_frequency);
+  settings.machine_metrics = {.networks = choices.network_metrics, .storage = choices.storage_metrics};
   if (choices.gpu_metrics) settings.gpu_metrics.devices = choices.gpu_metrics_devices.toStdString();
   settings.gpu_metrics.set = choices.gpu_metrics_set.toStdString();
   settings.gpu_metrics.frequency = static_cast<std::uint64_t>(choices.gpu_metrics_frequency);

@@ -57,6 +57,8 @@ struct CaptureChoices {
   QString debug_folders;       // separated by colons
   cpu::CallChains call_chains = cpu::CallChains::kFramePointers;
   int sampling_frequency = 1000;  // Hz
+  bool network_metrics = false;  // of the machine, as the next
+  bool storage_metrics = false;
   bool gpu_metrics = false;
   QString gpu_metrics_devices = QStringLiteral("all");  // or cuda-visible, or numbers: 0,1
   QString gpu_metrics_set = QStringLiteral("default");
@@ -66,6 +68,8 @@ struct CaptureChoices {
   bool operator==(const CaptureChoices&) const = default;
 };
 
+// Puts a library among those whose calls are recorded, or takes it away.
+void choose_library(CaptureChoices& choices, const QString& trace, bool is_recorded);
 [[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);
 [[nodiscard]] std::vector<std::string> words(const QStringList& texts);

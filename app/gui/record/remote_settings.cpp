@@ -80,6 +80,8 @@ void add_threads(Options& options, const CaptureChoices& choices) {
   options.add("sampling-frequency", choices.sampling_frequency);
   options.add("python-sampling", choices.python_functions && (choices.thread_states || choices.samples));
   if (!choices.debug_folders.isEmpty()) options.add("debug-symbols", choices.debug_folders);
+  options.add("nic-metrics", std::string(choices.network_metrics ? "lf" : "none"));
+  options.add("storage-metrics", choices.storage_metrics);
   if (!choices.gpu_metrics) return;
   options.add("gpu-metrics-devices", choices.gpu_metrics_devices);
   options.add("gpu-metrics-set", choices.gpu_metrics_set);

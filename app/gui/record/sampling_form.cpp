@@ -51,6 +51,8 @@ SamplingForm::SamplingForm(QFormLayout& form)
       debug_folders_(new QLineEdit),
       python_functions_(new QCheckBox(tr("Its functions in samples"))),
       python_lock_(new QCheckBox(tr("Who holds its lock (GIL), and who waits for it"))),
+      network_metrics_(new QCheckBox(tr("Networks"))),
+      storage_metrics_(new QCheckBox(tr("Disks"))),
       gpu_metrics_(new QCheckBox(tr("Samples of"))),
       gpu_metrics_devices_(new QComboBox),
       gpu_metrics_set_(new QComboBox),
@@ -85,6 +87,9 @@ SamplingForm::SamplingForm(QFormLayout& form)
   form.addRow(tr("&Debug files"), debug_folders_);
   form.addRow(tr("P&ython"), python_functions_);
   form.addRow(QString(), python_lock_);
+  network_metrics_->setToolTip(tr("What network devices and InfiniBand ports of the machine send and receive, ten times a second"));
+  storage_metrics_->setToolTip(tr("What disks of the machine read and write, ten times a second"));
+  form.addRow(tr("Machine"), in_a_line({network_metrics_, storage_metrics_}));
   QHBoxLayout* metrics = in_a_line({gpu_metrics_, gpu_metrics_devices_, gpu_metrics_frequency_});
   form.addRow(tr("GPU &metrics"), metrics);
   form.addRow(QString(), in_a_line({gpu_metrics_set_}));
@@ -115,6 +120,8 @@ void SamplingForm::set(const CaptureChoices& choices) {
   choose_text(gpu_metrics_devices_, choices.gpu_metrics_devices);
   python_functions_->setChecked(choices.python_functions);
   python_lock_->setChecked(choices.python_lock);
+  network_metrics_->setChecked(choices.network_metrics);
+  storage_metrics_->setChecked(choices.storage_metrics);
   gpu_metrics_->setChecked(choices.gpu_metrics);
   gpu_metrics_set_->setCurrentIndex(std::max(0, gpu_metrics_set_->findData(choices.gpu_metrics_set)));
   gpu_metrics_frequency_->setValue(choices.gpu_metrics_frequency);
@@ -130,6 +137,8 @@ void SamplingForm::read_into(CaptureChoices& choices) const {
   choices.gpu_metrics_devices = chosen_text(gpu_metrics_devices_);
   choices.python_functions = python_functions_->isChecked();
   choices.python_lock = python_lock_->isChecked();
+  choices.network_metrics = network_metrics_->isChecked();
+  choices.storage_metrics = storage_metrics_->isChecked();
   choices.gpu_metrics = gpu_metrics_->isChecked();
   choices.gpu_metrics_set = gpu_metrics_set_->currentData().toString();
   choices.gpu_metrics_frequency = gpu_metrics_frequency_->value();

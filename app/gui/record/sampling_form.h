@@ -32,6 +32,8 @@ class SamplingForm {
   QLineEdit* debug_folders_;
   QCheckBox* python_functions_;
   QCheckBox* python_lock_;
+  QCheckBox* network_metrics_;
+  QCheckBox* storage_metrics_;
   QCheckBox* gpu_metrics_;
   QComboBox* gpu_metrics_devices_;
   QComboBox* gpu_metrics_set_;

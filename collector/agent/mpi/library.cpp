@@ -7,21 +7,18 @@
 
 #include <dlfcn.h>
 
-#include "agent/core/loaded_file.h"
-#include "agent/core/loader.h"
+#include "agent/core/stood_before.h"
 
 namespace lanescope::agent::mpi {
 namespace {
 
-// A program that opened its MPI library by itself, as Python does, may have kept it out of the sight of others.
-void* open_hidden() noexcept {
-  const LoadedFile file = find_loaded_file([](const char* name) {
-    for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_cray.so", "libmpi_gnu", "libmpi_abi.so"})
-      if (std::string_view(name).starts_with(begin)) return true;
-    return false;
-  });
-  return *file.path != '\0' ? load_file(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+bool is_mpi(const char* name) noexcept {
+  for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_cray.so", "libmpi_gnu", "libmpi_abi.so"})
+    if (std::string_view(name).starts_with(begin)) return true;
+  return false;
 }
+
+constinit StoodBefore library{is_mpi};
 
 Abi find_abi() noexcept {
   if (find_object("ompi_mpi_comm_world") == nullptr)
@@ -87,12 +84,6 @@ void* find_object(const char* name) noexcept {
   return found != nullptr ? found : find_function(name);
 }
 
-void* find_function(const char* name) noexcept {
-  if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
-  static std::atomic<void*> hidden{nullptr};
-  void* library = hidden.load(std::memory_order_relaxed);
-  if (library == nullptr) hidden.store(library = open_hidden(), std::memory_order_relaxed);
-  return library == nullptr ? nullptr : dlsym(library, name);
-}
+void* find_function(const char* name) noexcept { return library.function(name); }
 
 }  // namespace lanescope::agent::mpi

@@ -1,6 +1,7 @@
 #include "launch/target_environment.h"
 
 #include <algorithm>
+#include <array>
 
 #include "collector/channel/layout.h"
 
@@ -11,6 +12,7 @@ constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
 constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr std::string_view kPreload = "LD_PRELOAD";
 constexpr std::string_view kOpenMpTools = "OMP_TOOL_LIBRARIES";
+constexpr std::string_view kOpenAccTools = "ACC_PROFLIB";
 constexpr std::string_view kOpenMpTool = "OMP_TOOL";
 constexpr std::string_view kPythonPath = "PYTHONPATH";
 constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by python_marks/sitecustomize.py, as the next
@@ -45,10 +47,25 @@ std::string for_glibc_alone(const std::filesystem::path& library) {
 }
 
 // In front of what the list names already.
-void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value, char separator = ':') {
   const std::string others = value_of(variables, name);
-  set(variables, name, value + (others.empty() ? "" : ":" + others));
+  set(variables, name, value + (others.empty() ? "" : separator + others));
 }
+
+// Libraries of ours that mark another one's calls with NVTX, and the variables by which they come to it.
+struct Marker {
+  MarkedLibrary marked;
+  const char* name;
+  const char* file;
+  std::string_view variable;
+  char separator = ':';  // in the variable
+};
+constexpr std::array kMarkers{
+    Marker{MarkedLibrary::kMpi, "MPI", "liblanescope-mpi.so", kPreload},
+    Marker{MarkedLibrary::kUcx, "UCX", "liblanescope-ucx.so", kPreload},
+    Marker{MarkedLibrary::kOpenMp, "OpenMP", "liblanescope-openmp.so", kOpenMpTools},
+    Marker{MarkedLibrary::kOpenAcc, "OpenACC", "liblanescope-openacc.so", kOpenAccTools, ';'},
+};
 
 // What marks calls with NVTX in our place lies beside the agent; where it does not, the recording goes on without.
 void add_markers(TargetEnvironment& target, const LaunchRequest& request, const std::filesystem::path& folder) {
@@ -58,12 +75,12 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
     target.warnings.push_back(std::string(what) + " can't be recorded: " + path.string() + " is not there. Install Lanescope whole.");
     return false;
   };
-  const std::filesystem::path mpi = folder / "liblanescope-mpi.so";
-  if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, for_glibc_alone(mpi));
-  const std::filesystem::path openmp = folder / "liblanescope-openmp.so";
-  if (target.settings.trace_openmp && is_there(openmp, "OpenMP")) {
-    put_in_front(target.variables, kOpenMpTools, openmp);
-    if (value_of(target.variables, kOpenMpTool) == "disabled")
+  for (const Marker& marker : kMarkers) {
+    const std::filesystem::path library = folder / marker.file;
+    const std::vector<MarkedLibrary>& wanted = target.settings.marked;
+    if (std::find(wanted.begin(), wanted.end(), marker.marked) == wanted.end() || !is_there(library, marker.name)) continue;
+    put_in_front(target.variables, marker.variable, marker.variable == kPreload ? for_glibc_alone(library) : library.string(), marker.separator);
+    if (marker.marked == MarkedLibrary::kOpenMp && value_of(target.variables, kOpenMpTool) == "disabled")
       target.warnings.push_back("OpenMP is not recorded: OMP_TOOL is set to disabled. Unset it and record again.");
   }
   const std::filesystem::path python = folder / "lanescope" / "python_marks";

@@ -55,6 +55,10 @@ bool traces_library(const LaunchRequest& request, std::string_view domain, std::
   return has_domain(request, domain) && std::any_of(request.environment.begin(), request.environment.end(), is_it) &&
          request.settings.trace_cuda && request.settings.trace_nvtx;
 }
+bool marks(const LaunchRequest& request, session::MarkedLibrary library) {
+  const auto& marked = request.settings.marked;
+  return std::find(marked.begin(), marked.end(), library) != marked.end();
+}
 bool by_range(const LaunchRequest& request, session::CaptureTrigger trigger) { return request.settings.range.trigger == trigger; }
 
 using L = const LaunchRequest&;
@@ -143,8 +147,10 @@ const std::vector<Taken> kTaken{
     {{"--python-backtrace=none"}, [](L r) { return !r.settings.cpu.python_names && !r.settings.backtraces.kernels; }},
     {{"--python-backtrace=cuda"}, [](L r) { return r.settings.cpu.python_names && r.settings.backtraces.kernels; }},
     {{"--pytorch=autograd-nvtx"}, [](L r) { return r.pytorch == session::PytorchRanges::kOperations; }},
-    {{"-t", "mpi"}, [](L r) { return r.settings.trace_mpi; }},
-    {{"-t", "cuda,openmp"}, [](L r) { return r.settings.trace_openmp && has_domain(r, "OpenMP"); }},
+    {{"-t", "mpi"}, [](L r) { return marks(r, session::MarkedLibrary::kMpi); }},
+    {{"-t", "ucx"}, [](L r) { return marks(r, session::MarkedLibrary::kUcx) && has_domain(r, "UCX"); }},
+    {{"-t", "cuda,openacc"}, [](L r) { return marks(r, session::MarkedLibrary::kOpenAcc) && has_domain(r, "OpenACC"); }},
+    {{"-t", "cuda,openmp"}, [](L r) { return marks(r, session::MarkedLibrary::kOpenMp) && has_domain(r, "OpenMP"); }},
     {{"--osrt-threshold=5000"}, [](L r) { return r.settings.os_runtime_threshold == 5us; }},
     {{"--osrt-backtrace-threshold=90000"}, [](L r) { return r.settings.os_runtime_backtraces == 90us; }},
     {{"--gpu-metrics-devices=all"}, [](L r) { return r.settings.gpu_metrics.devices == "all"; }},
@@ -194,8 +200,6 @@ struct LeftOut {
   std::string advice;
 };
 const std::vector<LeftOut> kLeftOut{
-    {{"-t", "openacc"}, "NVTX"},
-    {{"-t", "ucx"}, "NVTX"},
     {{"-t", "oshmem"}, "NVTX"},
     {{"-t", "opengl"}, "Graphics"},
     {{"-t", "opengl-annotations"}, "Graphics"},
@@ -370,7 +374,7 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(all.request->settings.trace_nvtx);
   CHECK(all.request->settings.trace_os_runtime);
   CHECK(all.left_out.size() == 1);
-  const Asked some = ask({"-t", "cuda,ucx,Vulkan", "--ftrace", "sched", "-f", "true", "--ib-switch-metrics-devices=1", "-s", "none"});
+  const Asked some = ask({"-t", "cuda,opengl,Vulkan", "--ftrace", "sched", "-f", "true", "--ib-switch-metrics-devices=1", "-s", "none"});
   REQUIRE(some.request);
   CHECK(some.left_out.size() == 4);
   CHECK(some.request->overwrite == Overwrite::kAllow);
@@ -449,7 +453,7 @@ const std::vector<Line> kLines{
     {"--cpuctxsw=none --cuda-graph-trace=node --python-sampling=true -o jax", [](L r) { return r.settings.cpu.python_names; }},
     {"-t nvtx,osrt --force-overwrite=true --stats=true --output=quickstart.qdrep",
      [](L r) { return r.settings.trace_os_runtime && !r.settings.trace_cuda; }},
-    {"-t cuda,mpi --mpi-impl=openmpi -o report_%q{OMPI_COMM_WORLD_RANK}", [](L r) { return r.settings.trace_mpi; }},
+    {"-t cuda,mpi --mpi-impl=openmpi -o report_%q{OMPI_COMM_WORLD_RANK}", [](L r) { return marks(r, session::MarkedLibrary::kMpi); }},
     {"-w true --cuda-memory-usage=true --python-backtrace=cuda -s cpu -f true -x true -o baseline",
      [](L r) { return r.settings.memory_usage && r.settings.cpu.python_names; }},
     {"--kill none --duration=60 --sample=process-tree --export=sqlite -f true -o ex",

@@ -54,7 +54,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(usual.cpu.samples, cpu::Scope::kProcessTree);
     QCOMPARE(usual.cpu.frequency, 1000u);
     QVERIFY(!usual.gpu_metrics.asked_for());
-    QVERIFY(!usual.trace_mpi);
+    QVERIFY(usual.marked.empty());
   }
 
   void asksForWhatIsClickedAndRemembersIt() {
@@ -87,7 +87,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(asked.cpu.thread_states, cpu::Scope::kNone);
     QCOMPARE(asked.cpu.samples, cpu::Scope::kProcessTree);
     QCOMPARE(asked.cpu.call_chains, cpu::CallChains::kDwarf);
-    QVERIFY(asked.trace_mpi);
+    QCOMPARE(asked.marked, (std::vector{session::MarkedLibrary::kMpi}));
     QVERIFY(asked.trace_nvtx);
     QCOMPARE(asked.domain_rule, session::DomainRule::kAll);
   }
@@ -110,7 +110,7 @@ class TestGuiRecordForm : public QObject {
       field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/cat"));
       for (const char* name :
            {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
-            "cuBLAS", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
+            "cuBLAS", "OpenMP", "UCX", "Networks", "Disks", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
         press(dialog, QString::fromLatin1(name));
       dialog.accept();
     }
@@ -119,6 +119,7 @@ class TestGuiRecordForm : public QObject {
     const session::CaptureSettings& asked = request->settings;
     QVERIFY(asked.memory_usage && asked.cpu_page_faults && asked.gpu_page_faults && asked.cuda_events);
     QVERIFY(asked.cpu.python_names && asked.trace_python_lock);
+    QVERIFY(asked.machine_metrics.networks && asked.machine_metrics.storage && !ui::capture_settings({}).machine_metrics.asked_for());
     QCOMPARE(asked.domain_rule, session::DomainRule::kAll);
     const auto tells = [](const session::EnvironmentChange& change) { return change.name == "CUBLAS_NVTX_LEVEL" && change.value == "1"; };
     QVERIFY(std::any_of(request->environment.begin(), request->environment.end(), tells));

@@ -60,6 +60,9 @@ struct CaptureRange {
 // What marks the operations of PyTorch with NVTX, without a change of the program.
 enum class PytorchRanges { kNone, kOperations, kOperationsAndShapes };
 
+// Libraries whose calls one of ours marks in their place, as ranges of an NVTX domain of their name.
+enum class MarkedLibrary : std::uint8_t { kMpi, kUcx, kOpenMp, kOpenAcc };
+
 // CUDA calls of which the call chain is taken, where they took at least so long.
 struct CudaBacktraces {
   bool kernels = false;
@@ -75,8 +78,7 @@ struct CaptureSettings {
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
   bool trace_python_lock = false;  // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
-  bool trace_mpi = false;          // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
-  bool trace_openmp = false;       // what runtimes of OpenMP tell tools, as ranges of the NVTX domain "OpenMP"; likewise
+  std::vector<MarkedLibrary> marked;  // of programs that are launched; see add_library_traces()
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
   std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
