@@ -1,6 +1,7 @@
 #include "model/events/launch_index.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <tuple>
@@ -19,15 +20,18 @@ std::vector<LaneId> call_lanes_inner_first(const Trace& trace, ProcessId process
   return lanes;
 }
 
-// Calls visit(correlation, call) for each call that has an id.
+// Calls visit(correlation, call) for each call that has one of these ids, of which 0 is none.
 template <typename Visit>
-void for_each_call(const Trace& trace, LaneId id, Visit visit) {
-  EventIndex base = 0;
-  for (std::size_t s = 0; s < trace.lane(id).segment_count(); ++s) {
-    const auto segment = trace.lane(id).segment(s);
+void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint32_t last, Visit visit) {
+  const Lane& lane = trace.lane(id);
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const CorrelationBounds ids = lane.segment_correlations(s);
+    if (ids.greatest < first || ids.least > last) continue;
+    const auto segment = lane.segment(s);
+    const auto base = static_cast<EventIndex>(s * LaneSegment::kCapacity);
     for (EventIndex i = 0; i < segment->size(); ++i)
-      if (const std::uint32_t correlation = segment->correlation(i); correlation != 0) visit(correlation, EventRef{id, base + i});
-    base += segment->size();
+      if (const std::uint32_t correlation = segment->correlation(i); correlation >= first && correlation <= last)
+        visit(correlation, EventRef{id, base + i});
   }
 }
 
@@ -63,41 +67,26 @@ const Element* near_lower_bound(const std::vector<Element>& sorted, const Wanted
 
 }  // namespace
 
-LaunchIndex::LaunchIndex(const Trace& trace, std::stop_token stop) {
-  for (ProcessId process = 0; process < trace.processes().size(); ++process) calls_.push_back(index_calls(trace, process, stop));
-}
-
 LaunchIndex::OneOfSeveral LaunchIndex::one_of_several(const Trace& trace, std::uint32_t correlation, EventRef call) {
   return {correlation, trace.track_of(call.lane).key.thread, trace.lane(call.lane).start(call.index), call};
 }
 
-LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId process, std::stop_token stop) {
-  const std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
-  std::uint64_t count = 0;
-  std::uint32_t smallest = kNone, largest = 0;
-  for (const LaneId id : lanes) {
-    count += trace.lane(id).size();
-    for (std::size_t s = 0; s < trace.lane(id).segment_count(); ++s) {
-      const CorrelationBounds ids = trace.lane(id).segment_correlations(s);
-      largest = std::max(largest, ids.greatest);
-      smallest = std::min(smallest, std::max(1u, ids.least));
-    }
-  }
+// Requires: ids.first > 0.
+LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vector<LaneId>& lanes, Ids ids, Form form,
+                                            const std::stop_token& stop) {
   Calls index;
-  if (largest == 0) return index;
-  index.smallest = smallest;
-  const std::uint64_t span = std::uint64_t{largest} - smallest + 1;
-  const bool dense = span <= 4 * count + 1024;
-  if (dense) index.dense.resize(span);
-  std::vector<bool> is_repeated(dense ? span : 0);
+  index.smallest = ids.first;
+  const bool dense = form == Form::kDense;
+  if (dense) index.dense.resize(ids.size());
+  std::vector<bool> is_repeated(index.dense.size());
   for (const LaneId id : lanes) {
     if (stop.stop_requested()) return {};
-    for_each_call(trace, id, [&](std::uint32_t correlation, EventRef call) {
+    for_each_call(trace, id, ids.first, ids.last, [&](std::uint32_t correlation, EventRef call) {
       if (!dense) {
         index.sparse.emplace_back(correlation, call);
         return;
       }
-      const std::uint32_t slot = correlation - smallest;
+      const std::uint32_t slot = correlation - ids.first;
       const EventRef before = std::exchange(index.dense[slot], call);
       if (!before.valid() || (!is_repeated[slot] && is_within(trace, before, call))) return;
       if (!is_repeated[slot]) index.repeated.push_back(one_of_several(trace, correlation, before));
@@ -138,6 +127,157 @@ void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& 
   sort([](const OneOfSeveral& a, const OneOfSeveral& b) { return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start); });
 }
 
+std::uint64_t LaunchIndex::Calls::memory_bytes() const noexcept {
+  return dense.capacity() * sizeof(dense.front()) + sparse.capacity() * sizeof(sparse.front()) + repeated.capacity() * sizeof(repeated.front());
+}
+
+EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_start) const noexcept {
+  if (!repeated.empty()) {
+    const auto before = [](const OneOfSeveral& one, const std::pair<std::uint32_t, Nanoseconds>& wanted) {
+      return std::pair(one.correlation, one.start) < wanted;
+    };
+    const OneOfSeveral* const begin = near_lower_bound(repeated, std::pair(correlation, work_start), before);
+    const OneOfSeveral* const all = repeated.data();
+    // The one behind the work's start, or at it, and the one before it.
+    const OneOfSeveral* nearest = begin != all + repeated.size() && begin->correlation == correlation ? begin : nullptr;
+    const OneOfSeveral* earlier = begin != all && begin[-1].correlation == correlation ? begin - 1 : nullptr;
+    if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
+    if (nearest) return nearest->call;
+  }
+  if (!dense.empty()) {
+    const std::uint32_t offset = correlation - smallest;  // wraps around to something large below the smallest
+    return offset < dense.size() ? dense[offset] : EventRef{};
+  }
+  const auto after = std::upper_bound(sparse.begin(), sparse.end(), correlation,
+                                      [](std::uint32_t id, const auto& call) { return id < call.first; });
+  if (after == sparse.begin() || std::prev(after)->first != correlation) return {};
+  return std::prev(after)->second;  // the last of equal ids: the outermost
+}
+
+// The calls of one process, a slice of ids at a time. Any thread.
+class LaunchIndex::Slices {
+ public:
+  Slices(const Trace& trace, std::vector<LaneId> lanes, Ids ids, std::uint32_t slice_ids, std::size_t most)
+      : trace_(trace), lanes_(std::move(lanes)), ids_(ids), slice_ids_(slice_ids), most_(most) {}
+
+  [[nodiscard]] EventRef find(std::uint32_t correlation, Nanoseconds work_start) const {
+    if (correlation < ids_.first || correlation > ids_.last) return {};
+    // The one that this thread used last: most ask for work in order.
+    struct Last {
+      std::uint64_t owner = 0;  // by a number that no other ever has
+      std::uint32_t slice = 0;
+      std::shared_ptr<const Calls> calls;
+    };
+    thread_local Last last;
+    const std::uint32_t slice = (correlation - ids_.first) / slice_ids_;
+    if (last.owner != identity_ || last.slice != slice) last = {identity_, slice, take(slice)};
+    return last.calls->find(correlation, work_start);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t bytes = 0;
+    for (const Kept& kept : kept_) bytes += kept.calls->memory_bytes();
+    return bytes;
+  }
+
+ private:
+  struct Kept {
+    std::uint32_t slice;
+    std::shared_ptr<const Calls> calls;
+  };
+  [[nodiscard]] std::shared_ptr<const Calls> take(std::uint32_t slice) const {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.slice == slice; });
+      if (found != kept_.end()) {
+        std::rotate(kept_.begin(), found, std::next(found));  // used last, given up last
+        return kept_.front().calls;
+      }
+    }
+    // Two threads may make the same one, which is better than that one waits for whatever the other makes.
+    const std::uint32_t first = ids_.first + slice * slice_ids_;
+    const Ids ids{first, first + std::min(slice_ids_ - 1, ids_.last - first)};
+    auto calls = std::make_shared<const Calls>(index_calls(trace_, lanes_, ids, Form::kDense, {}));
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() == most_) kept_.pop_back();
+    kept_.insert(kept_.begin(), {slice, calls});
+    return calls;
+  }
+  static std::uint64_t next_identity() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  const Trace& trace_;
+  const std::vector<LaneId> lanes_;
+  const Ids ids_;
+  const std::uint32_t slice_ids_;
+  const std::size_t most_;
+  const std::uint64_t identity_ = next_identity();
+  mutable std::mutex mutex_;
+  mutable std::vector<Kept> kept_;  // the one that was used last in front
+};
+
+struct LaunchIndex::Process {
+  Calls whole;
+  std::unique_ptr<Slices> slices;  // in place of that
+};
+
+LaunchIndex::LaunchIndex(const Trace& trace, const Limits& limits, std::stop_token stop) {
+  for (ProcessId process = 0; process < trace.processes().size(); ++process)
+    processes_.push_back(index_process(trace, process, limits, stop));
+}
+LaunchIndex::~LaunchIndex() = default;
+LaunchIndex::LaunchIndex(LaunchIndex&&) noexcept = default;
+LaunchIndex& LaunchIndex::operator=(LaunchIndex&&) noexcept = default;
+
+LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::stop_token& stop) {
+  constexpr std::uint32_t kMostSliceIds = 1u << 21;
+  constexpr std::uint64_t kTimesThrough = 3;  // the calls, for all slices, before it takes too long
+  std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
+  struct Bounds {
+    Ids ids;
+    std::uint64_t calls;
+  };
+  std::vector<Bounds> segments;  // that have ids
+  std::uint64_t count = 0;
+  Ids all{kNone, 0};
+  for (const LaneId id : lanes) {
+    const Lane& lane = trace.lane(id);
+    count += lane.size();
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+      const CorrelationBounds ids = lane.segment_correlations(s);
+      if (ids.greatest == 0) continue;
+      const Ids known{std::max(1u, ids.least), ids.greatest};
+      all = {std::min(all.first, known.first), std::max(all.last, known.last)};
+      segments.push_back({known, std::min<std::uint64_t>(LaneSegment::kCapacity, lane.size() - s * LaneSegment::kCapacity)});
+    }
+  }
+  if (segments.empty()) return {};
+  const Form form = all.size() <= 4 * count + 1024 ? Form::kDense : Form::kSparse;
+  const bool may_slice = form == Form::kDense && all.size() * sizeof(EventRef) > limits.whole_bytes;
+  for (std::uint32_t ids = limits.slice_ids; may_slice && ids <= std::max(limits.slice_ids, kMostSliceIds); ids *= 2) {
+    std::uint64_t seen = 0;  // calls that are gone through for all slices
+    for (const Bounds& segment : segments)
+      seen += segment.calls * ((segment.ids.last - all.first) / ids - (segment.ids.first - all.first) / ids + 1);
+    if (seen <= kTimesThrough * count)
+      return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, limits.slices)};
+  }
+  return {index_calls(trace, lanes, all, form, stop), nullptr};
+}
+
+EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const {
+  if (process >= processes_.size() || correlation == 0) return {};
+  const Process& calls = processes_[process];
+  return calls.slices ? calls.slices->find(correlation, work_start) : calls.whole.find(correlation, work_start);
+}
+
+std::uint64_t LaunchIndex::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Process& process : processes_) bytes += process.slices ? process.slices->memory_bytes() : process.whole.memory_bytes();
+  return bytes;
+}
+
 struct SharedLaunchIndex::State {
   std::once_flag once;
   std::optional<LaunchIndex> index;
@@ -148,31 +288,6 @@ SharedLaunchIndex::~SharedLaunchIndex() = default;
 const LaunchIndex& SharedLaunchIndex::of(const Trace& trace) {
   std::call_once(state_->once, [&] { state_->index.emplace(trace); });
   return *state_->index;
-}
-
-EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const noexcept {
-  if (process >= calls_.size() || correlation == 0) return {};
-  const Calls& calls = calls_[process];
-  if (!calls.repeated.empty()) {
-    const auto before = [](const OneOfSeveral& one, const std::pair<std::uint32_t, Nanoseconds>& wanted) {
-      return std::pair(one.correlation, one.start) < wanted;
-    };
-    const OneOfSeveral* const begin = near_lower_bound(calls.repeated, std::pair(correlation, work_start), before);
-    const OneOfSeveral* const all = calls.repeated.data();
-    // The one behind the work's start, or at it, and the one before it.
-    const OneOfSeveral* nearest = begin != all + calls.repeated.size() && begin->correlation == correlation ? begin : nullptr;
-    const OneOfSeveral* earlier = begin != all && begin[-1].correlation == correlation ? begin - 1 : nullptr;
-    if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
-    if (nearest) return nearest->call;
-  }
-  if (!calls.dense.empty()) {
-    const std::uint32_t offset = correlation - calls.smallest;  // wraps around to something large below the smallest
-    return offset < calls.dense.size() ? calls.dense[offset] : EventRef{};
-  }
-  const auto after = std::upper_bound(calls.sparse.begin(), calls.sparse.end(), correlation,
-                                      [](std::uint32_t id, const auto& call) { return id < call.first; });
-  if (after == calls.sparse.begin() || std::prev(after)->first != correlation) return {};
-  return std::prev(after)->second;  // the last of equal ids: the outermost
 }
 
 }  // namespace lanescope

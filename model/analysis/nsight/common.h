@@ -1,7 +1,10 @@
 // What Nsight's rules share.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "model/analysis/rule.h"
 #include "model/stats/selection.h"
@@ -22,6 +25,37 @@ namespace lanescope::analysis {
   }
   return stats::Selection::of(context.trace, options, context.launch_index);
 }
+
+// Of many values, those that come first: never more of them in memory than a few for each that is wanted.
+template <typename Value, typename ComesBefore>
+class Foremost {
+ public:
+  Foremost(std::size_t wanted, ComesBefore comes_before) : wanted_(wanted), comes_before_(std::move(comes_before)) {}
+  void add(Value value) {
+    if (is_full_ && !comes_before_(value, values_[wanted_ - 1])) return;
+    values_.push_back(std::move(value));
+    if (values_.size() / 2 >= std::max(wanted_, kFewest)) drop_rest();
+  }
+  // In order.
+  [[nodiscard]] std::vector<Value> take() {
+    std::sort(values_.begin(), values_.end(), comes_before_);
+    if (values_.size() > wanted_) values_.resize(wanted_);
+    return std::move(values_);
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 512;
+  void drop_rest() {
+    if (wanted_ > 0) std::nth_element(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1), values_.end(), comes_before_);
+    values_.resize(wanted_);
+    is_full_ = wanted_ > 0;
+  }
+
+  std::size_t wanted_;
+  ComesBefore comes_before_;
+  std::vector<Value> values_;
+  bool is_full_ = false;  // the last wanted one is behind all that come before it
+};
 
 // The number of rows to keep.
 [[nodiscard]] inline std::size_t row_limit(const RuleArguments& arguments) {

@@ -17,25 +17,27 @@ Result<RuleAnswer> find_synchronizing_calls(const RuleContext& context, const Ru
 
   struct Call {
     Nanoseconds start, duration;
+    EventRef ref;
     ThreadId thread;
     NameId name;
   };
-  std::vector<Call> calls;
+  const auto comes_before = [](const Call& a, const Call& b) {
+    if (a.duration != b.duration) return a.duration > b.duration;
+    return a.start != b.start ? a.start < b.start : a.ref < b.ref;
+  };
+  Foremost<Call, decltype(comes_before)> longest(row_limit(arguments), comes_before);
   selection->for_each(TrackKind::kCudaApi, [&](const Track& track, const stats::EventView& call) {
     if (!waits[call.name()]) return;
     const Thread& thread = trace.threads()[track.key.thread];
     if (is_wanted(trace.processes()[thread.process].pid, arguments.integer("process")) &&
         is_wanted(thread.tid, arguments.integer("thread")))
-      calls.push_back({call.start(), call.duration(), track.key.thread, call.name()});
+      longest.add({call.start(), call.duration(), call.ref, track.key.thread, call.name()});
   });
-  std::sort(calls.begin(), calls.end(),
-            [](const Call& a, const Call& b) { return a.duration != b.duration ? a.duration > b.duration : a.start < b.start; });
 
   using stats::Unit;
   stats::Table table({stats::integers("Duration", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
                       stats::identifiers("PID"), stats::identifiers("TID"), stats::texts("API Name")});
-  for (const Call& call : calls) {
-    if (table.row_count() >= row_limit(arguments)) break;
+  for (const Call& call : longest.take()) {
     const Thread& thread = trace.threads()[call.thread];
     table.add_row(call.duration, call.start, std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
                   table.add_text(std::string(trace.name(call.name))));

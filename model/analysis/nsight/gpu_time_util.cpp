@@ -19,16 +19,17 @@ struct Part {
   }
 };
 
-std::vector<Part> cut(const DeviceWork& device, std::int64_t chunks) {
-  const TimeRange extent = device.extent();
+std::vector<Part> cut(const stats::Selection& selection, const DeviceWork& device, std::int64_t chunks) {
+  const TimeRange extent = device.extent;
   const Nanoseconds length = std::max<Nanoseconds>(1, (extent.length() + chunks - 1) / chunks);
   std::vector<Part> parts;
   for (Nanoseconds begin = extent.begin; begin < extent.end; begin += length)
     parts.push_back({{begin, std::min(begin + length, extent.end)}, 0, &device});
-  for (const TimeRange operation : device.operations)
+  for_each_operation(selection, device, [&](TimeRange operation) {
     for (auto i = static_cast<std::size_t>((operation.begin - extent.begin) / length);
          i < parts.size() && parts[i].time.begin < operation.end; ++i)
       parts[i].used += parts[i].time.intersected(operation).length();
+  });
   return parts;
 }
 
@@ -59,7 +60,7 @@ Result<RuleAnswer> find_low_gpu_use(const RuleContext& context, const RuleArgume
   if (!selection) return selection.error();
   const std::vector<DeviceWork> devices = work_by_device(*selection);
   std::vector<Part> low;
-  for (const DeviceWork& device : devices) keep_low(cut(device, chunks), arguments.real("threshold"), low);
+  for (const DeviceWork& device : devices) keep_low(cut(*selection, device, chunks), arguments.real("threshold"), low);
   // Of parts that show the same share, the shorter comes first.
   const auto order = [](const Part& part) { return std::tuple(std::round(part.percent() * 10), part.time.length(), part.time.begin); };
   std::stable_sort(low.begin(), low.end(), [&](const Part& a, const Part& b) { return order(a) < order(b); });

@@ -1,6 +1,4 @@
 // cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync: copies and sets that hold a thread of the CPU.
-#include <algorithm>
-
 #include "common.h"
 #include "model/stats/device_ordinals.h"
 #include "nsight_rules.h"
@@ -20,26 +18,29 @@ struct Operation {
 
 bool is_asynchronous(std::string_view call) { return call.find("Async") != std::string_view::npos; }
 
-// The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first.
+bool comes_before(const Operation& a, const Operation& b) {
+  if (a.duration != b.duration) return a.duration > b.duration;
+  return a.start != b.start ? a.start < b.start : a.ref < b.ref;
+}
+
+// The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first, at most `limit`.
 template <typename Wanted>
-std::vector<Operation> longest_operations(const stats::Selection& selection, Wanted wanted) {
+std::vector<Operation> longest_operations(const stats::Selection& selection, std::size_t limit, Wanted wanted) {
   const Trace& trace = selection.trace();
   const LaunchIndex& launches = selection.launch_index();
-  std::vector<Operation> operations;
+  Foremost<Operation, decltype(&comes_before)> longest(limit, comes_before);
   selection.for_each(TrackKind::kMemory, [&](const Track& track, const EventView& event) {
     const EventRef call = launches.find(track.key.process, event.correlation(), event.start());
     if (!call.valid()) return;
     if (wanted(trace.name(trace.lane(call.lane).name(call.index)), trace.memory_detail(event.detail())))
-      operations.push_back({event.ref, call, event.start(), event.duration()});
+      longest.add({event.ref, call, event.start(), event.duration()});
   });
-  std::sort(operations.begin(), operations.end(),
-            [](const Operation& a, const Operation& b) { return a.duration != b.duration ? a.duration > b.duration : a.start < b.start; });
-  return operations;
+  return longest.take();
 }
 
 enum class Kind { kCopy, kSet };
 
-stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation>& operations, std::size_t limit) {
+stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation>& operations) {
   using stats::identifiers, stats::integers, stats::texts, stats::Unit;
   std::vector<stats::Column> columns = {integers("Duration", Unit::kNanoseconds), integers("Start", Unit::kNanoseconds)};
   if (kind == Kind::kCopy) columns.push_back(texts("Src Kind"));
@@ -51,7 +52,6 @@ stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation
 
   const stats::DeviceOrdinals device(trace);
   for (const Operation& operation : operations) {
-    if (table.row_count() >= limit) break;
     const TrackKey& key = trace.track_of(operation.ref.lane).key;
     const MemoryDetail& detail = trace.memory_detail(trace.lane(operation.ref.lane).detail(operation.ref.index));
     const TextId source = table.add_text(std::string(memory_kind_name(detail.source_memory)));
@@ -77,7 +77,7 @@ Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& argume
   const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   return answer(std::move(name), std::move(title),
-                table_of(context.trace, kind, longest_operations(*selection, wanted), row_limit(arguments)), std::move(nothing_found));
+                table_of(context.trace, kind, longest_operations(*selection, row_limit(arguments), wanted)), std::move(nothing_found));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ TEST_CASE("the index finds the call that the trace finds one by one, where corre
     }
   }
   const auto trace = builder.snapshot();
-  const LaunchIndex index(*trace);
+  // Whole, and in slices, of which two are kept.
+  const LaunchIndex index = seed % 3 == 0 ? LaunchIndex(*trace, {.whole_bytes = 0, .slice_ids = 50, .slices = 2}) : LaunchIndex(*trace);
   for (ProcessId process = 0; process < 2; ++process) {
     for (const TrackId track : trace->tracks_of(process, TrackKind::kKernels)) {
       for (const LaneId id : trace->tracks()[track].lanes) {
@@ -48,4 +49,32 @@ TEST_CASE("the index finds the call that the trace finds one by one, where corre
       }
     }
   }
+}
+
+TEST_CASE("what an index keeps of many calls does not grow with them, and it finds each") {
+  constexpr std::uint32_t kTurns = 300'000, kThreads = 2, kSliceIds = 1u << 14;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  std::vector<TrackKey> keys;
+  for (std::uint32_t tid = 1; tid <= kThreads; ++tid) {
+    keys.push_back({TrackKind::kCudaApi, process});
+    keys.back().thread = builder.thread(process, tid);
+    std::vector<Event> calls;
+    for (std::uint32_t turn = 0; turn < kTurns; ++turn) calls.push_back({Nanoseconds{turn} * 100 + tid, 50, 0, turn * kThreads + tid, 0});
+    builder.add(keys.back(), std::move(calls));
+  }
+  const auto trace = builder.snapshot();
+  const LaunchIndex sliced(*trace, {.whole_bytes = 0, .slice_ids = kSliceIds, .slices = 4});
+  std::uint64_t most = 0;
+  for (std::uint32_t turn = 0; turn < kTurns; ++turn)
+    for (std::uint32_t tid = 1; tid <= kThreads; ++tid) {
+      const EventRef found = sliced.find(process, turn * kThreads + tid, Nanoseconds{turn} * 100 + 70);
+      if (!found.valid() || found.index != turn || trace->track_of(found.lane).key.thread != keys[tid - 1].thread) FAIL("another call");
+      if (turn % 1'000 == 0) most = std::max(most, sliced.memory_bytes());
+    }
+  CHECK_FALSE(sliced.find(process, kTurns * kThreads + 1, 0).valid());
+  // Each thread's segments hold ids of twice as many, so that slices are larger than was asked for; all of it would take 4.8 MB.
+  CHECK(most > 0);
+  CHECK(most <= 4 * 8 * 4 * kSliceIds);
+  CHECK(LaunchIndex(*trace).memory_bytes() == 8 * kTurns * kThreads);
 }
