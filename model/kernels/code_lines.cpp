@@ -17,7 +17,12 @@ std::string place_text(const SourcePlace& place) {
 
 }  // namespace
 
-CodeLines::CodeLines(const KernelRecords& records) : records_(records), code_of_function_(records.functions.size()) {
+const CubinFunction* find_function(const Cubin& cubin, const GpuFunction& function, const Trace& trace) {
+  return function.index != 0 ? cubin.function(function.index) : cubin.function(trace.name(function.mangled));
+}
+
+CodeLines::CodeLines(const Trace& trace) : trace_(trace), records_(trace.kernel_records()), code_of_function_(records_.functions.size()) {
+  const KernelRecords& records = records_;
   std::map<std::pair<ProcessId, std::uint64_t>, std::uint32_t> positions;
   for (std::uint32_t i = 0; i < records.code.size(); ++i) positions.try_emplace({records.code[i]->process, records.code[i]->crc}, i);
   for (std::size_t i = 0; i < records.functions.size(); ++i) {
@@ -27,11 +32,10 @@ CodeLines::CodeLines(const KernelRecords& records) : records_(records), code_of_
 }
 
 std::string CodeLines::text(GpuFunctionId id, std::uint32_t pc) {
-  read(code_of_function_[id]);
-  const CubinFunction* const function = cubin_ ? cubin_->function(records_.functions[id].index) : nullptr;
+  read(id);
   std::string text;
-  if (function == nullptr) return text;
-  for (const SourcePlace& place : cubin_->source(*function, pc)) {
+  if (function_ == nullptr) return text;
+  for (const SourcePlace& place : cubin_->source(*function_, pc)) {
     if (!text.empty() && line_bytes_ > kMostLineBytes) break;
     text += (text.empty() ? "" : " < ") + place_text(place);
   }
@@ -39,12 +43,17 @@ std::string CodeLines::text(GpuFunctionId id, std::uint32_t pc) {
   return text;
 }
 
-void CodeLines::read(std::uint32_t code) {
-  if (code == read_) return;
-  read_ = code;
-  cubin_.reset();
-  if (code == kNone || !records_.code[code]->whole()) return;
-  if (Result<Cubin> cubin = Cubin::read(records_.code[code]->image)) cubin_ = std::move(*cubin);
+void CodeLines::read(GpuFunctionId function) {
+  if (function == read_function_) return;
+  read_function_ = function;
+  function_ = nullptr;
+  if (const std::uint32_t code = code_of_function_[function]; code != read_) {
+    read_ = code;
+    cubin_.reset();
+    if (code != kNone && records_.code[code]->whole())
+      if (Result<Cubin> cubin = Cubin::read(records_.code[code]->image)) cubin_ = std::move(*cubin);
+  }
+  if (cubin_) function_ = find_function(*cubin_, records_.functions[function], trace_);
 }
 
 }  // namespace lanescope::kernels

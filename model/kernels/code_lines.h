@@ -8,14 +8,18 @@
 
 #include "model/kernels/cubin.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/trace.h"
 
 namespace lanescope::kernels {
+
+// Of the code that is of a function; null where that lacks it.
+[[nodiscard]] const CubinFunction* find_function(const Cubin& cubin, const GpuFunction& function, const Trace& trace);
 
 // Each file of code is read once, where those that ask go through one after the other.
 class CodeLines {
  public:
-  // The records outlive it.
-  explicit CodeLines(const KernelRecords& records);
+  // The trace outlives it.
+  explicit CodeLines(const Trace& trace);
 
   // Position in KernelRecords::code; kNone where it is not there.
   [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
@@ -23,12 +27,15 @@ class CodeLines {
   [[nodiscard]] std::string text(GpuFunctionId function, std::uint32_t pc);
 
  private:
-  void read(std::uint32_t code);
+  void read(GpuFunctionId function);
 
+  const Trace& trace_;
   const KernelRecords& records_;
   std::vector<std::uint32_t> code_of_function_;
   std::uint32_t read_ = kNone;
   std::optional<Cubin> cubin_;
+  GpuFunctionId read_function_ = kNone;
+  const CubinFunction* function_ = nullptr;  // of cubin_
   std::size_t line_bytes_ = 0;
 };
 

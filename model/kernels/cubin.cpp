@@ -63,6 +63,11 @@ const CubinFunction* Cubin::function(std::uint32_t index) const noexcept {
   return found == content_->functions.end() || found->index != index ? nullptr : &*found;
 }
 
+const CubinFunction* Cubin::function(std::string_view mangled) const noexcept {
+  const auto found = std::find_if(content_->functions.begin(), content_->functions.end(), [mangled](const CubinFunction& function) { return function.name == mangled; });
+  return found == content_->functions.end() ? nullptr : &*found;
+}
+
 std::span<const std::byte> Cubin::code(const CubinFunction& function) const noexcept {
   const std::string_view section = content_->sections[function.section].bytes;
   if (function.offset >= section.size()) return {};

@@ -89,7 +89,7 @@ std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<Tim
       places[{counts->rows[row].function, by == SumBy::kKernel ? 0 : counts->rows[row].pc}] += reader.row(row);
   }
   // Functions of one file of code behind each other, so that it is read once.
-  CodeLines lines(records);
+  CodeLines lines(trace);
   std::vector<std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts>::const_iterator> order;
   for (auto place = places.cbegin(); place != places.cend(); ++place) order.push_back(place);
   if (by != SumBy::kKernel)

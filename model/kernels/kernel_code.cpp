@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "code_lines.h"
 #include "model/kernels/cubin.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/last_path_part.h"
@@ -176,7 +177,7 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   if (image == nullptr) return Error{"The code of this kernel is not in the trace, or not all of it: the recording ended before it was written."};
   Result<Cubin> cubin = Cubin::read(*image);
   if (!cubin) return cubin.error();
-  const CubinFunction* const found = cubin->function(function.index);
+  const CubinFunction* const found = find_function(*cubin, function, trace);
   if (found == nullptr) return Error{"The code in the trace has no function of this kernel."};
   KernelCode code;
   code.function = found->name;

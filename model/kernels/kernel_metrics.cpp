@@ -1,5 +1,6 @@
 #include "model/kernels/kernel_metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,7 +10,14 @@ KernelMetrics::KernelMetrics(std::vector<Metric> metrics) : metrics_(std::move(m
   for (std::size_t i = 0; i < metrics_.size(); ++i) by_name_.try_emplace(metrics_[i].name, i);
 }
 
-void KernelMetrics::add(ProfiledKernel kernel) { kernels_.push_back(std::move(kernel)); }
+void KernelMetrics::add(ProfiledKernel kernel) {
+  // Hits and the look-ups that they are of may be counted in different passes, of which one looked up more: beyond 100 % a rate says that all hit.
+  constexpr std::string_view kHitRate = "hit_rate.pct";
+  constexpr double kAll = 100;
+  for (std::size_t i = 0; i < metrics_.size(); ++i)
+    if (kernel.values[i] > kAll && metrics_[i].name.ends_with(kHitRate)) kernel.values[i] = kAll;
+  kernels_.push_back(std::move(kernel));
+}
 
 std::optional<double> KernelMetrics::value(const ProfiledKernel& kernel, std::string_view metric) const {
   const auto found = by_name_.find(metric);

@@ -81,7 +81,7 @@ const StallCount* StallSum::decisive() const noexcept {
 
 std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
   const KernelRecords& records = trace.kernel_records();
-  CodeLines code(records);
+  CodeLines code(trace);
   std::vector<Sum> sums = sums_of_places(records, code, by, time);
   // The same by what is asked for: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
   std::map<std::string, std::uint32_t> line_ids{{"", 0}};

@@ -13,6 +13,18 @@ struct Precision {
 };
 constexpr std::array kPrecisions{Precision{"FP32", 'f'}, Precision{"FP64", 'd'}};
 
+// Of tensor cores, by what they multiply.
+struct TensorPrecision {
+  std::string_view name;
+  std::string_view metric;  // operations; a product that is added is two of them
+};
+constexpr std::array kTensorPrecisions{
+    TensorPrecision{"TF32 tensor", "sm__ops_path_tensor_src_tf32_dst_fp32"},
+    TensorPrecision{"BF16 tensor", "sm__ops_path_tensor_src_bf16_dst_fp32"},
+    TensorPrecision{"FP16 tensor", "sm__ops_path_tensor_src_fp16"},
+    TensorPrecision{"FP8 tensor", "sm__ops_path_tensor_src_fp8"},
+};
+
 struct Memory {
   std::string_view name;
   std::string_view moved;  // a second
@@ -52,6 +64,15 @@ class Reader {
     if (!clock_) return std::nullopt;
     return a_cycle * *clock_;
   }
+  [[nodiscard]] std::optional<Ceiling> ceiling(const TensorPrecision& precision) const {
+    const auto peak = a_second(precision, ".sum.peak_sustained");
+    return peak ? std::optional(Ceiling{precision.name, *peak}) : std::nullopt;
+  }
+  // A second; none where the kernel did none, so that no GPU's every format is a ceiling of its every kernel.
+  [[nodiscard]] std::optional<double> operations(const TensorPrecision& precision) const {
+    const auto done = a_second(precision, ".sum.per_cycle_elapsed");
+    return done && *done > 0 ? done : std::nullopt;
+  }
   [[nodiscard]] std::optional<Roof> roof(const Memory& memory) const {
     const auto peak = get(memory.peak), clock = get(memory.clock);
     if (peak && clock && *peak * *clock > 0) return Roof{memory.name, *peak * *clock * memory.bytes};
@@ -60,6 +81,11 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] std::optional<double> a_second(const TensorPrecision& precision, std::string_view a_cycle) const {
+    const auto operations = get(std::string(precision.metric) + std::string(a_cycle));
+    return operations && clock_ ? std::optional(*operations * *clock_) : std::nullopt;
+  }
+
   const KernelMetrics& metrics_;
   const ProfiledKernel& kernel_;
   std::optional<double> clock_;  // of multiprocessors, Hz
@@ -83,6 +109,13 @@ Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
     result.ceilings.push_back(*ceiling);
     const std::optional<double> operations = reader.operations(precision);
     if (!operations || *operations <= 0) continue;
+    for (const auto& [roof, bytes] : moved) result.points.push_back({*ceiling, roof, *operations, bytes});
+  }
+  for (const TensorPrecision& precision : kTensorPrecisions) {
+    const std::optional<Ceiling> ceiling = reader.ceiling(precision);
+    const std::optional<double> operations = reader.operations(precision);
+    if (!ceiling || !operations) continue;
+    result.ceilings.push_back(*ceiling);
     for (const auto& [roof, bytes] : moved) result.points.push_back({*ceiling, roof, *operations, bytes});
   }
   return result;

@@ -19,6 +19,7 @@ struct RowDescription {
 inline constexpr std::string_view kSpeedOfLight = "SpeedOfLight";
 inline constexpr std::string_view kCompute = "ComputeWorkloadAnalysis";
 inline constexpr std::string_view kMemory = "MemoryWorkloadAnalysis";
+inline constexpr std::string_view kTensor = "SpeedOfLight_HierarchicalTensorRooflineChart";
 inline constexpr std::string_view kTables = "MemoryWorkloadAnalysis_Tables";
 inline constexpr std::string_view kScheduler = "SchedulerStats";
 inline constexpr std::string_view kWarpStates = "WarpStateStats";
@@ -37,6 +38,7 @@ inline constexpr std::array kSections{
     SectionTitle{kScheduler, "Scheduler statistics"},        SectionTitle{kWarpStates, "Warp states: cycles for an instruction issued"},
     SectionTitle{kInstructions, "Instruction statistics"},   SectionTitle{kLaunch, "Launch"},
     SectionTitle{kOccupancy, "Occupancy"},                   SectionTitle{kSource, "Source counters"},
+    SectionTitle{kTensor, "Tensor cores: operations a cycle"},
 };
 
 inline constexpr std::array kRows{
@@ -96,6 +98,10 @@ inline constexpr std::array kRows{
     RowDescription{kInstructions, "Threads of a warp active", "smsp__thread_inst_executed_per_inst_executed.ratio", ValueUnit::kNumber},
     RowDescription{kInstructions, "Threads of a warp not predicated off", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", ValueUnit::kNumber},
     RowDescription{kOccupancy, "Achieved", "sm__warps_active.avg.pct_of_peak_sustained_active"},
+    RowDescription{kTensor, "TF32", "sm__ops_path_tensor_src_tf32_dst_fp32.sum.per_cycle_elapsed", ValueUnit::kNumber},
+    RowDescription{kTensor, "BF16", "sm__ops_path_tensor_src_bf16_dst_fp32.sum.per_cycle_elapsed", ValueUnit::kNumber},
+    RowDescription{kTensor, "FP16", "sm__ops_path_tensor_src_fp16.sum.per_cycle_elapsed", ValueUnit::kNumber},
+    RowDescription{kTensor, "FP8", "sm__ops_path_tensor_src_fp8.sum.per_cycle_elapsed", ValueUnit::kNumber},
     RowDescription{kSource, "Global memory: sectors as accessed", "memory_l2_theoretical_sectors_global", ValueUnit::kNumber},
     RowDescription{kSource, "Global memory: sectors at best", "memory_l2_theoretical_sectors_global_ideal", ValueUnit::kNumber},
     RowDescription{kSource, "Local memory: sectors as accessed", "memory_l2_theoretical_sectors_local", ValueUnit::kNumber},

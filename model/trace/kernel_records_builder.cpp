@@ -85,18 +85,25 @@ bool KernelRecordsBuilder::add_code(ProcessId process, std::uint64_t crc, std::u
     published_.reset();
   }
   std::shared_ptr<CodeObject>& object = code_objects_[known->second];
-  if (object->size != size || object->image.size() != offset || part.size() > size - offset) return false;
+  if (object->size != size || offset > object->image.size() || part.size() > size - offset) return false;
   constexpr long kOwners = 2;  // this, and records_
   if (object.use_count() > kOwners) object = std::make_shared<CodeObject>(*object);
-  object->image += part;
+  const std::size_t before = object->image.size();
+  object->image.replace(static_cast<std::size_t>(offset), part.size(), part);
   records_.code[known->second] = object;
-  bytes_ += kBytesOfCode * part.size();
+  bytes_ += kBytesOfCode * (object->image.size() - before);
   published_.reset();
   return true;
 }
 
 GpuFunctionId KernelRecordsBuilder::function(const GpuFunction& function) {
-  const auto [known, is_new] = functions_.try_emplace({function.process, function.code_object, function.index}, static_cast<GpuFunctionId>(records_.functions.size()));
+  const std::uint32_t place = function.mangled == 0 ? function.index : 0;
+  const auto [known, is_new] =
+      functions_.try_emplace({function.process, function.code_object, function.mangled, place}, static_cast<GpuFunctionId>(records_.functions.size()));
+  if (GpuFunction* const before = is_new ? nullptr : &records_.functions[known->second]; before != nullptr && before->index == 0 && function.index != 0) {
+    before->index = function.index;
+    published_.reset();
+  }
   if (is_new) {
     records_.functions.push_back(function);
     bytes_ += sizeof(GpuFunction) + kNodeBytes;

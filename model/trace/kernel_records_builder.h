@@ -17,7 +17,7 @@ namespace lanescope {
 
 class KernelRecordsBuilder {
  public:
-  // Parts of code come in the order of their offsets; false for one that does not fit to those before.
+  // Parts of code come in the order of their offsets, and those that lie within what is there take its place; false for one that does not fit.
   bool add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part);
   GpuFunctionId function(const GpuFunction& function);
   // kNone where there are more than hardware has.
@@ -37,7 +37,8 @@ class KernelRecordsBuilder {
   KernelRecords records_;
   std::vector<std::shared_ptr<CodeObject>> code_objects_;  // those of records_, which grow until someone holds them
   std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
-  std::map<std::tuple<ProcessId, std::uint64_t, std::uint32_t>, GpuFunctionId> functions_;
+  // By code, and by name there; by position in its symbol table where a function has no name.
+  std::map<std::tuple<ProcessId, std::uint64_t, NameId, std::uint32_t>, GpuFunctionId> functions_;
   std::unordered_map<std::string, std::uint32_t> metrics_;
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;

@@ -100,7 +100,10 @@ for name, values in reference:
     for metric, theirs in values.items():
         mine = by_name.get(name, {}).get(metric)
         if mine is None or metric in exact: continue
-        if "hit_rate" in metric: hit_rates.append((name, metric, mine, theirs)); continue
+        if "hit_rate" in metric:
+            # ncu itself says 54, 103 and 88 % in three runs of a kernel that hardly uses the L2 cache.
+            if values.get("lts__t_sectors.sum", 0) >= 1e6: hit_rates.append((name, metric, mine, theirs))
+            continue
         if not (".pct" in metric or ".ratio" in metric or "per_cycle" in metric): continue
         shares += 1
         if abs(mine - theirs) > max(0.02 * abs(theirs), 0.5 if theirs < 10 else 0): far.append((name, metric.split(".")[0], round(mine, 3), round(theirs, 3)))
@@ -108,7 +111,8 @@ print(f"      {shares} shares and ratios, {len(far)} further than 2 % (0.5 below
 for line in far[:40]: print("     ", *line)
 check("shares and ratios within 2 % of ncu's in nine of ten", len(far) <= shares / 10, f"{len(far)} of {shares}")
 far_hits = [h for h in hit_rates if abs(h[2] - h[3]) > 2]
-check("hit rates within 2 points in nine of ten", len(far_hits) <= max(1, len(hit_rates) / 10), f"{len(far_hits)} of {len(hit_rates)} {far_hits[:6]}")
+check("no hit rate beyond 100 %", all(0 <= h[2] <= 100 for h in hit_rates), f"{len(hit_rates)} rates")
+check("hit rates of kernels with a million sectors of L2 within 2 points in nine of ten", len(far_hits) <= max(1, len(hit_rates) / 10), f"{len(far_hits)} of {len(hit_rates)} {far_hits[:6]}")
 known = {"transpose_naive": ("L2 cache", "global_access"), "transpose_shared": ("L1 cache and shared memory", "bank_conflicts"), "transpose_padded": ("DRAM bandwidth", ""),
          "saxpy": ("DRAM bandwidth", ""), "strided": ("DRAM bandwidth", "global_access"), "gemm_naive": ("L1 cache and shared memory", "global_access"),
          "divergent": ("compute", "divergence"), "atomics": ("latency", "atomics"), "spill": ("L2 cache", "local_memory"), "fp64": ("compute", "fp64"),

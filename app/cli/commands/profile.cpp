@@ -9,6 +9,7 @@
 
 #include "options/kernel_options.h"
 #include "options/launch_options.h"
+#include "session/kernel_run.h"
 #include "session/recording_watch.h"
 #include "remote/remote_work.h"
 #include "session/session_directory.h"
@@ -114,6 +115,7 @@ void add_counters(session::KernelCounters& counters, const session::RecordingOut
   const auto appended = counters.append_to(outcome.files.front().path);
   if (!appended) return say(appended.error().text);
   for (const std::string& sentence : appended->sentences) say(sentence);
+  for (const std::string& sentence : left_out_sentences(*appended)) say(sentence);
 }
 
 int run_program(const Form& form, Arguments arguments) {

@@ -16,6 +16,7 @@
 #include "collector/session/recording.h"
 #include "model/import/open_trace.h"
 #include "model/kernels/launch_kinds.h"
+#include "model/trace/kernel_name.h"
 #include "session/recording_watch.h"
 
 namespace lanescope::cli {
@@ -132,6 +133,17 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
 
 }  // namespace
 
+std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended) {
+  constexpr std::size_t kMostTold = 8, kLongestName = 120;
+  std::vector<std::string> sentences;
+  for (const auto& [kernel, reason] : appended.left_out) {
+    if (sentences.size() == kMostTold) break;
+    sentences.push_back("Not measured: " + demangle(kernel).substr(0, kLongestName) + ". " + reason);
+  }
+  if (appended.left_out.size() > kMostTold) sentences.push_back("Not measured either: " + std::to_string(appended.left_out.size() - kMostTold) + " more kernels.");
+  return sentences;
+}
+
 Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file) {
   const auto kernel_counters = session::KernelCounters::start(counters);
@@ -141,6 +153,7 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
   const auto appended = (*kernel_counters)->append_to(file);
   if (!appended) return appended.error();
   tell(appended->sentences);
+  tell(left_out_sentences(*appended));
   return ran->code;
 }
 
@@ -184,7 +197,7 @@ Result<int> record_instruction_counts(const std::vector<std::string>& program, c
     if (!appended) return appended.error();
     counters.known_code.insert(counters.known_code.end(), appended->code.begin(), appended->code.end());
     counted += appended->launches;
-    tell(appended->left_out);
+    tell(left_out_sentences(*appended));
     // What CUPTI refused now it will refuse again.
     if (appended->launches == 0 && ran->was_warned) {
       tell({"The program does not run again: nothing could be counted of " + name + "."});

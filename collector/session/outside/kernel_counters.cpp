@@ -27,7 +27,6 @@ namespace lanescope::session {
 namespace {
 
 constexpr const char* kMetricFile = "metrics";
-constexpr std::size_t kMostToldLeftOut = 8;
 
 struct Started {
   pid_t pid = 0;
@@ -103,16 +102,10 @@ class Account {
     if (frame.header.type == proto::FRAME_CODE_OBJECT) parse<proto::CodeObject>(frame);
   }
   [[nodiscard]] AppendedCounters appended() const {
-    constexpr std::size_t kLongestName = 120;
     AppendedCounters all{{}, launches_.size(), {}, {code_.begin(), code_.end()}};
     all.sentences = {(counting_ == KernelCounting::kInstructions ? "Launches of which instructions were counted: " : "Launches of which counters were read: ") +
                                  std::to_string(launches_.size()) + "."};
-    for (const auto& [kernel, reason] : left_out_) {
-      if (all.left_out.size() == kMostToldLeftOut) break;
-      all.left_out.push_back("Not measured: " + kernel.substr(0, kLongestName) + ". " + reason);
-    }
-    if (left_out_.size() > kMostToldLeftOut) all.left_out.push_back("Not measured either: " + std::to_string(left_out_.size() - kMostToldLeftOut) + " more kernels.");
-    all.sentences.insert(all.sentences.end(), all.left_out.begin(), all.left_out.end());
+    for (const auto& [kernel, reason] : left_out_) all.left_out.push_back({kernel, reason});
     return all;
   }
 

@@ -6,6 +6,7 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/kernels/matrix_product.h"
+#include "model/kernels/occupancy.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -14,6 +15,7 @@ struct Product {
   NameId name = 0;
   std::uint64_t launches = 0;
   Nanoseconds total = 0;
+  double used = 0;  // ns, of the total: times the share of multiprocessors that a launch has blocks for
   Nanoseconds longest = -1;
   EventRef longest_launch;
 };
@@ -21,8 +23,16 @@ struct Product {
 struct ProductsOfGpu {
   std::vector<Product> products;  // the one that takes longest first
   Nanoseconds total = 0;
+  double used = 0;          // ns, as of each
   Nanoseconds kernels = 0;  // all kernels, those of other sorts too
 };
+
+// A multiprocessor that gets no block computes no faster on other units.
+double used_share(const Trace& trace, GpuId gpu, const EventRef& event) {
+  const std::uint64_t blocks = kernels::blocks_of_grid(trace.kernel_detail(trace.lane(event.lane).detail(event.index)));
+  const std::uint32_t multiprocessors = trace.gpus()[gpu].multiprocessor_count;
+  return blocks == 0 || multiprocessors == 0 ? 1 : std::min(1.0, static_cast<double>(blocks) / multiprocessors);
+}
 
 ProductsOfGpu products_of(const RuleContext& context, GpuId gpu) {
   const Trace& trace = context.trace;
@@ -43,6 +53,9 @@ ProductsOfGpu products_of(const RuleContext& context, GpuId gpu) {
     ++product.launches;
     product.total += duration;
     result.total += duration;
+    const double used = static_cast<double>(duration) * used_share(trace, gpu, operation->event);
+    product.used += used;
+    result.used += used;
     if (duration <= product.longest) continue;
     product.longest = duration;
     product.longest_launch = operation->event;
@@ -72,19 +85,19 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
     if (!cores) continue;
     const ProductsOfGpu found = products_of(context, gpu);
-    const auto winnable = [&cores](Nanoseconds time) { return static_cast<Nanoseconds>(static_cast<double>(time) * cores->gain()); };
+    const auto winnable = [&cores](double used) { return static_cast<Nanoseconds>(used * cores->gain()); };
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu].ordinal);
     for (const Product& product : found.products)
-      table.add_row(winnable(product.total), product.total, static_cast<std::int64_t>(product.launches), ordinal,
+      table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
                     table.add_text(std::string(trace.name(product.name))));
-    if (found.products.empty() || percent_of(winnable(found.total), found.kernels) < arguments.real("share")) continue;
+    if (found.products.empty() || percent_of(winnable(found.used), found.kernels) < arguments.real("share")) continue;
     const Product& first = found.products.front();
     const Lane& lane = trace.lane(first.longest_launch.lane);
     Finding finding;
     finding.rule = "fp32_products";
     finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
                      trace.track_of(first.longest_launch.lane).key.process, kNone};
-    finding.cost = winnable(found.total);
+    finding.cost = winnable(found.used);
     finding.title = Message("Matrix products in FP32 leave the tensor cores of GPU {gpu} unused: in {format} they could save up to {won}.",
                             {{"gpu", std::to_string(ordinal)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
     finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",

@@ -91,7 +91,7 @@ CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* paramet
   for (const Record& each : kRecords) {
     if ((mock().sass_metrics >> each.metric & 1) == 0) continue;
     to->cubinCrc = static_cast<std::uint32_t>(kMockCrc + kMockCodeBytes);
-    to->functionIndex = 9;
+    to->functionIndex = 0;  // of any function
     to->functionName = counted.c_str();
     to->pcOffset = each.pc;
     to->pInstanceValues[0] = {kFirstId + each.metric, each.value};

@@ -211,3 +211,35 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     if (known.dram_bytes > 0) CHECK(point->intensity() == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
   }
 }
+
+TEST_CASE("tensor cores have a ceiling of their own in the format that a kernel multiplies in, and no other") {
+  constexpr double kClock = 1.5e9, kPeak = 270'336, kDone = 1'000, kMoved = 3e12;  // a second, a cycle, a cycle, bytes a second
+  KernelMetrics metrics({{"gpc__cycles_elapsed.avg.per_second", "hz"},
+                         {"sm__ops_path_tensor_src_tf32_dst_fp32.sum.per_cycle_elapsed", ""},
+                         {"sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained", ""},
+                         {"sm__ops_path_tensor_src_fp16.sum.per_cycle_elapsed", ""},
+                         {"sm__ops_path_tensor_src_fp16.sum.peak_sustained", ""},
+                         {"dram__bytes.sum.per_second", "byte/s"},
+                         {"dram__bytes.sum.peak_sustained", ""},
+                         {"dram__cycles_elapsed.avg.per_second", "hz"}});
+  ProfiledKernel kernel;
+  kernel.values = {kClock, kDone, kPeak, 0, 2 * kPeak, kMoved, 1'500, 3.2e9};
+  const Roofline all = roofline(metrics, kernel);
+  REQUIRE(all.ceilings.size() == 1);
+  CHECK(all.ceilings[0].precision == "TF32 tensor");
+  CHECK(all.ceilings[0].operations == Approx(kPeak * kClock));
+  REQUIRE(all.points.size() == 1);
+  CHECK(all.points[0].operations == Approx(kDone * kClock));
+  CHECK(all.points[0].intensity() == Approx(0.5));
+  CHECK(all.points[0].attainable() == Approx(2.4e12));  // half an operation for each of 4.8e12 bytes a second
+}
+
+TEST_CASE("no rate of hits is beyond 100 %, as where hits and look-ups are of different passes") {
+  KernelMetrics metrics({{"lts__t_sector_op_write_hit_rate.pct", "%"}, {"lts__t_sector_hit_rate.pct", "%"}, {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"}});
+  ProfiledKernel kernel;
+  kernel.values = {171.420940, 33.5, 101};
+  metrics.add(kernel);
+  CHECK(metrics.value(metrics.kernels()[0], "lts__t_sector_op_write_hit_rate.pct") == 100.0);
+  CHECK(metrics.value(metrics.kernels()[0], "lts__t_sector_hit_rate.pct") == 33.5);
+  CHECK(metrics.value(metrics.kernels()[0], "sm__throughput.avg.pct_of_peak_sustained_elapsed") == 101.0);
+}

@@ -1,8 +1,10 @@
 // Counts at instructions of tests/programs/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
 #include "model/kernels/instruction_counts.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/export/trace_file_export.h"
@@ -145,6 +147,103 @@ TEST_CASE("counts are kept in files, and in a trace that is put together of seve
   const auto kernels = sum_counts(*both, SumBy::kKernel);
   REQUIRE(kernels.size() == 2);  // of two processes
   CHECK(kernels[0].counts.values == kernels[1].counts.values);
+}
+
+TEST_CASE("functions of one name are one, whether their position is told or not") {
+  const auto cubin = Cubin::read(cubin_image());
+  REQUIRE(cubin);
+  const std::uint32_t index = by_columns(*cubin).index;
+  proto::InstructionCounts nameless = counts_of(*cubin, 1), named = counts_of(*cubin, 2), other = counts_of(*cubin, 3);
+  nameless.mutable_functions(0)->set_index(0);
+  other.mutable_functions(0)->set_index(0);
+  other.mutable_functions(0)->set_name("_Z5otherv");
+  Recording recording;
+  for (const auto& counts : {nameless, named, other}) recording.add(kCountsFrame, 1, kCountsSource, counts);
+  const KernelRecords& records = recording.trace()->kernel_records();
+  REQUIRE(records.functions.size() == 2);
+  CHECK(records.functions[0].index == index);
+  CHECK(records.functions[1].index == 0);
+}
+
+// Recorded on an H200. Of the transpositions, 262,144 warps of the program's source execute each instruction of a kernel once: 8,192 x 4,096
+// numbers, four a thread.
+TEST_CASE("recorded counts of the transpositions are those of their source") {
+  constexpr std::uint64_t kAllWarps = 8192ULL * 4096 / 4 / 32, kLoads = 4 * kAllWarps, kWhole = 4, kScattered = 32;
+  const auto trace = load_trace(data_file("transpositions_counts.trace"));
+  REQUIRE(trace);
+  const auto kernels = sum_counts(**trace, SumBy::kKernel);
+  REQUIRE(kernels.size() == 3);
+  for (const CountSum& kernel : kernels) {
+    const std::string_view name = (*trace)->name(kernel.kernel);
+    INFO(name);
+    const bool by_columns = name.starts_with("transpose_by_columns"), conflicts = name.starts_with("transpose_shared");
+    CHECK(kernel.counts.of(Count::kGlobalSectors) == kLoads * kWhole + kLoads * (by_columns ? kScattered : kWhole));
+    CHECK(kernel.counts.of(Count::kGlobalSectorsIdeal) == 2 * kLoads * kWhole);
+    CHECK(kernel.counts.of(Count::kSharedWavefronts) == (by_columns ? 0 : kLoads + kLoads * (conflicts ? 32 : 1)));
+    CHECK(kernel.counts.of(Count::kSharedWavefrontsIdeal) == (by_columns ? 0 : 2 * kLoads));
+    const auto code = kernel_code(**trace, kernel.process, kernel.kernel);
+    REQUIRE(code);
+    CHECK(code->counts.values == kernel.counts.values);
+    // Behind the end of a kernel there is a jump to itself, and padding, which no warp executes.
+    std::size_t executed = 0;
+    for (const CodeInstruction& each : code->instructions) {
+      if (each.counts.of(Count::kExecuted) == 0) continue;
+      ++executed;
+      CHECK(each.counts.of(Count::kExecuted) == kAllWarps);
+      CHECK(each.counts.of(Count::kThreads) == 32 * kAllWarps);
+    }
+    CHECK(kernel.counts.of(Count::kExecuted) == executed * kAllWarps);
+    for (const CodeLine& line : code->lines) {
+      const bool scatters = line_of(line.line).find("out[place(column, row + i, kRows)] =") != std::string::npos;
+      CHECK(line.counts.excess_sectors() == (by_columns && scatters ? kLoads * (kScattered - kWhole) : 0));
+    }
+  }
+  const auto report = stats::make_report(*stats::find_report("line_count_sum"), **trace);
+  REQUIRE(report);
+  CHECK(report->row_count() > kernels.size());  // lines of each, and not one row of all
+}
+
+// Recorded on an H200; what ncu 2025.3.1 printed of the same kernels: smsp__inst_executed.sum, memory_l2_theoretical_sectors_global and its
+// ideal, memory_l1_wavefronts_shared and its ideal, memory_l2_theoretical_sectors_local.
+TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
+  struct Known {
+    std::string_view name;
+    std::uint64_t executed, sectors, ideal, wavefronts, ideal_wavefronts, local, divergent;
+  };
+  constexpr Known kKnown[] = {
+      {"transpose_naive", 25'165'824, 37'748'736, 8'388'608, 0, 0, 0, 0},
+      {"transpose_shared", 11'796'480, 8'388'608, 8'388'608, 34'603'008, 2'097'152, 0, 0},
+      {"transpose_padded", 11'796'480, 8'388'608, 8'388'608, 2'097'152, 2'097'152, 0, 0},
+      {"saxpy", 19'922'944, 12'582'912, 12'582'912, 0, 0, 0, 0},
+      {"strided", 46'137'344, 67'108'864, 8'388'608, 0, 0, 0, 0},
+      {"gemm_naive", 154'468'352, 134'348'800, 134'348'800, 0, 0, 0, 0},
+      {"divergent", 26'476'544, 131'072, 131'072, 0, 0, 0, 1'081'344},
+      {"atomics", 557'056, 32'768, 32'768, 0, 0, 0, 0},
+      {"spill", 41'975'808, 32'768, 32'768, 0, 0, 458'752'000, 0},
+      {"fp64", 16'908'288, 262'144, 262'144, 0, 0, 0, 0},
+      {"small_grid", 1'621'616, 64, 64, 0, 0, 0, 0},
+      {"low_occ", 5'685'248, 16'384, 16'384, 1'232'896, 1'232'896, 0, 0},
+  };
+  const auto trace = load_trace(data_file("zoo_counts.trace"));
+  REQUIRE(trace);
+  const auto kernels = sum_counts(**trace, SumBy::kKernel);
+  REQUIRE(kernels.size() == std::size(kKnown));
+  for (const Known& known : kKnown) {
+    INFO(known.name);
+    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const CountSum& kernel) { return (*trace)->name(kernel.kernel).starts_with(known.name); });
+    REQUIRE(found != kernels.end());
+    CHECK(found->counts.of(Count::kExecuted) == known.executed);
+    CHECK(found->counts.of(Count::kGlobalSectors) == known.sectors);
+    CHECK(found->counts.of(Count::kGlobalSectorsIdeal) == known.ideal);
+    CHECK(found->counts.of(Count::kSharedWavefronts) == known.wavefronts);
+    CHECK(found->counts.of(Count::kSharedWavefrontsIdeal) == known.ideal_wavefronts);
+    CHECK(found->counts.of(Count::kLocalSectors) == known.local);
+    CHECK(found->counts.of(Count::kDivergentThreads) == known.divergent);
+    const auto code = kernel_code(**trace, found->process, found->kernel);
+    REQUIRE(code);
+    CHECK(code->counts.values == found->counts.values);
+    CHECK_FALSE(code->lines.empty());
+  }
 }
 
 TEST_CASE("counts whose columns disagree, or that have no place, are skipped") {

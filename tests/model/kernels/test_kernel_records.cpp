@@ -103,6 +103,14 @@ TEST_CASE("code comes in parts, and what does not fit to those before is left ou
   CHECK(trace->kernel_records().find_code(0, kCrc + 1) == nullptr);
 }
 
+TEST_CASE("a part of code that lies within the others takes the place of what was there") {
+  Recording recording;
+  for (const auto& [offset, bytes] : {std::pair(0, "code .."), std::pair(7, " ..."), std::pair(5, "of"), std::pair(8, "GPU")})
+    recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(static_cast<std::uint64_t>(offset), bytes, 11));
+  CHECK(recording.malformed() == 0);
+  CHECK(recording.trace()->kernel_records().find_code(0, kCrc)->image == "code of GPU");
+}
+
 TEST_CASE("PC samples of functions that no frame named count as dropped, and columns that disagree are skipped") {
   Recording recording;
   proto::PcSamples unknown = window(0);

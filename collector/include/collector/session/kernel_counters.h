@@ -51,9 +51,13 @@ struct KernelCounterSettings {
 };
 
 struct AppendedCounters {
-  std::vector<std::string> sentences;   // for the user: how much was measured, and what was left out
+  struct LeftOut {
+    std::string kernel;  // mangled
+    std::string reason;  // one sentence
+  };
+  std::vector<std::string> sentences;   // for the user: how much was measured, and what the plan could not take
   std::size_t launches = 0;             // that were measured
-  std::vector<std::string> left_out;    // of these sentences, those that say what was not
+  std::vector<LeftOut> left_out;        // kernels that were chosen and were not, each once a reason
   std::vector<std::uint64_t> code;      // numbers of the code that was appended
 };
 

@@ -47,8 +47,9 @@ class Cubin {
   ~Cubin();
 
   [[nodiscard]] const std::vector<CubinFunction>& functions() const noexcept;  // by index
-  // Null where there is none. O(log functions).
+  // Null where there is none. O(log functions); by name O(functions).
   [[nodiscard]] const CubinFunction* function(std::uint32_t index) const noexcept;
+  [[nodiscard]] const CubinFunction* function(std::string_view mangled) const noexcept;
   // All of it that lies within the file.
   [[nodiscard]] std::span<const std::byte> code(const CubinFunction& function) const noexcept;
   [[nodiscard]] bool has_lines() const noexcept;

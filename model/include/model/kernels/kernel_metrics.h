@@ -37,7 +37,7 @@ class KernelMetrics {
   // Of metrics of equal names, the first counts.
   explicit KernelMetrics(std::vector<Metric> metrics);
 
-  // Requires: kernel.values has one value a metric.
+  // Requires: kernel.values has one value a metric. Rates of hits beyond 100 % become 100 %.
   void add(ProfiledKernel kernel);
   [[nodiscard]] std::span<const Metric> metrics() const noexcept { return metrics_; }
   [[nodiscard]] std::span<const ProfiledKernel> kernels() const noexcept { return kernels_; }

@@ -10,9 +10,10 @@
 
 namespace lanescope::kernels {
 
-// Additions and multiplications of a precision; a fused multiply-add is two. Without tensor cores.
+// Additions and multiplications of a precision; a fused multiply-add is two. Those of tensor cores stand by themselves, of formats in which the
+// kernel did some.
 struct Ceiling {
-  std::string_view precision;  // "FP32"
+  std::string_view precision;  // "FP32", "TF32 tensor"
   double operations = 0;       // a second, at the clock that the kernel had
 };
 // A memory, as multiprocessors see it.

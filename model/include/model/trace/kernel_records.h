@@ -29,7 +29,7 @@ using GpuFunctionId = std::uint32_t;  // position in KernelRecords::functions
 struct GpuFunction {
   ProcessId process = kNone;
   std::uint64_t code_object = 0;  // CodeObject::crc
-  std::uint32_t index = 0;        // in its symbol table
+  std::uint32_t index = 0;        // in its symbol table; 0: its name alone says which it is
   NameId name = 0;                // as kernels have it: readable
   NameId mangled = 0;
 };
