@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -163,7 +164,8 @@ void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason
 
 // Of which something was counted, and that was not written yet.
 void write_code() noexcept {
-  for (kernels::CodeObjects::Image image = all().code.take_wanted(); !image.bytes.empty(); image = all().code.take_wanted()) {
+  const auto next = [] { return all().code.take_wanted(std::numeric_limits<std::size_t>::max()); };
+  for (kernels::CodeObjects::Part image = next(); !image.bytes.empty(); image = next()) {
     const channel::CodeRecord record{{channel::kCodeRecordMark, 0, sizeof(record) + image.bytes.size()}, image.crc, image.bytes.size()};
     if (record.head.bytes <= channel::kMostCounterBytes) put({bytes_of(record), image.bytes});
   }

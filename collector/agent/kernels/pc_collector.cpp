@@ -158,16 +158,14 @@ void PcCollector::write(PcSampler& sampler) noexcept {
 void PcCollector::write_code() noexcept {
   if (code_.left_out() != 0 && !std::exchange(has_told_of_code_, true))
     host_.tell(Outcome::kWorks, "PC samples of some kernels have no lines: of the program's GPU code no more than 1 GiB is kept.");
-  for (CodeObjects::Image image = code_.take_wanted(); !image.bytes.empty(); image = code_.take_wanted()) {
-    for (std::size_t at = 0; at < image.bytes.size(); at += kCodePartBytes) {
-      PageBuffer message;
-      encode::ProtoWriter out(message);
-      out.fixed64_field(1, image.crc);
-      out.unsigned_field(2, image.bytes.size());
-      out.unsigned_field(3, at);
-      out.bytes_field(4, image.bytes.subspan(at, std::min(kCodePartBytes, image.bytes.size() - at)));
-      if (!message.failed()) host_.write_frame(kCodeObjectFrame, message.bytes());
-    }
+  for (CodeObjects::Part part = code_.take_wanted(kCodePartBytes); !part.bytes.empty(); part = code_.take_wanted(kCodePartBytes)) {
+    PageBuffer message;
+    encode::ProtoWriter out(message);
+    out.fixed64_field(1, part.crc);
+    out.unsigned_field(2, part.size);
+    out.unsigned_field(3, part.offset);
+    out.bytes_field(4, part.bytes);
+    if (!message.failed()) host_.write_frame(kCodeObjectFrame, message.bytes());
   }
 }
 

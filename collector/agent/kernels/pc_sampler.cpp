@@ -236,7 +236,7 @@ void PcSampler::read(const CUpti_PCSamplingPCData& pc) noexcept {
     has_any = true;
     chunk_.add({function, pc.pcOffset, sums[i].id, sums[i].samples, sums[i].not_issued});
   }
-  if (has_any) code_.want(pc.cubinCrc);
+  if (has_any) code_.want(pc.cubinCrc, pc.functionIndex);
 }
 
 }  // namespace lanescope::agent::kernels
