@@ -1,6 +1,7 @@
 #include "model/kernels/cubin.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "line_table.h"
 
@@ -17,6 +18,7 @@ struct Cubin::Content {
   std::string image;
   std::vector<ElfSection> sections;
   std::vector<CubinFunction> functions;
+  std::unordered_map<std::string_view, std::size_t> by_name;  // positions of these; of equal names the first
   LineTable lines;
   std::vector<const LineSequence*> by_place;  // by section and first address
   std::vector<std::uint32_t> name_places;     // in .debug_str, of the functions that were inlined, ascending
@@ -39,6 +41,12 @@ Result<Cubin> Cubin::read(std::string image) {
     const ElfSymbol& symbol = symbols[index];
     if (symbol.type != kFunctionSymbol || symbol.section >= content->sections.size()) continue;
     content->functions.push_back({symbol.name, static_cast<std::uint32_t>(index), symbol.section, symbol.value, symbol.size, symbol.is_global});
+  }
+  // Names that overlap each other could take much longer to read than the file is.
+  std::size_t name_bytes = 0;
+  for (std::size_t i = 0; i < content->functions.size() && name_bytes <= content->image.size(); ++i) {
+    name_bytes += content->functions[i].name.size();
+    content->by_name.try_emplace(content->functions[i].name, i);
   }
   content->lines = read_line_table(content->sections, symbols);
   for (const LineSequence& sequence : content->lines.sequences)
@@ -64,8 +72,8 @@ const CubinFunction* Cubin::function(std::uint32_t index) const noexcept {
 }
 
 const CubinFunction* Cubin::function(std::string_view mangled) const noexcept {
-  const auto found = std::find_if(content_->functions.begin(), content_->functions.end(), [mangled](const CubinFunction& function) { return function.name == mangled; });
-  return found == content_->functions.end() ? nullptr : &*found;
+  const auto found = content_->by_name.find(mangled);
+  return found == content_->by_name.end() ? nullptr : &content_->functions[found->second];
 }
 
 std::span<const std::byte> Cubin::code(const CubinFunction& function) const noexcept {

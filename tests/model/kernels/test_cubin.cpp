@@ -92,17 +92,19 @@ TEST_CASE("an inlined instruction has its whole chain, from the innermost functi
   CHECK(chains > 0);
 }
 
-TEST_CASE("functions are found by their index, and their code is as long as they are") {
+TEST_CASE("functions are found by their index and their name, and their code is as long as they are") {
   const auto cubin = Cubin::read(image());
   REQUIRE(cubin);
   CHECK(cubin->functions().size() == 3);
   for (const CubinFunction& function : cubin->functions()) {
     CHECK(cubin->function(function.index) == &function);
+    CHECK(cubin->function(function.name) == &function);
     CHECK(function.is_kernel);
     CHECK(cubin->code(function).size() == function.size);
     CHECK(cubin->source(function, function.size).empty());
   }
   CHECK(cubin->function(1'000'000) == nullptr);
+  CHECK(cubin->function("_Z7nothingv") == nullptr);
 }
 
 TEST_CASE("what is no cubin is refused with a sentence, and a cut one is read as far as it goes") {

@@ -47,7 +47,7 @@ class Cubin {
   ~Cubin();
 
   [[nodiscard]] const std::vector<CubinFunction>& functions() const noexcept;  // by index
-  // Null where there is none. O(log functions); by name O(functions).
+  // Null where there is none. O(log functions); by name O(length).
   [[nodiscard]] const CubinFunction* function(std::uint32_t index) const noexcept;
   [[nodiscard]] const CubinFunction* function(std::string_view mangled) const noexcept;
   // All of it that lies within the file.
