@@ -107,7 +107,7 @@ try_viewer() {  # SYSTEM
     tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
   inside dpkg -P lanescope liblanescope-dev liblanescope0 lanescope-recorder >/dev/null 2>&1
-  inside find / -xdev -path /tmp -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
+  inside find / -xdev '(' -path /tmp -o -path /root ')' -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
   seconds=$(echo "$(date +%s.%N) - $begin" | bc)
   printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
 }

@@ -3,6 +3,7 @@
 #
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
+#   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where rpmbuild is installed)
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
@@ -93,6 +94,13 @@ packaging/debian.sh lanescope-recorder "$version" "$work/deb" "$out" "libc6 (>= 
   "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do
  into .trace files, and prints, compares and exports them. The viewer is in the
  package lanescope."
+if command -v rpmbuild >/dev/null; then
+  mkdir -p "$work/rpm"
+  cp -a "$tree" "$work/rpm/usr"
+  packaging/rpm.sh "$version" "$work/rpm" "$out"
+else
+  echo "package: no rpmbuild here, so no .rpm is made" >&2
+fi
 packaging/wheel.py "$tree" "$version" "$out"
 packaging/sbom.py "$version" >"$out/$base.cdx.json"
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/analysis/findings_table.h"
+#include "model/analysis/rule.h"
 #include "model/export/arrow_table_stream.h"
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
@@ -52,6 +54,34 @@ Value answer(char** error, Value failed, Work work) {
 }
 
 Error nothing_given(const char* what) { return {std::string("There is no ") + what + ": it is null.", ErrorKind::kUsage}; }
+
+Result<lanescope::stats::Format> format_of(const char* format) {
+  if (const auto known = lanescope::stats::format_of(format == nullptr ? "json" : format)) return *known;
+  return Error{"There is no format " + std::string(format) + ". Formats: column, table, csv, tsv, json.", ErrorKind::kUsage};
+}
+
+Result<char*> text_of(const lanescope::stats::Table& table, lanescope::stats::Format format) {
+  char* const text = copy_of(lanescope::stats::format_table(table, format));
+  if (text == nullptr) throw std::bad_alloc();
+  return text;
+}
+
+// One rule, or all of ours.
+Result<std::vector<lanescope::analysis::RuleRequest>> rules_of(const char* rule) {
+  using namespace lanescope::analysis;
+  std::vector<RuleRequest> requests;
+  for (const Rule& each : rules()) {
+    if (rule != nullptr || each.origin != RuleOrigin::kLanescope) continue;
+    Result<RuleRequest> request = parse_rule(each.name);
+    if (!request) return request.error();
+    requests.push_back(std::move(*request));
+  }
+  if (rule == nullptr) return requests;
+  Result<RuleRequest> request = parse_rule(rule);
+  if (!request) return request.error();
+  requests.push_back(std::move(*request));
+  return requests;
+}
 
 // Texts for who reads them in C, as long as the library is loaded.
 class Names {
@@ -120,15 +150,29 @@ char* lanescope_report(const lanescope_trace* trace, const char* report, const c
   return answer<char*>(error, nullptr, [&]() -> Result<char*> {
     if (trace == nullptr) return nothing_given("trace");
     if (report == nullptr) return nothing_given("report");
-    const auto known = lanescope::stats::format_of(format == nullptr ? "json" : format);
-    if (!known) return Error{"There is no format " + std::string(format) + ". Formats: column, table, csv, tsv, json.", ErrorKind::kUsage};
+    const auto known = format_of(format);
+    if (!known) return known.error();
     const auto request = lanescope::stats::parse_report(report);
     if (!request) return request.error();
     const auto table = lanescope::stats::make_report(*request->report, *trace->trace, request->options);
     if (!table) return table.error();
-    char* const text = copy_of(lanescope::stats::format_table(*table, *known));
-    if (text == nullptr) throw std::bad_alloc();
-    return text;
+    return text_of(*table, *known);
+  });
+}
+
+char* lanescope_findings(const lanescope_trace* trace, const char* rule, const char* format, char** error) {
+  return answer<char*>(error, nullptr, [&]() -> Result<char*> {
+    if (trace == nullptr) return nothing_given("trace");
+    const auto known = format_of(format);
+    if (!known) return known.error();
+    const auto requests = rules_of(rule);
+    if (!requests) return requests.error();
+    const auto answers = lanescope::analysis::apply_rules(*trace->trace, *requests);
+    if (!answers) return answers.error();
+    std::vector<lanescope::analysis::Finding> findings;
+    for (const lanescope::analysis::RuleAnswer& each : *answers) findings.insert(findings.end(), each.findings.begin(), each.findings.end());
+    lanescope::analysis::rank(findings);
+    return text_of(lanescope::analysis::findings_table(*trace->trace, findings), *known);
   });
 }
 

@@ -34,6 +34,8 @@ def load():
     library.lanescope_table.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(arrow_c.Stream), error]
     library.lanescope_report.restype = text
     library.lanescope_report.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, error]
+    library.lanescope_findings.restype = text
+    library.lanescope_findings.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, error]
     library.lanescope_free.argtypes = [text]
     library.lanescope_free.restype = None
     return library
@@ -155,6 +157,29 @@ class Reports(unittest.TestCase):
 
 
 @unittest.skipUnless(LIBRARY, "liblanescope.so was not built")
+class Findings(unittest.TestCase):
+    def test_are_those_that_the_program_finds(self):
+        for recording in ("cuda_streams", "torch_training_workers0", "cause_lock"):
+            path = support.recording(recording)
+            trace = opened(path)
+            for kind in ("json", "csv"):
+                text, sentence = answered(LIBRARY.lanescope_findings, trace, None, kind.encode())
+                self.assertIsNone(sentence)
+                self.assertEqual(taken(text), support.lanescope("analyze", "-q", "-f", kind, path).decode())
+            LIBRARY.lanescope_close(trace)
+
+    def test_of_one_rule_are_a_part_of_all(self):
+        trace = opened(support.recording("torch_training_workers0"))
+        every = json.loads(taken(answered(LIBRARY.lanescope_findings, trace, None, None)[0]))
+        idle = json.loads(taken(answered(LIBRARY.lanescope_findings, trace, b"gpu_bubbles", None)[0]))
+        self.assertEqual(idle, [finding for finding in every if finding["Rule"] == "gpu_bubbles"])
+        self.assertGreater(len(idle), 0)
+        costs = [finding["Cost (ns)"] for finding in every if finding["When"] != "once"]
+        self.assertEqual(costs, sorted(costs, reverse=True))
+        LIBRARY.lanescope_close(trace)
+
+
+@unittest.skipUnless(LIBRARY, "liblanescope.so was not built")
 class Failures(unittest.TestCase):
     def test_are_sentences(self):
         trace = opened(support.recording("cuda_streams"))
@@ -163,12 +188,16 @@ class Failures(unittest.TestCase):
             (LIBRARY.lanescope_open, (b"/no/such/file.trace",), "/no/such/file.trace"),
             (LIBRARY.lanescope_open, (b"/proc/self/exe",), "is no"),
             (LIBRARY.lanescope_open, (None,), "There is no path"),
-            (LIBRARY.lanescope_open_several, (None, 0), "There is no path"),
+            (LIBRARY.lanescope_open_several, (None, 0), "There are no paths to open"),
             (LIBRARY.lanescope_table, (trace, b"kernel", stream), "There is no table kernel. Tables: kernels, copies"),
             (LIBRARY.lanescope_table, (trace, b".*", stream), "There is no table .*"),
             (LIBRARY.lanescope_table, (trace, None, stream), "There is no table: it is null."),
             (LIBRARY.lanescope_table, (None, b"kernels", stream), "There is no trace"),
             (LIBRARY.lanescope_report, (trace, b"no_such", b"json"), "no_such"),
+            (LIBRARY.lanescope_findings, (trace, b"no_such", None), "no_such"),
+            (LIBRARY.lanescope_findings, (trace, b"gpu_bubbles:gap=much", None), "gap"),
+            (LIBRARY.lanescope_findings, (trace, None, b"xml"), "There is no format xml"),
+            (LIBRARY.lanescope_findings, (None, None, None), "There is no trace"),
             (LIBRARY.lanescope_report, (trace, b"cuda_gpu_kern_sum", b"xml"), "There is no format xml"),
         ):
             with self.subTest(said=said):

@@ -9,6 +9,7 @@
 #include "output/output_file.h"
 #include "output/table_output.h"
 #include "commands.h"
+#include "model/analysis/findings_table.h"
 #include "model/analysis/rule.h"
 #include "model/import/open_trace.h"
 #include "model/stats/selection.h"
@@ -116,7 +117,7 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   if (own && output.is_for_people(0)) {
     std::cout << findings_text(trace, summary_of(answers), findings, language);
   } else if (!findings.empty()) {
-    const auto done = output.write(written++, {"Findings", "findings", ""}, findings_table(trace, findings));
+    const auto done = output.write(written++, {"Findings", "findings", ""}, analysis::findings_table(trace, findings));
     if (!done) return done;
   }
   return detail == Detail::kTables ? write_tables(answers, output, written) : Result<void>{};

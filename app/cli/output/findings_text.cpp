@@ -50,23 +50,4 @@ std::string findings_text(const Trace& trace, const Message& summary, std::span<
   return text;
 }
 
-stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings) {
-  stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
-                      stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
-                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
-                      stats::texts("Seen"), stats::texts("Advice")});
-  for (const analysis::Finding& finding : findings) {
-    const analysis::Place& place = finding.place;
-    const bool has_time = !place.range.empty();
-    table.add_row(finding.cost, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
-                  place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
-                  place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
-                  place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid},
-                  table.add_text(std::string(finding.rule)), table.add_text(finding.key),
-                  table.add_text(finding.recurrence == analysis::Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
-                  table.add_text(finding.seen), table.add_text(finding.advice));
-  }
-  return table;
-}
-
 }  // namespace lanescope::cli

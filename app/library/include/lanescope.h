@@ -1,4 +1,4 @@
-/* Lanescope's traces for programs in C, and in every language that calls C: tables as streams of Arrow, reports as text.
+/* Lanescope's traces for programs in C, and in every language that calls C: tables as streams of Arrow, reports and findings as text.
 
    A function that can fail returns null or false then, and where `error` is not null, puts a sentence there for people: what is wrong, and what to
    do. It is one's own, as all text that is not const: lanescope_free() takes it back. Text is UTF-8.
@@ -44,6 +44,12 @@ LANESCOPE_API const char *const *lanescope_reports(void);
 /* A report with its modifiers ("cuda_gpu_kern_sum:base:rows=10"), in a format: "json" (an array of objects, by column), "csv", "tsv", or "column" and
    "table" for people. A report that finds nothing has no rows. */
 LANESCOPE_API char *lanescope_report(const lanescope_trace *trace, const char *report, const char *format, char **error);
+
+/* What costs time in a trace and what to do about it, as `lanescope analyze` finds it, the largest cost first and what is paid once last, in a format
+   of lanescope_report(): the columns Cost (ns), Start and End (ns since the trace began), GPU, PID, TID, Rule, Key, When, Finding, Seen and Advice, in
+   English; where nothing was found, no rows. Of the rule that is named, with its arguments ("gpu_bubbles:gap=5us"), or where `rule` is null, of all. On
+   all cores, in time that grows with the events. */
+LANESCOPE_API char *lanescope_findings(const lanescope_trace *trace, const char *rule, const char *format, char **error);
 
 /* Takes text of this library; null is nothing. */
 LANESCOPE_API void lanescope_free(char *text);

@@ -43,6 +43,11 @@ int main(int count, char **arguments) {
   if (report == NULL) return fail(error);
   fputs(report, stdout);
   lanescope_free(report);
+
+  char *findings = lanescope_findings(trace, NULL, "json", &error);
+  if (findings == NULL) return fail(error);
+  if (findings[0] != '[') return fail(NULL);
+  lanescope_free(findings);
   lanescope_close(trace);
   return 0;
 }
