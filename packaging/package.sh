@@ -4,6 +4,7 @@
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
 #   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where rpmbuild is installed)
+#   lanescope-recorder-VERSION-image.tar              the same as a layer for containers (docker load, podman load), to be copied from
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
@@ -101,6 +102,7 @@ if command -v rpmbuild >/dev/null; then
 else
   echo "package: no rpmbuild here, so no .rpm is made" >&2
 fi
+packaging/image.py "$tree" "$version" "$out"
 packaging/wheel.py "$tree" "$version" "$out"
 packaging/sbom.py "$version" >"$out/$base.cdx.json"
 
