@@ -113,7 +113,6 @@ int main(int argc, char** argv) {
   if (options.screenshot) return take_screenshot(*options.screenshot);
   Windows windows(Layout::kRemembered);
   MainWindow& window = windows.add();
-  if (!options.files.isEmpty()) window.openFile(options.files.first());
-  if (options.files.size() > 1) window.openBeside(options.files[1]);
+  window.openAll(options.files, options.several);
   return QApplication::exec();
 }

@@ -10,10 +10,14 @@ namespace {
 constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program goes.
 
 Usage: lanescope-ui [FILE [FILE]]
-       lanescope-ui FILE [FILE] --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
+       lanescope-ui FILE FILE FILE... | FOLDER | --together FILE FILE
+       lanescope-ui FILE... --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
 
   FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace; a second one opens beside the
-                       first, on one time axis, and is compared with it
+                       first, on one time axis, and is compared with it; three and more are one trace, such as those of the
+                       ranks of a job
+  FOLDER               The .trace files in it, as one trace
+  --together           Two files are one trace, too, and are not compared
   --screenshot OUT     Draw the window into a picture and end; needs no display
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
@@ -50,6 +54,10 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       options.files += arguments[i];
       continue;
     }
+    if (name == u"--together" && equals < 0) {
+      options.several = Several::kTogether;
+      continue;
+    }
     if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel" && name != u"--language")
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
@@ -74,11 +82,11 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       if (!picture.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
     }
   }
-  if (options.files.size() > 2) return wrong(QStringLiteral("Name one file, or two to be shown beside each other."));
+  if (options.several == Several::kTogether && options.files.isEmpty()) return wrong(QStringLiteral("--together needs the files that are one trace."));
   if (wants_picture) {
     if (options.files.isEmpty()) return wrong(QStringLiteral("--screenshot needs a file to draw."));
-    picture.file = options.files.first();
-    picture.beside = options.files.value(1);
+    picture.files = options.files;
+    picture.several = options.several;
     options.screenshot = picture;
   }
   return options;

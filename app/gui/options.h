@@ -13,7 +13,8 @@
 namespace lanescope::ui {
 
 struct Options {
-  QStringList files;  // the first is opened, the second beside it; no more
+  QStringList files;
+  Several several = Several::kBeside;
   std::optional<ScreenshotRequest> screenshot;
   const Language* language = nullptr;  // null: as the settings or the desktop say
 };

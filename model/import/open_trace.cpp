@@ -18,6 +18,7 @@
 #include "model/import/chrome_json.h"
 #include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
+#include "model/trace/clock_alignment.h"
 #include "model/trace/combine.h"
 #include "chrome/text_source.h"
 
@@ -131,12 +132,16 @@ std::string explained(const ForeignFormat& format, const std::filesystem::path& 
   return path.string() + " " + text;
 }
 
+bool is_folder_of_tables(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with("_pqtdir") || name.ends_with("_arwdir");
+}
+
 Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   std::error_code ignored;  // where nothing can be said of the path, opening it says why
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) {
-    const std::string name = path.filename().string();
-    if (name.ends_with("_pqtdir") || name.ends_with("_arwdir"))
+    if (is_folder_of_tables(path))
       return Error{path.string() +
                    " is a folder of tables that Nsight Systems exported. Export the report in a form that can be read: nsys "
                    "export -t sqlite REPORT"};
@@ -180,23 +185,83 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   return Error{"There is not enough memory to read " + path.string() + ". Close other programs, or read it on a machine that has more."};
 }
 
-Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place) {
-  std::vector<TraceSource> sources;
+Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::filesystem::path> paths) {
+  std::vector<std::filesystem::path> files;
   for (const std::filesystem::path& path : paths) {
-    const Result<std::shared_ptr<const Trace>> trace = open_trace(path, {}, place);
-    if (!trace) return trace.error();
-    sources.push_back({*trace, path.filename().string(), 0});
+    std::error_code unreadable;
+    if (!std::filesystem::is_directory(path, unreadable) || is_folder_of_tables(path)) {
+      files.push_back(path);  // opening it says what it is
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (std::filesystem::directory_iterator entry(path, unreadable), end; !unreadable && entry != end; entry.increment(unreadable))
+      if (entry->path().extension() == ".trace") files.push_back(entry->path());
+    if (unreadable) return Error{path.string() + " can't be read: " + unreadable.message() + "."};
+    if (files.size() == before)
+      return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   }
-  // Files of equal names, in folders of their own, are called by their paths.
-  std::set<std::string> names;
-  for (const TraceSource& source : sources) names.insert(source.label);
-  for (std::size_t i = 0; names.size() < sources.size() && i < sources.size(); ++i) sources[i].label = paths[i].string();
-  if (sources.size() == 1) return sources.front().trace;
-  const Trace& first = *sources.front().trace;
-  const bool dated = std::all_of(sources.begin(), sources.end(),
-                                 [&](const TraceSource& source) { return shift_by_utc(first, *source.trace).has_value(); });
-  for (TraceSource& source : std::span(sources).subspan(1))
-    source.shift = dated ? *shift_by_utc(first, *source.trace) : shift_by_start(first, *source.trace);
+  return files;
+}
+
+namespace {
+
+// The rank that all processes of a trace have that have one.
+std::optional<std::uint32_t> rank_of(const Trace& trace) {
+  std::optional<std::uint32_t> rank;
+  for (const Process& process : trace.processes()) {
+    if (rank && process.place.rank && process.place.rank != rank) return std::nullopt;
+    if (process.place.rank) rank = process.place.rank;
+  }
+  return rank;
+}
+
+// Names of the files; their paths where two have one name.
+std::vector<std::string> names_of(std::span<const std::filesystem::path> paths) {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& path : paths) names.push_back(path.filename().string());
+  if (std::set<std::string>(names.begin(), names.end()).size() < names.size())
+    for (std::size_t i = 0; i < paths.size(); ++i) names[i] = paths[i].string();
+  return names;
+}
+
+struct Rank {
+  std::optional<std::uint32_t> number;
+  std::string name;  // of the file
+  std::shared_ptr<const Trace> trace;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress) {
+  if (paths.size() == 1) return open_trace(paths.front(), progress, place);
+  const std::vector<std::string> names = names_of(paths);
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    LoadStep step = LoadStep::kContinue;
+    const LoadProgress of_all = [&](double fraction, const std::shared_ptr<const Trace>&) {
+      if (progress) step = progress((static_cast<double>(i) + fraction) / static_cast<double>(paths.size()), nullptr);
+      return step;
+    };
+    const Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_all, place);
+    if (!trace) return trace.error();
+    if (step == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
+    ranks.push_back({rank_of(**trace), names[i], *trace});
+  }
+  std::set<std::optional<std::uint32_t>> numbers;
+  for (const Rank& rank : ranks) numbers.insert(rank.number);
+  if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
+    std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
+
+  std::vector<std::shared_ptr<const Trace>> traces;
+  for (const Rank& rank : ranks) traces.push_back(rank.trace);
+  const std::vector<ClockAlignment> clocks = align_clocks(traces);
+  std::vector<TraceSource> sources;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Rank& rank = ranks[i];
+    const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
+    sources.push_back({rank.trace, label, clocks[i].shift, alignment_sentence(rank.name, clocks[i])});
+  }
   return combine_traces(sources);
 }
 

@@ -339,6 +339,12 @@ class TraceCombiner {
 
   void close_part(const TraceSource& source, TrackId first_track) {
     const TimeRange extent = source.trace->extent();
+    if (!source.remark.empty()) {
+      DiagnosticMessage message;
+      message.time = extent.begin + source.shift;
+      message.text = source.remark;
+      trace_.diagnostics_.push_back(std::move(message));
+    }
     TracePart part;
     part.label = source.label;
     part.provenance = source.trace->provenance();
@@ -412,14 +418,6 @@ std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources
   for (const TraceSource& source : sources.subspan(1)) combiner.append(source);
   return combiner.take();
 }
-
-std::optional<Nanoseconds> shift_by_utc(const Trace& first, const Trace& second) noexcept {
-  const std::int64_t a = first.provenance().utc_epoch, b = second.provenance().utc_epoch;
-  if (a == 0 || b == 0) return std::nullopt;
-  return b - a;
-}
-
-Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept { return first.extent().begin - second.extent().begin; }
 
 namespace {
 

@@ -15,6 +15,8 @@ double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static
 // Streams in the order in which they are shown, with the tracks of each.
 using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 
+constexpr std::size_t kOpenParts = 2;  // more traces than these are closed at first
+
 // CUPTI gives waits for all of a context one of these in place of a stream.
 bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0xffffffff; }
 
@@ -43,6 +45,7 @@ void RowTreeBuilder::build() {
     SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
                     std::nullopt};
     rows.heading = add_row("part:" + std::to_string(i), Message::verbatim(part.label), RowKind::kTrace, std::nullopt);
+    if (trace_.parts().size() > kOpenParts) tree_.rows_[*rows.heading].expanded_initially = false;
     add_part(rows);
   }
   combine_children();
@@ -85,12 +88,20 @@ void RowTreeBuilder::set_levels(RowIndex index, const Tracks& tracks) {
     }
 }
 
+// A trace of several that is closed shows how busy its GPUs were, so that ranks below each other are ranks by time.
+bool RowTreeBuilder::shows_gpus_alone(const Row& row) const {
+  return row.kind == RowKind::kTrace &&
+         std::any_of(row.children.begin(), row.children.end(), [this](RowIndex child) { return tree_.rows_[child].kind == RowKind::kGpu; });
+}
+
 // Rows that only group others show all of what is below them while they are collapsed.
 void RowTreeBuilder::combine_children() {
   for (std::size_t index = tree_.rows_.size(); index-- > 0;) {  // children come after their parents
     Row& row = tree_.rows_[index];
     if (!row.all.empty()) continue;
+    const bool of_gpus = shows_gpus_alone(row);
     for (const RowIndex child : row.children) {
+      if (of_gpus && tree_.rows_[child].kind != RowKind::kGpu) continue;
       const Row& below = tree_.rows_[child];
       if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
       if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;         // their calls are there

@@ -72,6 +72,7 @@ class RowTreeBuilder {
   RowIndex add_row(std::string key, Message label, RowKind kind, std::optional<RowIndex> parent);
   // Appends the lanes of the tracks as levels of the row, combines them in `all`, and makes the row the place of these lanes.
   void set_levels(RowIndex row, const Tracks& tracks);
+  [[nodiscard]] bool shows_gpus_alone(const Row& row) const;
   void combine_children();
 
   // counter_rows.cpp. Of a GPU, whoever's; with kNone, of a process alone.

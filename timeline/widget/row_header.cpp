@@ -80,7 +80,7 @@ QString RowHeader::pinned_title(const Row& row) const {
   title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
   const Row* top = &row;
   while (top->parent) top = &state_.tree().row(*top->parent);
-  return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(u' ', 0, 0) + QStringLiteral("  ") + title : title;
+  return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(QStringLiteral("  "), 0, 0) + QStringLiteral("  ") + title : title;
 }
 
 void RowHeader::toggle(const PlacedRow& placed) {

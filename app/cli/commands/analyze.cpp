@@ -190,8 +190,10 @@ int run_analyze(Arguments arguments) {
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
-  keep_as_private_as(files);
-  const auto trace = open_traces(files, EventPlace::kInMemoryWhereTheyFit);
+  const auto ranks = trace_files(files);
+  if (!ranks) return fail(ranks.error());
+  keep_as_private_as(*ranks);
+  const auto trace = open_traces(*ranks, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
 
   const Result<TimeRange> time = time_of(**trace, *options);

@@ -1,5 +1,6 @@
 // lanescope diff: what changed from one trace to another.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -102,17 +103,10 @@ using Files = std::vector<std::filesystem::path>;
 
 // One run: a file, or a folder with a file for each rank.
 Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) {
-  std::error_code unreadable;
-  if (!std::filesystem::is_directory(path, unreadable)) return open_trace(path, {}, EventPlace::kInMemoryWhereTheyFit);
-  Files ranks;
-  for (const auto& entry : std::filesystem::directory_iterator(path, unreadable))
-    if (entry.path().extension() == ".trace") ranks.push_back(entry.path());
-  if (unreadable) return Error{path.string() + " can't be read: " + unreadable.message() + "."};
-  if (ranks.empty())
-    return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
-  std::sort(ranks.begin(), ranks.end());
-  keep_as_private_as(ranks);
-  return open_traces(ranks, EventPlace::kInMemoryWhereTheyFit);
+  const auto ranks = trace_files(std::array{path});
+  if (!ranks) return ranks.error();
+  keep_as_private_as(*ranks);
+  return open_traces(*ranks, EventPlace::kInMemoryWhereTheyFit);
 }
 
 Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {

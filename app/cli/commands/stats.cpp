@@ -98,8 +98,10 @@ int run_stats(Arguments arguments) {
   const auto requests = parse_requests(std::move(names), *options);
   if (!requests) return fail(requests.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
-  keep_as_private_as(files);
-  const auto trace = open_traces(files, EventPlace::kInFile);
+  const auto ranks = trace_files(files);
+  if (!ranks) return fail(ranks.error());
+  keep_as_private_as(*ranks);
+  const auto trace = open_traces(*ranks, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);

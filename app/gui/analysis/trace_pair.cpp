@@ -5,6 +5,7 @@
 
 #include <QFileInfo>
 
+#include "model/trace/clock_alignment.h"
 #include "model/trace/combine.h"
 
 namespace lanescope::ui {

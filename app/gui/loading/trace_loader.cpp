@@ -1,14 +1,29 @@
 #include "loading/trace_loader.h"
 
+#include <filesystem>
+#include <vector>
+
 #include "model/import/open_trace.h"
 
 namespace lanescope::ui {
 
 TraceLoader::TraceLoader(QObject* parent) : QObject(parent) {}
 
-void TraceLoader::load(const QString& path, Ticket ticket) {
+namespace {
+
+Result<std::shared_ptr<const Trace>> read(const QStringList& paths, EventPlace place, const LoadProgress& progress) {
+  std::vector<std::filesystem::path> named;
+  for (const QString& path : paths) named.emplace_back(path.toStdString());
+  const auto files = trace_files(named);
+  if (!files) return files.error();
+  return open_traces(*files, place, progress);
+}
+
+}  // namespace
+
+void TraceLoader::load(const QStringList& paths, Ticket ticket) {
   is_cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  job_.start([this, path, ticket, is_cancelled = is_cancelled_](const LatestJob::Context& job) {
+  job_.start([this, paths, ticket, is_cancelled = is_cancelled_](const LatestJob::Context& job) {
     const LoadProgress progress = [&](double fraction, std::shared_ptr<const Trace> partial) {
       job.deliver([this, ticket, fraction, partial = std::move(partial)] {
         emit progressed(fraction);
@@ -18,7 +33,7 @@ void TraceLoader::load(const QString& path, Ticket ticket) {
     };
     // What is shown beside another is copied into one trace with it.
     const EventPlace place = ticket.source == Source::kSecondFile ? EventPlace::kInMemory : EventPlace::kInMemoryWhereTheyFit;
-    Result<std::shared_ptr<const Trace>> result = open_trace(path.toStdString(), progress, place);
+    Result<std::shared_ptr<const Trace>> result = read(paths, place, progress);
     if (job.stop().stop_requested()) return;
     if (*is_cancelled)
       job.deliver([this, ticket, trace = result && (*result)->event_count() > 0 ? *result : nullptr] {

@@ -6,6 +6,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 
 #include "base/latest_job.h"
 #include "model/trace/trace.h"
@@ -19,7 +20,8 @@ class TraceLoader : public QObject {
  public:
   explicit TraceLoader(QObject* parent = nullptr);
 
-  void load(const QString& path, Ticket ticket);  // in place of what is still being loaded; all that arrives bears the ticket
+  // In place of what is still being loaded; all that arrives bears the ticket. Several files, and those of a folder, are one trace.
+  void load(const QStringList& paths, Ticket ticket);
   void cancel();                                  // ends with what has been read until then, and cancelled()
   void abandon();                                 // nothing follows
   [[nodiscard]] bool isLoading() const { return job_.isRunning(); }

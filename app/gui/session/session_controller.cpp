@@ -143,8 +143,12 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                  [this](const effect::Read& read) {
                    if (machine_.state() != SessionState::kEnded) emit somethingBegan();
                    path_of(read.as.source) = read.path;
+                   const bool of_several = state_.trace() && !state_.trace()->parts().empty() && !pair_.isOpen();
+                   if (read.as.source == Source::kSecondFile && of_several)
+                     return run(event::FileFailed{read.as, tr("Several traces are open as one, which can't be compared. Compare two of them, or folders of "
+                                                              "traces with lanescope diff.")});
                    emit loading(read.path);
-                   loader_of(read.as.source).load(read.path, read.as);
+                   loader_of(read.as.source).load(QStringList(read.path) + read.further, read.as);
                  },
                  [this](const effect::CancelReading& cancel) { loader_of(cancel.source).cancel(); },
                  [this](const effect::AbandonReading& abandon) { loader_of(abandon.source).abandon(); },

@@ -44,7 +44,7 @@ void SessionMachine::on(const session_event::Answered& event) {
 void SessionMachine::begin(const Wish& wish) {
   switch (wish.kind) {
     case WishKind::kOpen:
-      return read(Source::kFile, wish.path);
+      return read(Source::kFile, wish.path, wish.further);
     case WishKind::kOpenBeside:
       if (state_ == SessionState::kLoading || state_ == SessionState::kEnded)
         queued_second_ = wish.path;
@@ -59,9 +59,9 @@ void SessionMachine::begin(const Wish& wish) {
   }
 }
 
-void SessionMachine::read(Source source, const QString& path) {
+void SessionMachine::read(Source source, const QString& path, const QStringList& further) {
   if (source == Source::kFile) give_up_files();
-  effects_.emplace_back(effect::Read{start(source), path});
+  effects_.emplace_back(effect::Read{start(source), path, further});
   state_ = source == Source::kFile ? SessionState::kLoading : SessionState::kComparing;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <QString>
+#include <QStringList>
 
 #include "base/selection_state.h"
 
@@ -45,7 +46,8 @@ enum class WishKind {
 };
 struct Wish {
   WishKind kind = WishKind::kOpen;
-  QString path;  // kOpen, kOpenBeside
+  QString path;          // kOpen, kOpenBeside: of a file, or of a folder that stands for the traces in it
+  QStringList further = {};  // kOpen: what makes one trace with it
   bool operator==(const Wish&) const = default;
 };
 
@@ -116,6 +118,7 @@ struct BeginElsewhere {
 struct Read {  // the first or the second file
   Ticket as;
   QString path;
+  QStringList further = {};  // that make one trace with it
 };
 struct CancelReading {  // keeps what has come; FileCancelled follows
   Source source = Source::kFile;
@@ -188,7 +191,7 @@ class SessionMachine {
   void on(const session_event::PairArrived& event);
 
   void begin(const Wish& wish);
-  void read(Source source, const QString& path);
+  void read(Source source, const QString& path, const QStringList& further = {});
   void give_up_files();
   void close_pair();
   void show(Ticket from, TraceChange change);

@@ -143,11 +143,16 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
-  const QList<QUrl> urls = event->mimeData()->urls();
-  openFile(urls.first().toLocalFile());
-  if (urls.size() > 1) openBeside(urls[1].toLocalFile());
-  if (urls.size() > 2)
-    messages_->show(tr("Two traces are shown beside each other at most: the first two were opened."), MessageWeight::kNote);
+  QStringList paths;
+  for (const QUrl& url : event->mimeData()->urls()) paths += url.toLocalFile();
+  openAll(paths, Several::kBeside);
+}
+
+void MainWindow::openAll(const QStringList& paths, Several several) {
+  if (paths.isEmpty()) return;
+  if (several == Several::kTogether || paths.size() > 2) return openTogether(paths);
+  openFile(paths.first());
+  if (paths.size() > 1) openBeside(paths[1]);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

@@ -45,6 +45,8 @@
 
 namespace lanescope::ui {
 
+// What several files are: two to compare, the second beside the first; or one trace.
+enum class Several { kBeside, kTogether };
 enum class Layout { kRemembered, kInitial };  // kInitial: as on the first start, and nothing is remembered at the end
 
 class MainWindow : public QMainWindow {
@@ -58,6 +60,10 @@ class MainWindow : public QMainWindow {
   void begin(const Wish& wish) { session_.wish(wish); }
   // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
   void openFile(const QString& path) { begin({WishKind::kOpen, path}); }
+  // Shows several as one trace, such as those of the ranks of a job. Requires: at least one.
+  void openTogether(const QStringList& paths) { begin({WishKind::kOpen, paths.first(), paths.mid(1)}); }
+  // Nothing where there are none. Two at most are shown beside each other; more are one trace.
+  void openAll(const QStringList& paths, Several several);
   // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Where none is, opens it.
   void openBeside(const QString& path) { begin({WishKind::kOpenBeside, path}); }
   // Shows what `lanescope fleet` found, in a window of its own; null where the file can't be shown, which a message says.

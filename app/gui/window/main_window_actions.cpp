@@ -360,8 +360,8 @@ void MainWindow::savePicture() {
 
 void MainWindow::chooseFile() {
   const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace"), folder, file_filters());
-  if (!path.isEmpty()) openFile(path);
+  const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Open a trace, or several as one"), folder, file_filters());
+  if (!paths.isEmpty()) openTogether(paths);
 }
 
 void MainWindow::chooseBeside() {

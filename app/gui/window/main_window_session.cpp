@@ -50,7 +50,9 @@ void MainWindow::connectSession() {
   };
   connect(&session_, &SessionController::openedBeside, this, remember);
   connect(&session_, &SessionController::opened, this, [this, remember](const QString& path) {
-    remember(path);
+    const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
+    if (!is_one_of_several) remember(path);
+    showTitle();
     notes_keeper_->open(path);
     emit opened(path);
   });
@@ -161,7 +163,11 @@ void MainWindow::showTitle() {
   statistics_->setFile(path);
   findings_->setFile(path);
   QString name = QFileInfo(path).fileName();
-  if (pair().isOpen()) name = tr("%1 | %2").arg(name, pair().second().name());
+  const std::size_t parts = state_.trace() ? state_.trace()->parts().size() : 0;
+  if (pair().isOpen())
+    name = tr("%1 | %2").arg(name, pair().second().name());
+  else if (parts > 1 && !QFileInfo(path).isDir())
+    name = tr("%1 and %n more", nullptr, static_cast<int>(parts) - 1).arg(name);
   setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(name));
 }
 

@@ -30,8 +30,7 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
 void Screenshot::start() {
   window_.resize(request_.size);
   window_.show();
-  window_.openFile(request_.file);
-  if (!request_.beside.isEmpty()) window_.openBeside(request_.beside);
+  window_.openAll(request_.files, request_.several);
   timer_.start();
 }
 

@@ -11,8 +11,8 @@
 namespace lanescope::ui {
 
 struct ScreenshotRequest {
-  QString file;
-  QString beside;  // another trace on the same time axis; empty: none
+  QStringList files;
+  Several several = Several::kBeside;
   QString picture;
   QSize size{1600, 1000};
   std::optional<TimeRange> range;  // visible; none: everything

@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 
+#include "model/trace/clock_alignment.h"
 #include "model/trace/combine.h"
 #include "model/trace/load.h"
 #include "support/catch.h"

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "model/file/result.h"
 #include "model/trace/load.h"
@@ -26,9 +27,14 @@ struct TraceFileFormat {
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress = {},
                                                               EventPlace place = EventPlace::kInMemory);
 
-// Several files as one trace (combine_traces), each under the name of its file: by the time of day where all know theirs, else with their
-// first events together. One file alone is what open_trace() gives. Requires: at least one path.
+// The files that make one trace: each folder among `paths` stands for the .trace files in it, by name. Fails with one sentence where a folder
+// has none, or can't be read.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::filesystem::path> paths);
+
+// Several files as one trace (combine_traces), each part under the rank of its processes and the name of its file, by rank where all have one.
+// Clocks are set to each other (align_clocks), which diagnostics of the trace tell. One file alone is what open_trace() gives. Progress is that
+// of all files, without parts of them; cancelled, it fails. Requires: at least one path, none of a folder.
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths,
-                                                               EventPlace place = EventPlace::kInMemory);
+                                                               EventPlace place = EventPlace::kInMemory, const LoadProgress& progress = {});
 
 }  // namespace lanescope

@@ -16,6 +16,7 @@ struct TraceSource {
   std::shared_ptr<const Trace> trace;
   std::string label;      // what its part is called: "A  before.trace"
   Nanoseconds shift = 0;  // its times plus this are times of the combined trace
+  std::string remark;     // stands among the combined trace's diagnostics; empty: nothing is to be said
 };
 
 // One trace of all sources. Its epoch, provenance and times are the first one's; ids of processes, threads,
@@ -26,11 +27,6 @@ struct TraceSource {
 // first is shared. Null when asked to stop. Requires: at least one source, none null, none combined itself; the first is
 // not shifted.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {});
-
-// What the second trace must be shifted by so that equal times of day coincide; none where one of the two does not know its own.
-[[nodiscard]] std::optional<Nanoseconds> shift_by_utc(const Trace& first, const Trace& second) noexcept;
-// So that their first events begin together.
-[[nodiscard]] Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept;
 
 // The event of another part that stands for the same: of the same kind and name, and as many of those began before it in its part. None
 // where the other part has fewer. O(events of that kind). Requires: the trace is combined of two.

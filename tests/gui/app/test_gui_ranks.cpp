@@ -1,0 +1,125 @@
+// Several recordings as one trace: those of the ranks of a job, chosen one by one or by their folder.
+#include <algorithm>
+
+#include <QFile>
+
+#include "main_window_fixture.h"
+#include "model/trace/load.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class RanksTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    for (const char* name : {"ranks_late0", "ranks_late1"}) {
+      const QString path = QString::fromStdString((folder_.path() / name).string()) + ".trace";
+      QVERIFY(QFile::copy(QString::fromStdString(data_file(std::string(name) + ".trace").string()), path));
+      files_ += path;
+    }
+    files_ += QString::fromStdString((folder_.path() / "third.trace").string());
+    QVERIFY(QFile::copy(QString::fromStdString(data_file("cuda_streams.trace").string()), files_[2]));
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+  }
+  void cleanup() { window_.reset(); }
+
+  void threeFilesAreOneTraceAndTwoAreCompared_data() {
+    QTest::addColumn<int>("count");
+    QTest::addColumn<bool>("is_pair");
+    QTest::newRow("two") << 2 << true;
+    QTest::newRow("three") << 3 << false;
+  }
+  void threeFilesAreOneTraceAndTwoAreCompared() {
+    QFETCH(int, count);
+    QFETCH(bool, is_pair);
+    window_->openAll(files_.mid(0, count), ui::Several::kBeside);
+    QVERIFY(wait_for([&] { return parts() == static_cast<std::size_t>(count); }));
+    QCOMPARE(window_->pair().isOpen(), is_pair);
+    QCOMPARE(window_->windowTitle().contains("ranks_late0.trace and 2 more"), !is_pair);
+  }
+
+  void allEventsAreThereAndClocksAreTold() {
+    openTogether(files_.mid(0, 2));
+    std::uint64_t events = 0;
+    for (const QString& file : files_.mid(0, 2)) events += (*load_trace(file.toStdString()))->event_count();
+    QCOMPARE(trace().event_count(), events);
+    QCOMPARE(trace().parts()[1].label, std::string("ranks_late1.trace"));
+    const auto is_told = [](const DiagnosticMessage& message) {
+      return message.text.starts_with("The clock of ranks_late1.trace was set by 21 collectives in common");
+    };
+    QVERIFY(std::any_of(trace().diagnostics().begin(), trace().diagnostics().end(), is_told));
+  }
+
+  // One line a rank: how busy its GPU was.
+  void manyRanksAreClosedAtFirst() {
+    openTogether(files_);
+    const timeline::RowTree& tree = window_->timelineView().rows();
+    std::size_t headings = 0;
+    for (const timeline::Row& row : tree.rows()) {
+      if (row.kind != timeline::RowKind::kTrace) continue;
+      ++headings;
+      QVERIFY(!row.expanded_initially);
+      QVERIFY(!row.all.empty());
+      for (const timeline::LaneSource& source : row.all) QVERIFY(trace().track_of(source.lane).key.gpu != kNone);
+    }
+    QCOMPARE(headings, std::size_t{3});
+  }
+
+  void aFolderStandsForTheTracesInIt() {
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(folder_.path().string())));
+    QCOMPARE(parts(), std::size_t{3});
+    QVERIFY(window_->windowTitle().startsWith(QString::fromStdString(folder_.path().filename().string())));
+  }
+
+  void whatCantBeOpenedIsSaidAndNothingIsShown() {
+    const TemporaryFolder empty;
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openFile(QString::fromStdString(empty.path().string()));
+    QVERIFY(wait_for([&] { return failed.count() == 1; }));
+    QVERIFY(failed.takeFirst().first().toString().contains("is a folder without .trace files"));
+    window_->openTogether({files_[0], files_[1] + ".not"});
+    QVERIFY(wait_for([&] { return failed.count() == 1; }));
+    QVERIFY(failed.takeFirst().first().toString().contains("can't be opened"));
+    QVERIFY(!window_->state().trace());
+  }
+
+  void severalAsOneAreNotCompared() {
+    openTogether(files_);
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openBeside(files_[0]);
+    QVERIFY(wait_for([&] { return failed.count() == 1; }));
+    QVERIFY(failed.takeFirst().first().toString().contains("Several traces are open as one"));
+    QVERIFY(settle(*window_));
+    QCOMPARE(parts(), std::size_t{3});
+    QVERIFY(open_and_settle(*window_, files_[0]));  // and all goes on
+    window_->openBeside(files_[1]);
+    QVERIFY(wait_for([&] { return window_->pair().isOpen() && parts() == 2; }));
+  }
+
+ private:
+  const Trace& trace() { return *window_->state().trace(); }
+  std::size_t parts() { return window_->state().trace() ? trace().parts().size() : 0; }
+  void openTogether(const QStringList& files) {
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->openTogether(files);
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(*window_));
+  }
+
+  TemporaryFolder folder_;
+  QStringList files_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(RanksTest)
+#include "test_gui_ranks.moc"
