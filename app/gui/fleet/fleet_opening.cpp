@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <QFileInfo>
+
 #include "analysis/place.h"
 
 namespace lanescope::ui {
@@ -13,22 +15,34 @@ FleetOpening::FleetOpening(SessionController& session, SelectionState& state, QO
 }
 
 void FleetOpening::open(std::vector<FleetPlace> places) {
-  // Ranks of one recording are there together.
-  if (places.size() > 1 && places[0].file == places[1].file) places.pop_back();
   waiting_ = std::move(places);
-  session_.wish({WishKind::kOpen, waiting_.front().file});
+  const QStringList all = files();
+  session_.wish({WishKind::kOpen, all.first(), all.size() > 2 ? all.mid(1) : QStringList()});
+}
+
+// Ranks of one recording are there together.
+QStringList FleetOpening::files() const {
+  QStringList all;
+  for (const FleetPlace& place : waiting_) all += place.file;
+  all.removeDuplicates();
+  return all;
 }
 
 // The second one is wished for once the first is there: where a recording runs, the user is asked once what becomes of it.
 void FleetOpening::showOpened(const QString& path) {
   if (waiting_.empty()) return;
   if (path != waiting_.front().file) return waiting_.clear();
-  if (waiting_.size() > 1) return session_.wish({WishKind::kOpenBeside, waiting_[1].file});
-  show_place(state_, std::exchange(waiting_, {}).front().at.time, {});
+  if (const QStringList all = files(); all.size() == 2) return session_.wish({WishKind::kOpenBeside, all[1]});
+  TimeRange time = std::exchange(waiting_, {}).front().at.time;
+  const std::string name = QFileInfo(path).fileName().toStdString();
+  for (const TracePart& part : state_.trace()->parts())
+    if (part.label == name || part.label.ends_with("  " + name)) time = {time.begin + part.shift, time.end + part.shift};
+  show_place(state_, time, {});
 }
 
 void FleetOpening::alignOpened(const QString& path) {
-  const std::vector<FleetPlace> places = std::exchange(waiting_, {});
+  std::vector<FleetPlace> places = std::exchange(waiting_, {});
+  std::erase_if(places, [&](const FleetPlace& each) { return &each != &places.front() && each.file == places.front().file; });
   TracePair& pair = session_.pair();
   if (places.size() < 2 || pair.first().path != places[0].file || path != places[1].file) return;
   // Times are equal where they are once both are shifted onto the fleet's axis.

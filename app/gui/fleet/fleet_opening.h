@@ -1,4 +1,5 @@
-// Opens the recordings of one or two ranks at a step: two beside each other on one time axis, set to each other as the fleet's clocks are.
+// Opens the recordings of ranks at a step: two beside each other on one time axis, set to each other as the fleet's clocks are; more as one trace,
+// whose clocks are set as ever.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -19,12 +20,13 @@ class FleetOpening : public QObject {
   // Both must outlive it.
   FleetOpening(SessionController& session, SelectionState& state, QObject* parent = nullptr);
 
-  // Shows the step once all is there; what another file takes the place of meanwhile is not shown. Requires: one or two places.
+  // Shows the step once all is there; what another file takes the place of meanwhile is not shown. Requires: at least one place.
   void open(std::vector<FleetPlace> places);
 
  private:
   void showOpened(const QString& path);
   void alignOpened(const QString& path);
+  [[nodiscard]] QStringList files() const;  // of what is waiting, each once
 
   SessionController& session_;
   SelectionState& state_;

@@ -15,6 +15,7 @@ namespace {
 constexpr QSize kInitialSize{900, 520};
 constexpr qsizetype kLongestSentence = 1000;  // characters
 constexpr qsizetype kMostSentences = 6;
+constexpr qsizetype kMostNamed = 4;  // of the ranks that are chosen
 
 }  // namespace
 
@@ -70,7 +71,7 @@ void FleetWindow::showMap(int number) {
         low = std::min(low, value);
         high = std::max(high, value);
       }
-  legend_->setText(tr("From %1 to %2 %3. Click a cell to choose a rank at a step; Ctrl+click adds a second rank.").arg(low, 0, 'g', 4).arg(high, 0, 'g', 4).arg(map.unit));
+  legend_->setText(tr("From %1 to %2 %3. Click a cell to choose a rank at a step; Ctrl+click adds a rank, Shift+click all ranks up to there.").arg(low, 0, 'g', 4).arg(high, 0, 'g', 4).arg(map.unit));
   view_->setMap(&map);
 }
 
@@ -91,7 +92,13 @@ void FleetWindow::showChosen() {
   open_->setEnabled(!places.empty());
   if (view_->rows().empty()) return chosen_->setText(tr("Nothing is chosen."));
   QStringList ranks;
-  for (const int row : view_->rows()) ranks += view_->toolTipOf(row, view_->column());
+  for (const int row : view_->rows()) {
+    if (ranks.size() == kMostNamed) {
+      ranks += tr("and %n more", nullptr, static_cast<int>(view_->rows().size() - kMostNamed));
+      break;
+    }
+    ranks += view_->toolTipOf(row, view_->column());
+  }
   chosen_->setText(ranks.join(QStringLiteral("; ")) + (places.empty() ? tr(". It is not said in which recording, or when.") : QString()));
 }
 

@@ -1,4 +1,4 @@
-// The answer of a fleet's recipe: a picture of its ranks by steps, from which one or two ranks are opened at a step.
+// The answer of a fleet's recipe: a picture of its ranks by steps, from which ranks are opened at a step.
 #pragma once
 
 #include <vector>
@@ -30,7 +30,7 @@ class FleetWindow : public QDialog {
   [[nodiscard]] std::vector<FleetPlace> chosen() const;
 
  signals:
-  void openRequested(const std::vector<lanescope::ui::FleetPlace>& places);  // one or two
+  void openRequested(const std::vector<lanescope::ui::FleetPlace>& places);  // at least one
 
  private:
   void layOut();

@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kSpace = 6;               // pixels
 constexpr int kLongestLabel = 80;       // characters that are drawn
-constexpr std::size_t kMostChosen = 2;  // that the window can show on one time axis
 
 }  // namespace
 
@@ -149,9 +148,16 @@ void HeatMapView::toggle(int row) {
   if (found != rows_.end() && rows_.size() > 1) {
     rows_.erase(found);
   } else if (found == rows_.end()) {
-    if (rows_.size() == kMostChosen) rows_.pop_back();
     rows_.push_back(row);
   }
+  viewport()->update();
+  emit chosen();
+}
+
+void HeatMapView::chooseUpTo(int row) {
+  if (column_ < 0) return;
+  rows_.resize(1);
+  for (int between = rows_.front(); between != row;) rows_.push_back(between += between < row ? 1 : -1);
   viewport()->update();
   emit chosen();
 }
@@ -167,6 +173,7 @@ void HeatMapView::mousePressEvent(QMouseEvent* event) {
   const std::optional<Cell> cell = cellAt(event->position().toPoint());
   if (!cell || event->button() != Qt::LeftButton) return QAbstractScrollArea::mousePressEvent(event);
   if ((event->modifiers() & Qt::ControlModifier) != 0 && column_ >= 0) toggle(cell->row);
+  else if ((event->modifiers() & Qt::ShiftModifier) != 0 && column_ >= 0) chooseUpTo(cell->row);
   else choose(cell->row, cell->column);
 }
 
@@ -183,6 +190,10 @@ void HeatMapView::moveBy(int rows, int columns) {
 
 void HeatMapView::keyPressEvent(QKeyEvent* event) {
   const bool is_second = (event->modifiers() & Qt::ControlModifier) != 0;
+  if (event->matches(QKeySequence::SelectAll) && column_ >= 0) {
+    choose(0, column_);
+    return chooseUpTo(static_cast<int>(map_->rows.size()) - 1);
+  }
   switch (event->key()) {
     case Qt::Key_Left:
       return moveBy(0, -1);

@@ -1,7 +1,7 @@
 // A measure of ranks by steps: a row for each rank, the darker (on dark themes, the brighter) the larger. Cells that are not known stay empty.
 //
-// Click chooses a cell, Ctrl+click a second rank at the same step. Arrow keys move, with Ctrl the second rank; Enter and a double-click
-// activate. Where columns are narrower than a pixel, each pixel shows the largest value in it. Cost of painting: O(cells in sight).
+// Click chooses a cell, Ctrl+click a further rank at the same step, Shift+click all ranks up to there, Ctrl+A all. Arrow keys move, with Ctrl a
+// second rank; Enter and a double-click activate. Where columns are narrower than a pixel, each pixel shows the largest value in it. Cost of painting: O(cells in sight).
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,11 @@ class HeatMapView : public QAbstractScrollArea {
   void setMap(const FleetMap* map);
 
   [[nodiscard]] int column() const { return column_; }                    // the chosen step; -1: none
-  [[nodiscard]] const std::vector<int>& rows() const { return rows_; }    // one or two, in the order in which they were chosen
+  [[nodiscard]] const std::vector<int>& rows() const { return rows_; }    // in the order in which they were chosen
   void choose(int row, int column);
-  void toggle(int row);  // at the chosen step: adds it, in place of the second one, or takes it away
+  // At the chosen step:
+  void toggle(int row);     // adds it, or takes it away where it is not the only one
+  void chooseUpTo(int row);  // and all between it and the first one
 
   [[nodiscard]] QRect rectangle(int row, int column) const;  // in the viewport
   [[nodiscard]] QString toolTipOf(int row, int column) const;

@@ -119,6 +119,40 @@ class FleetTest : public QObject {
     QVERIFY(end_when_placed > pair.shift());  // the step was sought on the shifted axis, not on one before
   }
 
+  // Three recordings of three ranks are one trace, at the step of the rank that was chosen first.
+  void opensMoreThanTwoRanksAsOneTrace() {
+    const QString third = pathOf("third.trace");
+    QVERIFY(QFile::copy(first_, third));
+    QJsonObject fleet_file = fleet_of("known.trace", "second.trace");
+    QJsonArray sources = fleet_file["sources"].toArray();
+    QJsonObject of_third = sources[0].toObject();
+    of_third["file"] = "third.trace";
+    sources.append(of_third);
+    fleet_file["sources"] = sources;
+    QJsonArray maps = fleet_file["maps"].toArray();
+    QJsonObject map = maps[0].toObject();
+    QJsonArray rows = map["rows"].toArray();
+    rows.append(QJsonObject{{"label", "rank 2"}, {"values", QJsonArray{1, 2, 3}}, {"source", 2}});
+    map["rows"] = rows;
+    fleet_file["maps"] = QJsonArray{map};
+    write(fleet_file);
+    FleetWindow* fleet = open();
+    write(fleet_of("known.trace", "second.trace"));
+    click(fleet, 0, 1);
+    click(fleet, 2, 1, Qt::ShiftModifier);
+    QCOMPARE(fleet->heatMap().rows(), (std::vector<int>{0, 1, 2}));
+    click(fleet, 1, 1, Qt::ControlModifier);
+    QCOMPARE(fleet->heatMap().rows(), (std::vector<int>{0, 2}));
+    QTest::keyClick(&fleet->heatMap(), Qt::Key_A, Qt::ControlModifier);
+    QCOMPARE(fleet->heatMap().rows(), (std::vector<int>{0, 1, 2}));
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    QTest::mouseClick(button(fleet, "Open"), Qt::LeftButton);
+    QVERIFY(opened.wait(kPatienceMs) && settle(*window_));
+    QCOMPARE(window_->state().trace()->parts().size(), std::size_t{3});
+    QVERIFY(!window_->pair().isOpen());
+    QVERIFY(shows({1'200'000, 1'500'000}));
+  }
+
   void isUsedWithTheKeyboard() {
     FleetWindow* fleet = open();
     HeatMapView& map = fleet->heatMap();
