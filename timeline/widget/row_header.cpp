@@ -30,7 +30,10 @@ bool is_heading(const Row& row) {
          row.kind == RowKind::kProcessorGroup;
 }
 
-bool keeps_gpu_busy(RowKind kind) { return kind < RowKind::kProcesses && kind != RowKind::kSynchronization && kind != RowKind::kGpuRanges; }
+bool keeps_gpu_busy(const Trace& trace, const Row& row) {
+  if (row.kind == RowKind::kTrace) return !row.all.empty() && trace.track_of(row.all.front().lane).key.gpu != kNone;
+  return row.kind < RowKind::kProcesses && row.kind != RowKind::kSynchronization && row.kind != RowKind::kGpuRanges;
+}
 
 // Whether another kernel's name, cut off like this one, would read the same.
 bool looks_alike(const RowTree& tree, const Row& row, const QString& shown) {
@@ -159,7 +162,7 @@ TimeRange RowHeader::busy_range() const { return state_.selected_range().value_o
 bool RowHeader::says_busy(const Row& row) const {
   if (row.counter || row.all.empty() || busy_range().empty()) return false;
   if (row.levels.empty() && state_.is_row_expanded(row)) return false;  // the rows below say it
-  return state_.selected_range() || keeps_gpu_busy(row.kind);
+  return state_.selected_range() || keeps_gpu_busy(state_.trace(), row);
 }
 
 // Of counters, the mean.

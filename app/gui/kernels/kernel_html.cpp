@@ -11,7 +11,6 @@ namespace lanescope::ui {
 namespace {
 
 QString html(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
-QString html(std::string_view text) { return html(std::string(text)); }
 QString said(std::string_view words) { return shown_text(words).toHtmlEscaped(); }
 QString said(const Message& message) { return shown_text(message).toHtmlEscaped(); }
 QString tr(const char* text) { return QObject::tr(text); }
