@@ -181,6 +181,7 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   if (found == nullptr) return Error{"The code in the trace has no function of this kernel."};
   KernelCode code;
   code.function = found->name;
+  code.symbol = found->index;
   code.crc = function.code_object;
   const std::span<const std::byte> bytes = cubin->code(*found);
   CodeWriter writer(*cubin, *found, code);

@@ -24,14 +24,15 @@ QString find_disassembler() {
   return QStandardPaths::findExecutable(name, {QStringLiteral("/usr/local/cuda/bin")});
 }
 
-std::optional<kernels::Disassembly> disassemble(const QString& disassembler, const std::string& image, const std::string& function,
+std::optional<kernels::Disassembly> disassemble(const QString& disassembler, const std::string& image, const kernels::KernelCode& function,
                                                 const std::stop_token& stop) {
   QTemporaryFile cubin;
   if (!cubin.open() || cubin.write(image.data(), static_cast<qint64>(image.size())) != static_cast<qint64>(image.size()) || !cubin.flush()) return std::nullopt;
   QProcess process;
   process.setStandardInputFile(QProcess::nullDevice());
   process.setStandardErrorFile(QProcess::nullDevice());
-  process.start(disassembler, {QStringLiteral("-c"), cubin.fileName()});
+  // Of this function alone: others may be zeros, which it refuses as no instructions, and there may be very many.
+  process.start(disassembler, {QStringLiteral("-c"), QStringLiteral("-fun"), QString::number(function.symbol), cubin.fileName()});
   QByteArray printed;
   QElapsedTimer clock;
   clock.start();
@@ -46,7 +47,7 @@ std::optional<kernels::Disassembly> disassemble(const QString& disassembler, con
     return std::nullopt;
   }
   if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) return std::nullopt;
-  kernels::Disassembly texts = kernels::parse_disassembly({printed.constData(), static_cast<std::size_t>(printed.size())}, function);
+  kernels::Disassembly texts = kernels::parse_disassembly({printed.constData(), static_cast<std::size_t>(printed.size())}, function.function);
   if (texts.empty()) return std::nullopt;
   return texts;
 }

@@ -148,7 +148,7 @@ void SourcePanel::compute() {
     const QString disassembler = find_disassembler();
     const std::string* const image = kernels::code_image(*trace, process, code->code.crc);
     if (!disassembler.isEmpty() && image != nullptr)
-      if (const auto texts = disassemble(disassembler, *image, code->code.function, job.stop())) {
+      if (const auto texts = disassemble(disassembler, *image, code->code, job.stop())) {
         kernels::apply_disassembly(*texts, code->code);
         code->has_operands = true;
       }

@@ -45,7 +45,8 @@ struct CodeLine {
 
 struct KernelCode {
   std::string function;  // mangled
-  std::uint64_t crc = 0;  // of its code object
+  std::uint32_t symbol = 0;  // its position in the symbol table of its code object
+  std::uint64_t crc = 0;     // of that
   std::vector<std::string> files;  // as the compiler was told
   std::vector<CodeInstruction> instructions;  // by pc
   std::vector<CodeLine> lines;                // by file and line
@@ -60,7 +61,7 @@ struct KernelCode {
 
 // Texts of instructions, by pc.
 using Disassembly = std::map<std::uint32_t, std::string>;
-// Of what `nvdisasm -c` prints, those of a function (mangled name). O(bytes).
+// Of what `nvdisasm -c -fun SYMBOL` prints, those of a function (mangled name). O(bytes).
 [[nodiscard]] Disassembly parse_disassembly(std::string_view printed, std::string_view function);
 // Takes over those that there are.
 void apply_disassembly(const Disassembly& texts, KernelCode& code);
