@@ -37,6 +37,7 @@ struct KernelOptions {
   std::string kernel;
   std::uint32_t skip = 0;
   std::uint32_t count = 0;
+  std::string launches = "all";
   std::string replay = "kernel";
   std::string clock_control = "none";
   std::string cache_control = "none";
@@ -64,6 +65,10 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("-k,--kernel-name", options.kernel, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN")->group(kWhat)->type_name("NAME");
   app.add_option("-s,--launch-skip", options.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
   app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
+  app.add_option("--launches", options.launches,
+                 "all, or sample: of each kernel and shape the first launch and the\ntenth, as lanescope profile --kernels=counters")
+      ->group(kWhat)
+      ->capture_default_str();
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn")
       ->group(kWhat)
@@ -88,7 +93,7 @@ Result<void> check_place(const std::filesystem::path& path) {
 
 // Of a file nothing is measured.
 Result<void> check_for_file(const CLI::App& app) {
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--replay-mode", "--save"})
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--replay-mode", "--save"})
     if (app.get_option(name)->count() > 0)
       return usage(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
   return {};
@@ -114,6 +119,11 @@ Result<void> check(const KernelOptions& options) {
   if (is_among(options.replay, {"application", "range", "app-range"}))
     return usage("--replay-mode " + options.replay + " is not there: kernels are replayed one by one (kernel), or equal launches take a pass each (spread).");
   if (!is_among(options.replay, {"kernel", "spread"})) return usage("--replay-mode is kernel or spread, not " + options.replay + ".");
+  if (!is_among(options.launches, {"all", "sample"})) return usage("--launches is all or sample, not " + options.launches + ".");
+  if (options.launches == "sample" && (options.skip != 0 || options.count != 0))
+    return usage("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
+  if (options.launches == "sample" && options.set == kernels::kSourceSet)
+    return usage("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
   if (options.clock_control != "none")
     return usage("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
   if (options.cache_control != "none") return usage("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
@@ -155,6 +165,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   settings.kernel = options.kernel;
   settings.skip = options.skip;
   settings.count = options.count;
+  if (options.launches == "sample") settings.launches = session::LaunchesMeasured::kSample;
   if (options.set == kernels::kSourceSet) {
     settings.counting = session::KernelCounting::kInstructions;
     settings.metrics = kernels::instruction_metrics();
@@ -276,7 +287,8 @@ int run_kernels(Arguments arguments) {
   app.footer(
       "Examples:\n"
       "  lanescope kernels -- ./app --size 4                        measure each launch, and say what bounds it\n"
-      "  lanescope kernels --set triage -- python train.py          the same in the fewest passes\n"
+      "  lanescope kernels --set triage -- ./app                    the same in the fewest passes\n"
+      "  lanescope kernels --launches sample -- python train.py     two launches of each kernel and shape, of a program of very many\n"
       "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
       "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"

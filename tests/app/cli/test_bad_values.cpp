@@ -211,11 +211,13 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--kernel-name=regex:("}, true, 2, "is no extended regular expression");
   for (const char* option : {"--section=SpeedOfLight", "--metrics=a", "--replay-mode=spread"})
     refused({"kernels", "--set=source", option}, true, 2, "--set source counts instructions");
+  refused({"kernels", "--launches=some"}, true, 2, "--launches is all or sample, not some");
+  for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"}) refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
   refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // here for want of a GPU, perhaps
   refused({"profile", "--kernels=counters:set=source"}, true, 2, "lanescope kernels --set source");
   refused({"kernels", "--page=source", test::data_file("transpositions.trace").string()}, false, 1, "there are no counts of instructions in it");
   refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
-  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--replay-mode=spread", "--save=x.trace"})
+  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--launches=sample", "--replay-mode=spread", "--save=x.trace"})
     refused({"kernels", there.string(), option}, false, 2, "is for a program that is measured");
   refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
   CHECK(std::filesystem::file_size(there) == 4);
