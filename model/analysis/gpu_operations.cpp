@@ -52,20 +52,28 @@ GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const 
 GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop)
     : trace_(&trace), stop_(std::move(stop)) {
   for_each_lane(trace, wanted, [&](LaneId id) { add_lane(id, time); });
-  std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
+  begin();
 }
 
 GpuOperations::GpuOperations(const Trace& trace, std::span<const TrackId> tracks, TimeRange time, std::stop_token stop)
     : trace_(&trace), stop_(std::move(stop)) {
   for (const TrackId track : tracks)
     for (const LaneId id : trace.tracks()[track].lanes) add_lane(id, time);
-  std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
+  begin();
 }
 
 void GpuOperations::add_lane(LaneId id, TimeRange time) {
   const Lane& lane = trace_->lane(id);
   const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
-  if (first < end) heads_.push_back({lane.start(first), {id, first}, end});
+  if (first >= end) return;
+  heads_.push_back({0, {id, first}, static_cast<std::uint32_t>(sources_.size())});
+  sources_.push_back({&lane, end, 0, nullptr});
+}
+
+// Once all lanes are known.
+void GpuOperations::begin() {
+  for (Head& head : heads_) head.start = start(sources_[head.source], head.event.index);
+  std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
 }
 
 std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::span<const TrackId> tracks, Nanoseconds t) {
@@ -79,37 +87,32 @@ std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::sp
   return latest;
 }
 
-const LaneSegment* GpuOperations::held_segment(EventRef event) {
-  Seen& seen = seen_[event.lane % kSeen];
-  const std::size_t number = event.index / LaneSegment::kCapacity;
-  if (seen.lane == event.lane && seen.number == number) return seen.segment;
-  const Lane& lane = trace_->lane(event.lane);
-  seen = {event.lane, number, lane.holds_segments() ? lane.segment(number).get() : nullptr};
-  return seen.segment;
-}
-
-Nanoseconds GpuOperations::start(EventRef event) {
-  const LaneSegment* const held = held_segment(event);
-  return held ? held->start(event.index % LaneSegment::kCapacity) : trace_->lane(event.lane).start(event.index);
-}
-
-Nanoseconds GpuOperations::duration(EventRef event) {
-  const LaneSegment* const held = held_segment(event);
-  return held ? held->duration(event.index % LaneSegment::kCapacity) : trace_->lane(event.lane).duration(event.index);
+// Of one that is not behind those it was called for before.
+Nanoseconds GpuOperations::start(Source& source, EventIndex index) {
+  const bool is_held = source.segment && index - source.segment_begin < source.segment->size();
+  if (!is_held) {
+    if (!source.lane->holds_segments() && sources_.size() > kMostHeld) return source.lane->start(index);
+    source.segment = source.lane->segment(index / LaneSegment::kCapacity);
+    source.segment_begin = index - index % LaneSegment::kCapacity;
+  }
+  return source.segment->start(index - source.segment_begin);
 }
 
 std::optional<GpuOperation> GpuOperations::next() {
   if (heads_.empty() || stop_.stop_requested()) return std::nullopt;
   Head& first = heads_.front();
-  const GpuOperation operation{{first.start, first.start + duration(first.event)}, first.event};
-  const EventIndex following = first.event.index + 1;
-  if (following == first.end) {
+  Source& source = sources_[first.source];
+  const EventIndex index = first.event.index, following = index + 1;
+  const Nanoseconds duration = source.segment ? source.segment->duration(index - source.segment_begin) : source.lane->duration(index);
+  const GpuOperation operation{{first.start, first.start + duration}, first.event};
+  if (following == source.end) {
+    source.segment.reset();
     std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
     heads_.pop_back();
     return operation;
   }
   const EventRef next{first.event.lane, following};
-  const Head head{start(next), next, first.end};
+  const Head head{start(source, following), next, first.source};
   const bool still_first = (heads_.size() < 2 || !(head > heads_[1])) && (heads_.size() < 3 || !(head > heads_[2]));
   if (still_first) {
     first = head;

@@ -1,9 +1,9 @@
 // The work of one GPU, all processes and streams together, in order of start.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -59,24 +59,24 @@ class GpuOperations {
   struct Head {
     Nanoseconds start;
     EventRef event;
-    EventIndex end;  // of the lane's events that count
+    std::uint32_t source;
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
-  // The segment of an event, for lanes that hold theirs: found once for the events of it that follow each other.
-  struct Seen {
-    LaneId lane = kNone;
-    std::size_t number = 0;
-    const LaneSegment* segment = nullptr;
+  // A lane, and the segment of it that is read: found once for the events of it that follow each other.
+  struct Source {
+    const Lane* lane;
+    EventIndex end;                              // of the lane's events that count
+    EventIndex segment_begin = 0;
+    std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and lanes are too many to hold one of each
   };
-  static constexpr std::size_t kSeen = 4;  // streams that take turns
+  static constexpr std::size_t kMostHeld = 32;  // lanes of which a segment is held that would else be given up
   void add_lane(LaneId id, TimeRange time);
-  [[nodiscard]] const LaneSegment* held_segment(EventRef event);  // null: decoded when needed
-  [[nodiscard]] Nanoseconds start(EventRef event);
-  [[nodiscard]] Nanoseconds duration(EventRef event);
+  void begin();
+  [[nodiscard]] Nanoseconds start(Source& source, EventIndex index);
 
   const Trace* trace_;
-  std::array<Seen, kSeen> seen_;
   std::stop_token stop_;
+  std::vector<Source> sources_;
   std::vector<Head> heads_;  // a heap, the earliest on top
 };
 
