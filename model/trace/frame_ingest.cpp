@@ -16,6 +16,12 @@
 namespace lanescope {
 namespace {
 
+std::uint64_t bytes_of(const std::vector<std::string>& texts) noexcept {
+  std::uint64_t bytes = texts.size() * sizeof(std::string);
+  for (const std::string& text : texts) bytes += text.size();
+  return bytes;
+}
+
 Gpu described(const proto::Device& device) {
   Gpu gpu;
   gpu.name = device.name();
@@ -156,7 +162,9 @@ struct FrameIngest::State {
     process.pid = message.pid();
     process.parent_pid = message.parent_pid();
     process.executable = message.executable();
+    dictionary_bytes -= bytes_of(process.arguments);
     process.arguments.assign(message.arguments().begin(), message.arguments().end());
+    dictionary_bytes += bytes_of(process.arguments);
     process.start = since_epoch(message.time());
     process.forked = message.forked();
     if (message.has_place()) process.place = described(message.place());

@@ -129,15 +129,15 @@ void KernelRecordsBuilder::add(PcSampleWindow window) {
 }
 
 std::uint32_t KernelRecordsBuilder::metric(std::string_view name) {
-  std::string key(name.substr(0, limits::kTextBytes));
-  if (const auto known = metrics_.find(key); known != metrics_.end()) return known->second;
-  if (metrics_.size() == kMostMetrics) return kNone;
-  bytes_ += 2 * key.size() + kNodeBytes;
-  const auto position = static_cast<std::uint32_t>(metrics_.size());
-  records_.metrics.push_back(key);
-  metrics_.emplace(std::move(key), position);
+  name = name.substr(0, limits::kTextBytes);
+  const std::uint64_t hash = hash_of(name);
+  const std::uint32_t known = metrics_.find(hash, [&](std::uint32_t row) { return records_.metrics[row] == name; });
+  if (known != kNone || metrics_.size() == kMostMetrics) return known;
+  bytes_ += name.size() + kNodeBytes;
+  metrics_.append(hash, [&](std::uint32_t row) { return hash_of(records_.metrics[row]); });
+  records_.metrics.emplace_back(name);
   published_.reset();
-  return position;
+  return metrics_.size() - 1;
 }
 
 void KernelRecordsBuilder::add(MeasuredLaunch launch) {

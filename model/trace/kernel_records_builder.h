@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "model/trace/counter.h"
 #include "model/trace/kernel_records.h"
+#include "row_index.h"
 
 namespace lanescope {
 
@@ -39,7 +39,7 @@ class KernelRecordsBuilder {
   std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
   // By code, and by name there; by position in its symbol table where a function has no name.
   std::map<std::tuple<ProcessId, std::uint64_t, NameId, std::uint32_t>, GpuFunctionId> functions_;
-  std::unordered_map<std::string, std::uint32_t> metrics_;
+  RowIndex metrics_;  // of records_.metrics
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;
 };

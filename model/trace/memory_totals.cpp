@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace lanescope {
 namespace {
@@ -108,14 +109,35 @@ Counter counter_of(const TrackKey& key, std::string name, std::string descriptio
 }  // namespace
 
 std::vector<MemoryTotal> memory_totals(const Trace& trace, const Track& track, Nanoseconds end) {
-  std::vector<Event> events;
-  for (const LaneId lane : track.lanes)
-    for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) events.push_back(trace.lane(lane).event(i));
-  // Calls follow each other, so their correlation ids tell the order of those at the same time.
-  std::sort(events.begin(), events.end(),
-            [](const Event& a, const Event& b) { return std::pair(a.start, a.correlation) < std::pair(b.start, b.correlation); });
+  struct Cursor {
+    const Lane* lane;
+    EventIndex next;
+    [[nodiscard]] Nanoseconds start() const noexcept { return lane->start(next); }
+  };
+  const auto later = [](const Cursor& a, const Cursor& b) { return a.start() > b.start(); };
+  std::vector<Cursor> lanes;  // a heap, the earliest on top
+  for (const LaneId id : track.lanes)
+    if (const Lane& lane = trace.lane(id); !lane.empty()) lanes.push_back({&lane, 0});
+  std::make_heap(lanes.begin(), lanes.end(), later);
   Totals totals;
-  for (const Event& event : events) totals.add(event.start, trace.memory_usage_detail(event.detail));
+  std::vector<std::pair<std::uint32_t, DetailId>> together;  // correlation ids and details of events of one time
+  while (!lanes.empty()) {
+    const Nanoseconds now = lanes.front().start();
+    together.clear();
+    while (!lanes.empty() && lanes.front().start() == now) {
+      std::pop_heap(lanes.begin(), lanes.end(), later);
+      Cursor& first = lanes.back();
+      for (; first.next < first.lane->size() && first.start() == now; ++first.next)
+        together.emplace_back(first.lane->correlation(first.next), first.lane->detail(first.next));
+      if (first.next < first.lane->size())
+        std::push_heap(lanes.begin(), lanes.end(), later);
+      else
+        lanes.pop_back();
+    }
+    // Calls follow each other, so their correlation ids tell the order of those at the same time.
+    std::stable_sort(together.begin(), together.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [correlation, detail] : together) totals.add(now, trace.memory_usage_detail(detail));
+  }
 
   std::vector<MemoryTotal> result;
   const auto give = [&](std::string name, std::string description, const Steps& steps) {
