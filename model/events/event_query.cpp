@@ -123,11 +123,7 @@ class FirstPage {
   static bool comes_before(const Candidate& a, const Candidate& b) noexcept {
     return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
   }
-  // Ascends as wanted. Missing values, the least there are, come last in both directions.
-  [[nodiscard]] std::uint64_t rank(std::int64_t number) const noexcept {
-    const std::uint64_t above_missing = static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(ColumnReader::kMissing);
-    return direction_ == SortDirection::kAscending ? above_missing - 1 : UINT64_MAX - above_missing;
-  }
+  [[nodiscard]] std::uint64_t rank(std::int64_t number) const noexcept { return sort_rank(number, direction_); }
   void consider(const Candidate& candidate) {
     if (!comes_before(candidate, last_)) return;
     best_.push_back(candidate);
@@ -228,7 +224,7 @@ std::vector<Nanoseconds> ends_of_parts(const Trace& trace, const std::vector<Str
   constexpr EventIndex kStep = 1u << 12;  // events from one that is looked at to the next
   static_assert(LaneSegment::kCapacity % kStep == 0);
   std::vector<Nanoseconds> ends, starts;
-  if (stretches.size() > 1 && event_count(stretches) > kSortedAtOnce) {
+  if (event_count(stretches) > kSortedAtOnce) {
     EventIndex passed = 0;  // since the last one
     for (const Stretch& stretch : stretches) {
       const Lane& lane = trace.lane(stretch.lane);
@@ -296,6 +292,25 @@ std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId
     std::erase_if(rest, [](const Stretch& stretch) { return stretch.first == stretch.last; });
   }
   return events;
+}
+
+void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                    const std::function<bool(std::span<const EventRef>)>& visit, std::stop_token stop) {
+  const Passage passage(trace, lanes, filter);
+  std::vector<Stretch> rest = passage.stretches();
+  std::vector<EventRef> part, sorted;
+  for (const Nanoseconds end : ends_of_parts(trace, rest)) {
+    part.clear();
+    sorted.clear();
+    for (Stretch& stretch : rest) {
+      const EventIndex last = std::clamp(trace.lane(stretch.lane).lower_bound(end), stretch.first, stretch.last);
+      passage.gather({stretch.lane, stretch.first, last, stretch.chained}, part, stop, std::numeric_limits<std::size_t>::max());
+      stretch.first = last;
+    }
+    append_by_start(trace, part, sorted, stop);
+    if (stop.stop_requested() || !visit(sorted)) return;
+    std::erase_if(rest, [](const Stretch& stretch) { return stretch.first == stretch.last; });
+  }
 }
 
 std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,

@@ -6,12 +6,19 @@
 #include <stop_token>
 
 #include "large_array.h"
+#include "model/events/column_reader.h"
 #include "model/events/event_query.h"
 
 namespace lanescope {
 
 // Calls part(begin, end) for [0, size), halved between this thread and another where there is enough to do. The first part begins at 0.
 void in_two_parts(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& part);
+
+// Ascends as wanted. Missing values, the least there are, come last in both directions.
+[[nodiscard]] inline std::uint64_t sort_rank(std::int64_t number, SortDirection direction) noexcept {
+  const std::uint64_t above_missing = static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(ColumnReader::kMissing);
+  return direction == SortDirection::kAscending ? above_missing - 1 : UINT64_MAX - above_missing;
+}
 
 // Where each number stood, in their order: ColumnReader::kMissing last in both directions, equal ones as they stood. O(n). Means nothing
 // when asked to stop. Requires: fewer than 2^32 numbers.

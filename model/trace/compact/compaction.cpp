@@ -11,10 +11,10 @@
 #include "event_runs.h"
 #include "lane_order.h"
 #include "lanescope/trace.pb.h"
+#include "model/file/scratch_file.h"
 #include "model/trace/compact/lane_frames.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/parallel.h"
-#include "scratch_file.h"
 #include "table_frames.h"
 
 namespace lanescope {
@@ -32,7 +32,7 @@ class Compaction {
  public:
   Compaction(TraceFileReader& reader, TraceFileWriter& writer, const std::filesystem::path& folder, const CompactionProgress& progress,
              const CompactionOptions& options)
-      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), aside_(folder), builder_(runs_), ingest_(builder_) {}
+      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), aside_(folder, std::string(EventRuns::kNeed)), builder_(runs_), ingest_(builder_) {}
 
   Result<Compacted> run() {
     Result<void> done = read();

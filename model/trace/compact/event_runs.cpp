@@ -84,7 +84,7 @@ class EventRuns::RunReader {
 };
 
 EventRuns::EventRuns(std::uint64_t memory_bytes, std::filesystem::path folder)
-    : most_rows_(std::max<std::uint64_t>(kBlockRows, memory_bytes / sizeof(Row) / kSharesOfGrowth)), file_(std::move(folder)) {}
+    : most_rows_(std::max<std::uint64_t>(kBlockRows, memory_bytes / sizeof(Row) / kSharesOfGrowth)), file_(std::move(folder), std::string(kNeed)) {}
 
 void EventRuns::take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) {
   if (!condition_) return;

@@ -6,17 +6,19 @@
 
 #include <filesystem>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/file/scratch_file.h"
 #include "model/trace/trace_builder.h"
-#include "scratch_file.h"
 
 namespace lanescope {
 
 class EventRuns final : public EventSink {
  public:
   static constexpr std::uint32_t kNoDepth = kNone;
+  static constexpr std::string_view kNeed = "It takes about twice the recording's size for a while.";  // of room for temporary files
   struct Row {
     Nanoseconds start;
     Nanoseconds duration;

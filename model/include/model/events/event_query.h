@@ -1,6 +1,7 @@
 // Which events a table shows, and in which order.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -42,6 +43,10 @@ struct EventFilter {
 // million at a time. Nothing when asked to stop; at least one more than `most` where there are more.
 [[nodiscard]] std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
                                                     std::stop_token stop = {}, std::size_t most = std::numeric_limits<std::size_t>::max());
+
+// Calls visit() with the same, about a million at a time, for as long as it says to go on. When asked to stop, ends early.
+void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                    const std::function<bool(std::span<const EventRef>)>& visit, std::stop_token stop = {});
 
 enum class SortDirection : std::uint8_t { kAscending, kDescending };
 

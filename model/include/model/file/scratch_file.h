@@ -1,4 +1,4 @@
-// A temporary file without a name, for what memory has no room for: nothing of it is left where the process ends. Internal to model/trace.
+// A temporary file without a name, for what memory has no room for: nothing of it is left where the process ends.
 //
 // Threads: one at a time.
 #pragma once
@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "model/file/result.h"
 
@@ -14,8 +16,8 @@ namespace lanescope {
 
 class ScratchFile {
  public:
-  // It is made in `folder` when something is appended.
-  explicit ScratchFile(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // It is made in `folder` when something is appended. `need` says in one sentence how much it may take.
+  ScratchFile(std::filesystem::path folder, std::string need) : folder_(std::move(folder)), need_(std::move(need)) {}
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
@@ -29,6 +31,7 @@ class ScratchFile {
  private:
   [[nodiscard]] Result<void> make();
   std::filesystem::path folder_;
+  std::string need_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
 };

@@ -1,0 +1,196 @@
+#include "model/events/stored_order.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "model/events/column_reader.h"
+#include "sorted_positions.h"
+
+namespace lanescope {
+namespace {
+
+struct Record {
+  std::uint64_t rank;  // ascends in the order that is wanted
+  EventRef event;
+};
+static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record> && std::is_trivially_copyable_v<EventRef>);
+
+constexpr std::uint64_t kBytesPerSorted = 48;  // an event, its number, and what sorting takes
+constexpr std::size_t kFewest = 4;             // records of a run, and of what is read of it at once
+
+std::unique_ptr<ScratchFile> scratch_in(const std::filesystem::path& folder) {
+  return std::make_unique<ScratchFile>(folder, "Ordering takes 24 bytes for each event for a while.");
+}
+
+// Appends values to a file, many at once.
+template <typename Value>
+class Appender {
+ public:
+  Appender(ScratchFile& file, std::size_t at_once) : file_(file), at_once_(at_once) { values_.reserve(at_once); }
+  Result<void> add(const Value& value) {
+    values_.push_back(value);
+    return values_.size() < at_once_ ? Result<void>() : flush();
+  }
+  Result<void> flush() {
+    Result<void> appended = file_.append(std::as_bytes(std::span(values_)));
+    values_.clear();
+    return appended;
+  }
+
+ private:
+  ScratchFile& file_;
+  std::size_t at_once_;
+  std::vector<Value> values_;
+};
+
+// Sorted records, one run behind the other in a file.
+class Runs {
+ public:
+  Runs(const ColumnReader& reader, SortDirection direction, const OrderRoom& room)
+      : reader_(reader),
+        direction_(direction),
+        memory_(room.memory_bytes),
+        events_per_run_(std::max<std::size_t>(kFewest, room.memory_bytes / kBytesPerSorted)),
+        file_(scratch_in(room.folder)) {}
+
+  // Takes what comes next by start: of equal records, those of an earlier run come first.
+  Result<void> add(std::span<const EventRef> events, const std::stop_token& stop) {
+    while (!events.empty()) {
+      const std::size_t count = std::min(events.size(), events_per_run_ - waiting_.size());
+      waiting_.insert(waiting_.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
+      events = events.subspan(count);
+      if (waiting_.size() < events_per_run_) continue;
+      if (Result<void> written = write_run(stop); !written) return written;
+    }
+    return {};
+  }
+
+  // Calls take(event) for each in order. No event may be added any more.
+  template <typename Take>
+  Result<void> merge(const std::stop_token& stop, Take take) {
+    if (Result<void> written = write_run(stop); !written) return written;
+    std::vector<EventRef>().swap(waiting_);
+    at_once_ = std::max<std::size_t>(kFewest, memory_ / std::max<std::size_t>(1, begins_.size()) / sizeof(Record));
+    std::vector<Run> runs;
+    for (std::size_t i = 0; i < begins_.size(); ++i) {
+      runs.push_back({begins_[i], i + 1 < begins_.size() ? begins_[i + 1] : file_->size(), {}, 0});
+      if (Result<void> read = fill(runs.back()); !read) return read;
+    }
+    const auto later = [&](std::size_t a, std::size_t b) {
+      const std::uint64_t rank_a = runs[a].front().rank, rank_b = runs[b].front().rank;
+      return rank_a != rank_b ? rank_a > rank_b : a > b;
+    };
+    std::vector<std::size_t> heap(runs.size());
+    for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty() && !stop.stop_requested()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Run& first = runs[heap.back()];
+      if (Result<void> taken = take(first.front().event); !taken) return taken;
+      if (++first.at == first.records.size())
+        if (Result<void> read = fill(first); !read) return read;
+      if (first.records.empty())
+        heap.pop_back();
+      else
+        std::push_heap(heap.begin(), heap.end(), later);
+    }
+    return {};
+  }
+
+ private:
+  struct Run {
+    std::uint64_t next, end;      // bytes of the file that were not read yet
+    std::vector<Record> records;  // some that were; none behind the last
+    std::size_t at;
+    [[nodiscard]] const Record& front() const noexcept { return records[at]; }
+  };
+
+  Result<void> fill(Run& run) const {
+    run.records.resize(std::min<std::uint64_t>(at_once_, (run.end - run.next) / sizeof(Record)));
+    run.at = 0;
+    const auto bytes = std::as_writable_bytes(std::span(run.records));
+    const std::uint64_t from = std::exchange(run.next, run.next + bytes.size());
+    return file_->read(from, bytes);
+  }
+
+  Result<void> write_run(const std::stop_token& stop) {
+    if (waiting_.empty()) return {};
+    LargeArray<std::int64_t> numbers(waiting_.size());
+    reader_.read(waiting_, numbers.span());
+    std::vector<std::int64_t> kept(numbers.begin(), numbers.end());
+    const LargeArray<std::uint32_t> positions = sorted_positions(std::move(numbers), direction_, stop);
+    if (stop.stop_requested()) return {};
+    begins_.push_back(file_->size());
+    Appender<Record> records(*file_, std::clamp<std::size_t>(waiting_.size(), kFewest, 1u << 14));
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      const std::uint32_t position = positions[i];
+      if (Result<void> added = records.add({sort_rank(kept[position], direction_), waiting_[position]}); !added) return added;
+    }
+    waiting_.clear();
+    return records.flush();
+  }
+
+  const ColumnReader& reader_;
+  SortDirection direction_;
+  std::uint64_t memory_;
+  std::size_t events_per_run_;
+  std::size_t at_once_ = kFewest;  // records of a run in memory while they are merged
+  std::unique_ptr<ScratchFile> file_;
+  std::vector<std::uint64_t> begins_;  // of runs in the file
+  std::vector<EventRef> waiting_;      // for a run
+};
+
+}  // namespace
+
+Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventFilter& filter, EventColumn column,
+                                                     SortDirection direction, const OrderRoom& room, const OrderListener& listener,
+                                                     std::stop_token stop) {
+  constexpr std::uint64_t kStep = 1u << 16;  // events from one call of progress to the next
+  const Trace& trace = values.trace();
+  std::uint64_t most = 0, done = 0;  // events that may come, and that did
+  for (const LaneId lane : values.scope().lanes()) most += trace.lane(lane).size();
+  const auto tell = [&](double share) {
+    if (listener.progress) listener.progress(share);
+  };
+
+  const ColumnReader reader(values, column, stop);
+  Runs runs(reader, direction, room);
+  Result<void> result;
+  visit_by_start(
+      trace, values.scope().lanes(), filter,
+      [&](std::span<const EventRef> part) {
+        result = runs.add(part, stop);
+        done += part.size();
+        tell(static_cast<double>(done) / static_cast<double>(2 * most));
+        return result.has_value();
+      },
+      stop);
+  if (!result) return result.error();
+  if (stop.stop_requested()) return std::optional<StoredOrder>();
+
+  StoredOrder order(scratch_in(room.folder));
+  Appender<EventRef> events(*order.order_, 1u << 14);
+  std::vector<EventRef> first;
+  const std::uint64_t all = done, first_count = std::min<std::uint64_t>(all, listener.first_count);
+  done = 0;
+  result = runs.merge(stop, [&](EventRef event) {
+    if (done < first_count) first.push_back(event);
+    if (++done == first_count && listener.first) listener.first(std::exchange(first, {}));
+    if (done % kStep == 0) tell(0.5 + static_cast<double>(done) / static_cast<double>(2 * all));
+    return events.add(event);
+  });
+  if (result) result = events.flush();
+  if (!result) return result.error();
+  if (stop.stop_requested()) return std::optional<StoredOrder>();
+  tell(1);
+  return std::optional(std::move(order));
+}
+
+Result<void> StoredOrder::read(std::uint64_t first, std::span<EventRef> into) const {
+  return order_->read(first * sizeof(EventRef), std::as_writable_bytes(into));
+}
+
+}  // namespace lanescope
