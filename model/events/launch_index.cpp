@@ -224,8 +224,11 @@ struct LaunchIndex::Process {
 };
 
 LaunchIndex::LaunchIndex(const Trace& trace, const Limits& limits, std::stop_token stop) {
-  for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    processes_.push_back(index_process(trace, process, limits, stop));
+  Limits left = limits;
+  for (ProcessId process = 0; process < trace.processes().size(); ++process) {
+    processes_.push_back(index_process(trace, process, left, stop));
+    left.whole_bytes -= std::min(left.whole_bytes, processes_.back().whole.memory_bytes());
+  }
 }
 LaunchIndex::~LaunchIndex() = default;
 LaunchIndex::LaunchIndex(LaunchIndex&&) noexcept = default;

@@ -78,3 +78,22 @@ TEST_CASE("what an index keeps of many calls does not grow with them, and it fin
   CHECK(most <= 4 * 8 * 4 * kSliceIds);
   CHECK(LaunchIndex(*trace).memory_bytes() == 8 * kTurns * kThreads);
 }
+
+TEST_CASE("what indexes of several processes may take is for all of them together") {
+  constexpr std::uint32_t kCalls = 100'000, kProcesses = 3;
+  TraceBuilder builder;
+  for (std::uint32_t instance = 1; instance <= kProcesses; ++instance) {
+    const ProcessId process = builder.process_of_instance(instance);
+    TrackKey key{TrackKind::kCudaApi, process};
+    key.thread = builder.thread(process, instance);
+    std::vector<Event> calls;
+    for (std::uint32_t i = 0; i < kCalls; ++i) calls.push_back({Nanoseconds{i} * 100, 50, 0, i + 1, 0});
+    builder.add(key, std::move(calls));
+  }
+  const auto trace = builder.snapshot();
+  const LaunchIndex index(*trace, {.whole_bytes = 8 * kCalls, .slice_ids = 1u << 15, .slices = 1});  // one of them
+  for (ProcessId process = 0; process < kProcesses; ++process)
+    for (std::uint32_t i = 0; i < kCalls; ++i)
+      if (const EventRef found = index.find(process, i + 1, Nanoseconds{i} * 100 + 60); !found.valid() || found.index != i) FAIL("another call");
+  CHECK(index.memory_bytes() <= 8 * (kCalls + (kProcesses - 1) * (1u << 15)));
+}

@@ -1,6 +1,6 @@
 // Finds launching calls of many GPU events: an index over the CUDA calls of the processes, by correlation id.
 //
-// The calls of a process whose index would be large are indexed in slices of ids, each when it is asked for, of the segments that can have
+// Once processes have much, the calls of others are indexed in slices of ids, each when it is asked for, of the segments that can have
 // calls of it. Who asks in the order of time asks for slices in order: memory does not grow with the trace. Where slices would go through
 // the same segments again and again, because ids are in no order, the index is whole.
 //
@@ -18,7 +18,7 @@ namespace lanescope {
 class LaunchIndex {
  public:
   struct Limits {
-    std::uint64_t whole_bytes = std::uint64_t{64} << 20;  // what the index of a process may take before it is made in slices
+    std::uint64_t whole_bytes = std::uint64_t{64} << 20;  // what processes may take together before others' are made in slices
     std::uint32_t slice_ids = 1u << 18;                   // at first; more, where calls of many threads take turns. 8 bytes each
     std::size_t slices = 16;                              // that are kept of a process
   };
