@@ -10,9 +10,9 @@ export QT_QPA_PLATFORM=offscreen
 "$root/packaging/build.sh" dev
 "$root/packaging/build.sh" dev all_verify_interface_header_sets
 # What parses untrusted bytes or shares memory between threads runs under sanitizers, too; all tests do by night (packaging/nightly.sh).
-address=(test_file test_trace test_channel)
+address=(test_file test_trace test_channel test_agent_inside)
 replayed=(fuzz_frames fuzz_payloads fuzz_texts fuzz_trace_file)
-threads=(test_trace test_channel)
+threads=(test_trace test_channel test_agent_inside)
 "$root/packaging/build.sh" asan "${address[@]}" "${replayed[@]}"
 for test in "${address[@]}"; do "build/asan/bin/$test"; done
 for target in "${replayed[@]}"; do

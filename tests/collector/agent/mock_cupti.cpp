@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -16,6 +15,7 @@ namespace {
 
 using namespace lanescope::test::mock_cupti;
 
+// Threads of the program and the tracer's use it at once.
 struct Mock {
   std::mutex mutex;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
@@ -25,13 +25,11 @@ struct Mock {
   std::size_t used = 0;
   std::size_t dropped = 0;
   std::set<int> kinds;
-  std::map<CUpti_CallbackId, bool> driver_calls;
   bool subscribed = false;
   CUpti_CallbackFunc callback = nullptr;
   std::set<CUpti_CallbackId> driver_callbacks;
   std::set<CUpti_CallbackId> runtime_callbacks;
   std::set<CUpti_CallbackId> resource_callbacks;
-  bool watches_initialization = false;
   bool initialized = false;
   std::set<int> unified_memory;  // kinds of its counters
   bool event_timestamps = false;
@@ -56,8 +54,9 @@ bool says(const char* variable, const char* what) {
 
 CUptiResult answer(const char* what) { return says("MOCK_CUPTI_REFUSES", what) ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS; }
 
+// In steps that do not lead over the page below a stack.
 __attribute__((noinline)) int without_end(volatile int* outer) {
-  volatile int here[1024] = {*outer};
+  volatile int here[64] = {*outer};
   return here[0] < 0 ? 0 : without_end(here) + here[1];
 }
 
@@ -312,24 +311,32 @@ void deliver_event(Mock& m, std::uint64_t time) {
   deliver(m, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait);
 }
 
+// Who is to be called for it, without the lock; null: nobody.
+CUpti_CallbackFunc callback_of(const std::set<CUpti_CallbackId>& calls, CUpti_CallbackId id) {
+  const std::lock_guard lock(mock().mutex);
+  return calls.count(id) == 0 ? nullptr : mock().callback;
+}
+
 void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site, std::uint32_t correlation = 0, const void* parameters = nullptr) {
-  if (mock().driver_callbacks.count(id) == 0) return;
+  const CUpti_CallbackFunc callback = callback_of(mock().driver_callbacks, id);
+  if (callback == nullptr) return;
   CUpti_CallbackData data{};
   data.callbackSite = site;
   data.correlationId = correlation;
   data.functionParams = parameters;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+  callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
 CUcontext sampled_context() { return static_cast<CUcontext>(const_cast<void*>(kContextHandle)); }
 CUcontext other_context() { return reinterpret_cast<CUcontext>(reinterpret_cast<std::uintptr_t>(kContextHandle) + 64); }
 
 void tell_resource(CUpti_CallbackId id, CUcontext context, void* descriptor = nullptr) {
-  if (mock().resource_callbacks.count(id) == 0) return;
+  const CUpti_CallbackFunc callback = callback_of(mock().resource_callbacks, id);
+  if (callback == nullptr) return;
   CUpti_ResourceData data{};
   data.context = context;
   data.resourceDescriptor = descriptor;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+  callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
 }  // namespace
@@ -350,23 +357,28 @@ void mock_cupti_sample() {
 }
 
 void mock_cupti_initialize() {
-  mock().initialized = true;
-  if (mock().watches_initialization) mock().callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, nullptr);
+  {
+    const std::lock_guard lock(mock().mutex);
+    mock().initialized = true;
+  }
+  constexpr CUpti_CallbackId id = CUPTI_CBID_RESOURCE_CU_INIT_FINISHED;
+  if (const CUpti_CallbackFunc callback = callback_of(mock().resource_callbacks, id)) callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, nullptr);
 }
 
 void mock_cupti_wait() {
   constexpr CUpti_CallbackId id = CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020;
-  if (mock().runtime_callbacks.count(id) == 0) return;
+  const CUpti_CallbackFunc callback = callback_of(mock().runtime_callbacks, id);
+  if (callback == nullptr) return;
   std::uint64_t between = 0;
   CUpti_CallbackData data{};
   data.correlationData = &between;
   data.correlationId = 5;
   data.callbackSite = CUPTI_API_ENTER;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+  callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
   const timespec pause{0, 2'000'000};
   nanosleep(&pause, nullptr);
   data.callbackSite = CUPTI_API_EXIT;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+  callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
 }
 
 void mock_cupti_reset() {
@@ -495,16 +507,17 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) {
   mock().subscribed = false;
   mock().driver_callbacks.clear();
   mock().runtime_callbacks.clear();
+  mock().resource_callbacks.clear();
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   if (answer("callbacks") != CUPTI_SUCCESS) return answer("callbacks");
+  const std::lock_guard lock(mock().mutex);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable != 0) mock().driver_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable == 0) mock().driver_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable != 0) mock().runtime_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable == 0) mock().runtime_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) mock().resource_callbacks.insert(id);
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) mock().watches_initialization = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
@@ -536,6 +549,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   return type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  const std::lock_guard lock(mock().mutex);
   if (!mock().subscribed) std::abort();  // nobody may touch the Activity API who is not subscribed
   if (answer("buffers") != CUPTI_SUCCESS) return answer("buffers");
   mock().request = request;
@@ -543,7 +557,11 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  if (!mock().subscribed || kind == CUPTI_ACTIVITY_KIND_KERNEL) std::abort();
+  if (kind == CUPTI_ACTIVITY_KIND_KERNEL) std::abort();
+  {
+    const std::lock_guard lock(mock().mutex);
+    if (!mock().subscribed) std::abort();
+  }
   const bool is_resource = kind == CUPTI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ACTIVITY_KIND_CONTEXT || kind == CUPTI_ACTIVITY_KIND_STREAM;
   const char* const what = is_resource                                     ? "resources"
                            : kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? "kernels"
@@ -574,12 +592,14 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* counters, std::uint32_t count) {
+  const std::lock_guard lock(mock().mutex);
   if (!mock().initialized) return CUPTI_ERROR_NOT_INITIALIZED;
   for (std::uint32_t i = 0; i < count; ++i)
     if (counters[i].enable != 0) mock().unified_memory.insert(counters[i].kind);
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable) {
+  const std::lock_guard lock(mock().mutex);
   mock().event_timestamps = enable != 0;
   return CUPTI_SUCCESS;
 }
