@@ -14,6 +14,7 @@ namespace {
 proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
 
 constexpr std::int64_t kNamingPatience = 30'000'000'000;  // ns
+constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, where it waits for its next capture (agent/channel/capture.h)
 constexpr std::chrono::milliseconds kNamingLook{1};
 constexpr std::int64_t kQuietNaming = 2'000'000'000;      // ns of it before we say so
 
@@ -209,7 +210,9 @@ bool Recording::Run::has_named(std::int64_t now) {
     naming_since_ = now;
   }
   period_ = kNamingLook;
-  if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < kNamingPatience) {
+  const bool target_waits = range_repeats_on() && processes_.captures().begins != answered_begins_;
+  const std::int64_t patience = target_waits ? kNamingPatienceOfTarget : kNamingPatience;
+  if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < patience) {
     if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; to leave them out, stop the recording again.");
     return false;
   }

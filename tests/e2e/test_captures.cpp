@@ -98,6 +98,29 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
 }
 
+TEST_CASE("a capture holds all of its range where the recorder is not ready at once; a program that waits for one that stands still goes on, which is said") {
+  const bool goes_on = GENERATE(true, false);
+  CAPTURE(goes_on);
+  const TemporaryFolder folder;
+  LanescopeProcess recorder(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end=stop", "-o", "x", captures(), "plain", "1",
+                                            (folder.path() / "go").string()});
+  recorder.wait_for_line("ready");
+  const pid_t target = recorder.target();
+  kill(recorder.pid(), SIGSTOP);
+  std::ofstream(folder.path() / "go").flush();
+  if (goes_on) {
+    constexpr unsigned kLongerThanAMoment = 2'000'000;  // µs
+    usleep(kLongerThanAMoment);
+  } else {
+    while (std::filesystem::exists("/proc/" + std::to_string(target) + "/exe")) usleep(10'000);
+  }
+  kill(recorder.pid(), SIGCONT);
+  CHECK(recorder.wait() == 3);
+  constexpr const char* kGaveUp = "A capture was to begin, and the recorder was not ready for it within 10 s";
+  if (goes_on) CHECK(captured(folder.path() / "x.trace") == kOneRound);
+  CHECK((recorder.messages().find(kGaveUp) != std::string::npos) == !goes_on);
+}
+
 TEST_CASE("NVTX domains are recorded as they were chosen") {
   const TemporaryFolder folder;
   const auto run = [&](const std::string& option) {

@@ -1,8 +1,10 @@
 // Ranges to capture: rounds of 10 marks "outside", then a range "wanted" around 20 ranges "inside", then 10 marks "outside" again.
 //
-// nvtx_captures KIND [ROUNDS]: how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
-// string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread. Ends with exit code 3.
+// nvtx_captures KIND [ROUNDS [FILE]]: how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
+// string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread. Behind the line "ready" it waits for FILE. Ends
+// with exit code 3.
 #include <nvtx3/nvToolsExt.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -62,6 +64,11 @@ int main(int argc, char** argv) {
   domain = nvtxDomainCreateA("app");
   registered = nvtxDomainRegisterStringA(domain, "wanted");
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 1;
+  if (argc > 3) {
+    std::puts("ready");
+    std::fflush(stdout);
+    while (access(argv[3], F_OK) != 0) usleep(1'000);
+  }
   for (int i = 0; i < rounds; ++i) round(argv[1]);
   std::puts("done");
   return 3;

@@ -1,6 +1,7 @@
 #include "agent/channel/capture.h"
 
 #include <atomic>
+#include <string_view>
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
@@ -11,8 +12,10 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kPatience = 1'000'000'000;  // ns for the host to answer
-constexpr std::int64_t kPause = 100'000;           // ns between looks
+constexpr std::int64_t kPatience = 10 * kSecond;  // for the host to answer: it may have to end the capture before this one first
+constexpr std::int64_t kPause = 100'000;          // ns between looks
+constexpr std::string_view kGaveUp =
+    "A capture was to begin, and the recorder was not ready for it within 10 s: what the program did from there until it was is missing.";
 
 constinit std::atomic<std::uint64_t> under_way{0};
 constinit std::atomic<std::uint32_t> session_of_capture{0};  // process_generation
@@ -29,6 +32,14 @@ bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noex
   return static_cast<std::int32_t>(header.settings.capture_answers.load(std::memory_order_acquire) - begins) >= 0;
 }
 
+void await_host(const channel::SharedHeader& header, std::uint32_t begins) noexcept {
+  const std::int64_t give_up = monotonic_now() + kPatience;
+  while (!is_answered(header, begins) && session_state() != SessionState::kNone) {
+    if (monotonic_now() >= give_up) return report(Component::kSession, ComponentState::kFailed, Severity::kWarning, kGaveUp);
+    system::sleep(kPause);
+  }
+}
+
 }  // namespace
 
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
@@ -40,9 +51,7 @@ void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   const Quiet quiet;
   on_fork_child(forget_in_child);
   const std::uint32_t begins = header.status.capture_begins.fetch_add(1, std::memory_order_acq_rel) + 1;
-  const std::int64_t give_up = monotonic_now() + kPatience;
-  while (!is_answered(header, begins) && session_state() != SessionState::kNone && monotonic_now() < give_up)
-    system::sleep(kPause);
+  await_host(header, begins);
   await_source();
 }
 

@@ -13,7 +13,7 @@ inline bool captures_by(const channel::Settings& settings, channel::CaptureTrigg
 }
 
 // Begins one, which `key` tells from others and is not 0, unless one is under way. Returns once everything is recorded that the host wants
-// recorded, or a second later. Any thread.
+// recorded, or ten seconds later, which is said. Any thread.
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
 
 // Ends it where `key` is of the one under way: what follows in this process is not recorded. Any thread; one load where none is.

@@ -19,8 +19,8 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr timeval kStepLimit{.tv_sec = 1, .tv_usec = 0};    // for connecting, for the answer
-constexpr timeval kAttachLimit{.tv_sec = 5, .tv_usec = 0};  // for the answer of a session that is about to listen
+// For connecting, and for the answer: of a session that is about to listen, or on a machine where all have much to do.
+constexpr timeval kStepLimit{.tv_sec = 5, .tv_usec = 0};
 
 // Closed at the end of its scope.
 class Descriptor {
@@ -179,7 +179,7 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
 
 std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept {
   const KeepErrno keep;
-  setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kAttachLimit, sizeof(kAttachLimit));
+  setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
   std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry);
   if (!connection) socket.close();
   return connection;

@@ -58,7 +58,7 @@ bool session_stays_alive(int milliseconds) noexcept;
 void write_metadata(channel::Record record, std::string_view text) noexcept;
 
 // As numbered in trace.proto.
-enum class Component : std::uint32_t { kCupti = 1, kNvtx = 2, kOsRuntime = 3 };
+enum class Component : std::uint32_t { kSession = 0, kCupti = 1, kNvtx = 2, kOsRuntime = 3 };
 enum class Severity : std::uint8_t { kInformation = 0, kWarning = 1, kError = 2 };
 enum class ComponentState : std::uint32_t {
   kRecording = 1,

@@ -19,10 +19,11 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kFinishLimit = 2 * kSecond;
+constexpr std::int64_t kFinishLimit = 2 * kSecond;  // without a buffer that is read
+constexpr std::int64_t kLongestFinish = 30 * kSecond;
 constexpr std::int64_t kCrashLimit = 500 * kMillisecond;
 constexpr std::int64_t kFollowLimit = 2 * kSecond;  // for CUPTI to be on for a further session
-constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
+constexpr std::int64_t kAwaitSettings = 2 * kSecond;
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
 constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second way to subscribe wants all other calls of its kind, too
@@ -30,16 +31,18 @@ constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second 
 // What old CUPTIs write into when all buffers are in use; nobody reads it.
 alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
 
-// Until the word is `wanted` or more, `limit` ns at most.
-void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t limit) noexcept {
+// Until the word is `wanted` or more, `limit` ns at most. Returns whether it is.
+bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t limit) noexcept {
   const std::int64_t deadline = monotonic_now() + limit;
   for (std::uint32_t seen = word.load(std::memory_order_acquire); seen < wanted; seen = word.load(std::memory_order_acquire)) {
     const std::int64_t left = deadline - monotonic_now();
-    if (left <= 0) return;
+    if (left <= 0) return false;
     system::futex_wait(&word, seen, left);
   }
+  return true;
 }
 
+constexpr const char* kBeginsLate = "GPU activity at the begin of a capture is missing: CUPTI took more than 2 s to begin.";
 constexpr const char* kFaultedAtBegin = "GPU activity is not recorded: CUPTI faulted when it was asked to begin. The program runs on.";
 
 // Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
@@ -271,7 +274,8 @@ void Tracer::await_settings() noexcept {
   if (!memory) return;
   const bool wanted = memory.header().settings.recording.load(std::memory_order_acquire) != 0;
   const std::int64_t give_up = monotonic_now() + kAwaitSettings;
-  while (is_recording_.load(std::memory_order_acquire) != wanted && !is_over_ && monotonic_now() < give_up) {
+  while (is_recording_.load(std::memory_order_acquire) != wanted && !is_over_) {
+    if (monotonic_now() >= give_up) return wanted ? report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, kBeginsLate) : void();
     wake();
     system::sleep(kMillisecond / 10);
   }
@@ -281,20 +285,32 @@ void Tracer::finish() noexcept {
   if (!has_thread_.load(std::memory_order_acquire)) return;
   finish_wanted_.store(1, std::memory_order_release);
   wake();
-  await(finished_, 1, kFinishLimit);
+  await_while_reading(finished_, 1);
 }
 
-void Tracer::hand_over() noexcept { hand_over_within(kFinishLimit); }
+void Tracer::hand_over() noexcept {
+  if (const std::uint32_t wanted = want_handover()) await_while_reading(handovers_, wanted);
+}
 
 void Tracer::hand_over_at_crash() noexcept {
-  if (system::thread_id() != own_thread_.load(std::memory_order_relaxed)) hand_over_within(kCrashLimit);
+  if (system::thread_id() == own_thread_.load(std::memory_order_relaxed)) return;
+  if (const std::uint32_t wanted = want_handover()) await(handovers_, wanted, kCrashLimit);
 }
 
-void Tracer::hand_over_within(std::int64_t limit) noexcept {
-  if (!has_thread_.load(std::memory_order_acquire) || finished_.load(std::memory_order_acquire) != 0) return;
+std::uint32_t Tracer::want_handover() noexcept {
+  if (!has_thread_.load(std::memory_order_acquire) || finished_.load(std::memory_order_acquire) != 0) return 0;
   const std::uint32_t wanted = handovers_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
   wake();
-  await(handovers_, wanted, limit);
+  return wanted;
+}
+
+void Tracer::await_while_reading(std::atomic<std::uint32_t>& word, std::uint32_t wanted) noexcept {
+  const std::int64_t give_up = monotonic_now() + kLongestFinish;
+  for (std::uint64_t read = buffers_.unread_changes(); !await(word, wanted, kFinishLimit) && monotonic_now() < give_up;) {
+    const std::uint64_t now = buffers_.unread_changes();
+    if (now == read) return;
+    read = now;
+  }
 }
 
 }  // namespace lanescope::agent::cupti

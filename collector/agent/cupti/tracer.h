@@ -54,7 +54,7 @@ class Tracer {
   // but ours.
   void await_settings() noexcept;
 
-  // Hands everything over; returns once that is done or two seconds are over. Any thread but ours.
+  // Hands everything over; returns once that is done, or where nothing was read for two seconds, or thirty are over. Any thread but ours.
   void finish() noexcept;
   // The same, and recording goes on.
   void hand_over() noexcept;
@@ -68,7 +68,8 @@ class Tracer {
   void give_cupti_back() noexcept;  // all that was asked of it
   bool start_recording(Arrival arrival) noexcept;
   bool start_thread() noexcept;
-  void hand_over_within(std::int64_t limit) noexcept;
+  std::uint32_t want_handover() noexcept;  // its number; 0: there is nothing to hand over any more
+  void await_while_reading(std::atomic<std::uint32_t>& word, std::uint32_t wanted) noexcept;
   void report_failure(CUptiResult result) noexcept;
   void report_refused(const char* are, CUptiResult result) noexcept;
   void note_fault() noexcept;  // of CUPTI's on another thread than ours

@@ -83,7 +83,7 @@ struct Welcome {
   std::uint64_t memory_bytes = 0;  // size of the memory file
 };
 
-// Who says when a capture begins and ends. Where the target does, it counts in AgentStatus::capture_begins and waits, a second at most, for
+// Who says when a capture begins and ends. Where the target does, it counts in AgentStatus::capture_begins and waits, ten seconds at most, for
 // the host's answer, so that nothing after that is missed; at the end it clears `recording` itself, so that nothing after that is recorded.
 enum class CaptureTrigger : std::uint32_t {
   kHost = 0,
