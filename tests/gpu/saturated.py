@@ -227,12 +227,14 @@ def ways_of(arguments, folder):
         for number, (aspect, options) in enumerate(aspects.items()):
             force = ["-f", "true"] if tool == "nsys" else ["-f"]
             programs[f"{tool}: {aspect}"] = [path, "profile", *force, "-o", f"{folder}/{tool}{number}", *options]
-        for hertz in (10000, 1000):
+        for hertz in (10000, 2000):
             force = ["-f", "true"] if tool == "nsys" else ["-f"]
             recorders[f"{tool}: GPU metrics, {hertz // 1000} kHz"] = [
                 path, "profile", *force, "-o", f"{folder}/{tool}metrics", "-t", "none", "--sample=none", "--cpuctxsw=none",
                 "--gpu-metrics-devices=all", f"--gpu-metrics-frequency={hertz}"]
-    return programs, recorders
+    chosen = arguments.ways.split("|")
+    return ({way: command for way, command in programs.items() if way == "alone" or any(text in way for text in chosen)},
+            {way: command for way, command in recorders.items() if any(text in way for text in chosen)})
 
 
 def environment_of(arguments):
@@ -413,13 +415,15 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seconds", type=float, default=360)
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
+    parser.add_argument("--ways", default="", help="only ways whose name holds one of these, separated by |; the hardware buffer is left alone then")
     parser.add_argument("--nsys")
     parser.add_argument("--raw", required=True)
     arguments = parser.parse_args()
     if arguments.nsys and not shutil.which(arguments.nsys):
         parser.error(f"there is no {arguments.nsys}")
     end = time.monotonic() + arguments.seconds
-    probe(arguments)
+    if not arguments.ways:
+        probe(arguments)
     with open(arguments.raw, "w", encoding="utf-8") as raw:
         chosen = arguments.workloads.split(",")
         for number, workload in enumerate(chosen):

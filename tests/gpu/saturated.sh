@@ -1,16 +1,17 @@
 #!/bin/bash
 # What recording costs programs that use all processors: a table of each way of recording beside no recording, and beside nsys where there is one.
 #
-#   saturated.sh [-s SECONDS] [-w WORKLOAD,...] [-n NSYS] [FOLDER]
+#   saturated.sh [-s SECONDS] [-w WORKLOAD,...] [-y WAY|...] [-n NSYS] [FOLDER]
 #
 # FOLDER (build/release) holds bin/lanescope, bin/lanescope-gpu-metrics and lib/liblanescope-agent.so. SECONDS in all: 360 unless given; workloads
 # come most important first (resnet18, resnet18-8, decoding, compile, jax, ddp), and what finds no time is left out. Needs a GPU whose monitors
 # may be used, and python3 with torch; JAX and transformers for workloads of theirs. A workload is one program of each way, warm, of which one runs at
-# a time, in an order drawn anew each round; GPU metrics are sampled beside the program that nobody records. Figures of each burst go to $OUT.
+# a time, in an order drawn anew each round; GPU metrics are sampled beside the program that nobody records. WAY: only ways whose names hold such a text; with
+# "GPU metrics" one program is started. Figures of each burst go to $OUT.
 here=$(dirname "$(realpath "$0")")
-seconds=360 workloads="" nsys=$(ls /opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys /usr/local/bin/nsys 2> /dev/null | head -1)
-while getopts s:w:n: option; do
-  case $option in s) seconds=$OPTARG ;; w) workloads=$OPTARG ;; n) nsys=$OPTARG ;; *) exit 2 ;; esac
+seconds=360 workloads="" ways="" nsys=$(ls /opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys /usr/local/bin/nsys 2> /dev/null | head -1)
+while getopts s:w:y:n: option; do
+  case $option in s) seconds=$OPTARG ;; w) workloads=$OPTARG ;; y) ways=$OPTARG ;; n) nsys=$OPTARG ;; *) exit 2 ;; esac
 done
 shift $((OPTIND - 1))
 folder=$(realpath "${1:-build/release}")
@@ -18,4 +19,4 @@ out=${OUT:-$(mktemp -d)}
 export TMPDIR=${TMPDIR:-/var/tmp}
 echo "$(nproc) processors, $(nvidia-smi -L 2> /dev/null | wc -l) GPUs, $(uname -r), load $(cut -d' ' -f1-3 /proc/loadavg); nsys: ${nsys:-none}"
 exec python3 "$here/saturated.py" --folder "$folder" --seconds "$seconds" --raw "$out/saturated.tsv" ${workloads:+--workloads "$workloads"} \
-  ${nsys:+--nsys "$nsys"}
+  ${ways:+--ways "$ways"} ${nsys:+--nsys "$nsys"}
