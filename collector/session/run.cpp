@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "collector/channel/layout.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
 
@@ -293,7 +294,21 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   stop_deadline_ = now + kDeathPatience;
 }
 
+// Those that have made no call by which they would have joined, and closed all that they had in common with us.
+void Recording::Run::note_left_behind() {
+  constexpr std::size_t kNamed = 16;
+  const std::string address = reception_.address();
+  if (origin_ != Origin::kLaunched || address.empty()) return;
+  std::string who;
+  for (const pid_t pid : processes_started_with(channel::kSocketVariable, address, kNamed)) {
+    const std::string executable = describe_process(pid).executable;
+    who += (who.empty() ? "[" : ", [") + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1);
+  }
+  if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
+}
+
 void Recording::Run::end(EndReason reason) {
+  if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
   reception_.close();  // what follows may take a while, for which no program is to wait
   log_->keep_rest();
   if (gpu_metrics_)

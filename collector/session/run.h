@@ -126,6 +126,7 @@ class Recording::Run {
   void answer_end(const std::filesystem::path& file);
   void note_closed(ClosedFile file, EndReason reason);
   void end(EndReason reason);
+  void note_left_behind();  // processes that have not joined, and may yet do what would have been recorded
   void set_state(RecordingState state);
   void take_output();
   void take_last_output();

@@ -251,9 +251,10 @@ TEST_CASE("a program that may not take the addresses in which it would report ru
   const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == alone.code);
   CHECK(ran.output == alone.output);
-  constexpr const char* kTold = "lanescope_program_endings: of CUDA, NVTX and the C library's calls nothing is recorded: it can't map";
+  constexpr const char* kTold = "lanescope_program_endings: this process could not be followed, so nothing is recorded of what it did: it can't map";
   CHECK_THAT(ran.messages, contains_text(kTold));
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
   CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 0);
 }
 
@@ -493,6 +494,22 @@ TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {
   CHECK(ran.output.ends_with(":libm.so.6\n"));
 }
 
+TEST_CASE("a process that runs on by itself when the recording ends, and has made no call by which it would have joined, is named") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-o", "x", lives(), "sleeper"});
+  CHECK(ran.code == 7);
+  constexpr const char* kTold = "Processes that were started run on, and nothing is recorded of what they do from now on: [";
+  REQUIRE_THAT(ran.messages, contains_text(kTold));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  const pid_t sleeper = std::atoi(ran.messages.c_str() + ran.messages.find(kTold) + std::string_view(kTold).size());
+  REQUIRE(sleeper > 0);
+  CHECK(kill(sleeper, SIGKILL) == 0);
+
+  // As it is where it says so itself.
+  const Ran alone = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-o", "y", lives(), "orphan"});
+  CHECK_THAT(alone.messages, !contains_text("run on"));
+}
+
 TEST_CASE("a static program runs as it does without us, and the file says that it was there") {
   const TemporaryFolder folder;
   const std::vector<std::string> command{"/bin/sh", "-c", "printf hello | " + program("attach_target_static").string() + " read"};
@@ -506,6 +523,7 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   CHECK(ran.output == alone.output);
   const auto trace = load(folder.path() / "x.trace");
   CHECK(trace->provenance().finished);
+  CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
   const auto is_it = [](const Process& process) { return process.name.starts_with("attach_target"); };
   CHECK(std::any_of(trace->processes().begin(), trace->processes().end(), is_it));
 }
@@ -526,6 +544,7 @@ TEST_CASE("a program that uses musl runs as it does without us, and can't be att
   CHECK(ran.code == alone.code);
   CHECK(ran.output == alone.output);
   CHECK_THAT(ran.messages, !contains_text("liblanescope-agent"));  // no complaint of its loader
+  CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it uses musl as its C library"));
   const auto trace = load(folder.path() / "x.trace");
   CHECK(trace->provenance().finished);
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 0);

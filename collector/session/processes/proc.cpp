@@ -1,10 +1,12 @@
 #include "processes/proc.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -100,6 +102,23 @@ std::map<std::string, std::string> start_variables(pid_t pid, std::span<const st
       variables.emplace(name, entry.substr(equals + 1));
   }
   return variables;
+}
+
+std::vector<pid_t> processes_started_with(std::string_view name, std::string_view value, std::size_t limit) {
+  std::vector<pid_t> found;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator each("/proc", failure), end; !failure && each != end; each.increment(failure)) {
+    const std::string number = each->path().filename().string();
+    pid_t pid = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec != std::errc() || pid <= 0) continue;
+    struct stat owner {};
+    if (stat(each->path().c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
+    const auto variables = start_variables(pid, std::span(&name, 1));
+    if (!variables.empty() && variables.begin()->second == value) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() > limit) found.resize(limit);
+  return found;
 }
 
 bool may_end(pid_t pid, int signal) {

@@ -34,6 +34,10 @@ struct ProcessDescription {
 // program changed since is not seen.
 [[nodiscard]] std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names);
 
+// Processes of our own user whose program was started with this variable, in ascending order: `limit` of them at most. Those of others are not looked at, who
+// could hold us. O(processes of the machine).
+[[nodiscard]] std::vector<pid_t> processes_started_with(std::string_view name, std::string_view value, std::size_t limit);
+
 // Of one thread of a process; empty where it has ended.
 [[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
 

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "processes/agent_obstacle.h"
 #include "processes/job_place.h"
 
 namespace lanescope::session {
@@ -51,6 +52,7 @@ proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
 void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
   launched_pid_ = pid;
   add(pid, description, {});
+  note_agent_obstacle(pid, description.executable);
 }
 
 void ProcessTable::add_attached(pid_t pid) { add(pid, describe_process(pid), {}); }
@@ -92,7 +94,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
   welcome.process_instance = process.instance();
   welcome.memory_bytes = (*memory)->shared().size();
   if (!send_welcome(connection.get(), welcome, (*memory)->descriptor()))
-    return note_unfollowed(process.pid(), "its agent waited for an answer for a second, and then no longer.");
+    return note_unfollowed(process.pid(), "its agent waited for an answer for five seconds, and then no longer.");
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));
 }
@@ -100,6 +102,24 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
 void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
   const std::string executable = describe_process(pid).executable;
   unfollowed_.add("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1), reason);
+}
+
+void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable) {
+  constexpr std::size_t kMost = 4096;
+  const bool needs_agent = launched_pid_ != 0 && settings_.trace_os_runtime;
+  if (!needs_agent || looked_at_for_agents_.size() >= kMost || !looked_at_for_agents_.insert(executable).second) return;
+  const std::optional<std::string> obstacle = agent_obstacle(pid, executable);
+  if (!obstacle) return;
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(proto::COMPONENT_OS_RUNTIME);
+  diagnostic.set_state(proto::STATE_FAILED);
+  diagnostic.set_text("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) +
+                      ": its calls into the C library are not recorded: " + *obstacle +
+                      ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
+  log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
+  report_(diagnostic.text());
 }
 
 void ProcessTable::listen() {
@@ -317,6 +337,7 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
     const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();
     seen_instances_.insert(instance);
+    note_agent_obstacle(seen.pid, seen.executable);
     return instance;
   }
   // What is seen comes a little later than what agents say: the process may have ended by now.
@@ -335,6 +356,7 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   ++joined_;
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
   observed_.emplace_back(joined_, seen, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
+  if (is_ours) note_agent_obstacle(seen.pid, seen.executable);
   if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
     // That was its program before an exec; how the process ended is how this one did.
     proto::ProcessEnd replaced;

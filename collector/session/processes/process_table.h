@@ -99,6 +99,8 @@ class ProcessTable {
   void leave_seen(std::uint32_t instance, std::int64_t time);
   void name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name);
   [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads
+  // Says, once for each executable, that calls into the C library are missing where no agent can be in the program.
+  void note_agent_obstacle(pid_t pid, const std::string& executable);
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
   void note_ended(ProcessCompleteness process);
   void forget_old();  // what is known of processes that ended long ago
@@ -114,6 +116,7 @@ class ProcessTable {
   bool recording_ = false;
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
+  std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_

@@ -96,6 +96,7 @@ bool TargetProcess::is_gone() const {
 std::string TargetProcess::title() const { return "[" + std::to_string(pid_) + "] " + last_part(description_.executable); }
 
 void TargetProcess::listen(UnfollowedProcesses& unfollowed) {
+  tell_absence(unfollowed);
   if (memory_) take_word_of_lost(memory_->shared().header().status.lost_children, lost_children_, title(), unfollowed);
   if (!connection_.valid()) return;
   channel::Regret regret;
@@ -187,7 +188,6 @@ void TargetProcess::end_part() {
 
 Drained TargetProcess::drain(std::size_t most) {
   if (!memory_) return {};
-  tell_absence();
   drain_metadata();
   const std::size_t frames = frames_->drain();
   Drained drained = drain_threads(most);
@@ -229,20 +229,13 @@ void TargetProcess::drain_metadata() {
   if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
 }
 
-void TargetProcess::tell_absence() {
-  const AgentStatus& status = memory_->shared().header().status;
-  if (has_told_absence_ || static_cast<AgentPhase>(relaxed(status.phase)) != AgentPhase::kNoRoom) return;
+// Its agent has found no room for the memory, which it can say there alone.
+void TargetProcess::tell_absence(UnfollowedProcesses& unfollowed) {
+  if (!memory_ || has_told_absence_) return;
+  if (static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kNoRoom) return;
   has_told_absence_ = true;
-  proto::Diagnostic diagnostic;
-  diagnostic.set_time(monotonic_now());
-  diagnostic.set_severity(proto::SEVERITY_WARNING);
-  diagnostic.set_component(proto::COMPONENT_SESSION);
-  diagnostic.set_text(title() +
-                      ": of CUDA, NVTX and the C library's calls nothing is recorded: it can't map the " +
-                      std::to_string((memory_->shared().size() >> 20) + 1) +
-                      " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
-  log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
-  report_(diagnostic.text());
+  unfollowed.add(title(), "it can't map the " + std::to_string((memory_->shared().size() >> 20) + 1) +
+                              " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
 }
 
 void TargetProcess::take_diagnostic(const Record& record, std::string_view text) {

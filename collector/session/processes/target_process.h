@@ -133,7 +133,7 @@ class TargetProcess {
   [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
   [[nodiscard]] std::string title() const;  // "[4711] python"
   void drain_metadata();
-  void tell_absence();  // once, where the agent could not take part
+  void tell_absence(UnfollowedProcesses& unfollowed);  // once, where the agent could not take part
   Drained drain_threads(std::size_t most);
   void drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained);
   // Our number of a thread that has this one for itself; the same where that is not known.

@@ -1,0 +1,47 @@
+#include "processes/agent_obstacle.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "collector/attach/foreign_file.h"
+#include "collector/attach/memory_map.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::size_t kMostSegments = 256;  // more than programs have
+
+// Nothing where the file ends before.
+bool read_at(int file, std::uint64_t place, void* to, std::size_t bytes) {
+  return pread(file, to, bytes, static_cast<off_t>(place)) == static_cast<ssize_t>(bytes);
+}
+
+std::optional<std::string> obstacle_in(int file) {
+  Elf64_Ehdr header{};
+  if (!read_at(file, 0, &header, sizeof(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) return "it is a 32-bit program";
+  std::vector<Elf64_Phdr> segments(std::min<std::size_t>(header.e_phnum, kMostSegments));
+  if (segments.empty() || !read_at(file, header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return std::nullopt;
+  const auto interpreter = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_INTERP; });
+  if (interpreter == segments.end()) return "it is linked statically";
+  std::array<char, 256> path{};
+  if (!read_at(file, interpreter->p_offset, path.data(), std::min<std::size_t>(interpreter->p_filesz, path.size() - 1))) return std::nullopt;
+  if (attach::is_musl(path.data())) return "it uses musl as its C library";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executable) {
+  std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
+  if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // it has ended
+  return file ? obstacle_in(file->descriptor.get()) : std::nullopt;
+}
+
+}  // namespace lanescope::session
