@@ -229,7 +229,7 @@ TEST_CASE("an option of nsys's or of hearsay is answered with what to do") {
   CHECK_THAT(answer({"--output-dir=x"}), contains_text("Did you mean --output?"));
   CHECK_THAT(answer({"--strict", "--sampling-period=1000"}), contains_text("--sampling-frequency"));
   CHECK_THAT(answer({"--strict", "--gpuctxsw=true"}), contains_text("Switches of contexts on the GPU are not recorded"));
-  CHECK_THAT(answer({"--strict", "-t", "cuda,openacc"}), contains_text("Put NVTX ranges around what it does"));
+  CHECK_THAT(answer({"--strict", "-t", "cuda,oshmem"}), contains_text("Put NVTX ranges around what it does"));
   CHECK_THAT(answer({"-t", "cuda,cusolvr"}), contains_text("Did you mean cusolver?"));
   CHECK_THAT(answer({"-c", "nvtx"}), contains_text("--nvtx-capture=TEXT"));
   CHECK_THAT(answer({"--capture-range-end=twice"}), contains_text("repeat-shutdown:N"));
