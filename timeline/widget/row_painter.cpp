@@ -25,6 +25,7 @@ constexpr double kNarrowestCause = 110;   // logical pixels of a gap in which it
 constexpr double kWaitingShade = 0.72;    // of the background in what waits for another rank, between the lines of its hatching
 constexpr int kHatching = 6;              // logical pixels from line to line
 constexpr double kLabelInset = 4;         // logical pixels
+constexpr double kProfiledMark = 6;       // logical pixels: the sides of the corner that says that a launch was profiled
 
 bool is_nvtx(TrackKind kind) {
   return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
@@ -54,6 +55,8 @@ void RowPainter::forget() {
   kernel_names_.clear();
   waiting_name_.clear();
   colors_.clear();
+  profiled_ = {};
+  profiled_of_ = nullptr;
 }
 
 void RowPainter::paint(ViewState& state, QImage& image) {
@@ -286,11 +289,26 @@ void RowPainter::draw_label(QPainter& painter, std::string_view text, const QCol
   painter.drawStaticText(QPointF(left + kLabelInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
 }
 
+void RowPainter::draw_profiled_mark(const ViewState& state, QPainter& painter, const Box& box, double ratio, double top) {
+  const double left = box.left / ratio;
+  if (box.left < 0 || (box.right - box.left) / ratio < kProfiledMark || !profiled_.contains(state.trace(), box.event)) return;
+  const Rgb color = colors_.color(state.trace(), box.kind, box.name, 0, state.theme().scheme);
+  const QPointF corner[]{{left, top}, {left + kProfiledMark, top}, {left, top + kProfiledMark}};
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(QColor::fromRgb(text_color_on(color)));
+  painter.drawPolygon(corner, 3);
+}
+
 void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, const Viewport& viewport) {
   const Trace& trace = state.trace();
+  if (const KernelRecords& records = trace.kernel_records(); profiled_of_ != &records) {
+    profiled_ = ProfiledLaunches(records);
+    profiled_of_ = &records;
+  }
   const std::vector<Box>& boxes = pixels_->boxes();
   for (std::size_t index = 0; index < boxes.size(); ++index) {
     const Box& box = boxes[index];
+    draw_profiled_mark(state, painter, box, ratio, top);
     double right = std::min<double>(box.right, viewport.width);
     if (index + 1 < boxes.size()) right = std::min(right, std::max(boxes[index + 1].left, box.left));
     double left = std::max(0.0, box.left);

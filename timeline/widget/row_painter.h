@@ -12,6 +12,7 @@
 #include "color_cache.h"
 #include "label_cache.h"
 #include "timeline/core/level_pixels.h"
+#include "timeline/core/profiled_launches.h"
 #include "timeline/core/ruler.h"
 #include "view_state.h"
 
@@ -41,6 +42,8 @@ class RowPainter {
   void fade_waiting(const ViewState& state, const std::vector<float>& waiting);
   void write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const;
   void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, const Viewport& viewport);
+  // A corner of the box, in the colour of its label.
+  void draw_profiled_mark(const ViewState& state, QPainter& painter, const Box& box, double ratio, double top);
   void draw_label(QPainter& painter, std::string_view text, const QColor& color, double left, double room, double top, double height);
   // The background of a GPU's work: shaded with the causes of its idle time.
   [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport,
@@ -54,6 +57,8 @@ class RowPainter {
   std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to; likewise:
   std::map<analysis::IdleCause, std::string> cause_names_;
   std::string waiting_name_;
+  ProfiledLaunches profiled_;
+  const KernelRecords* profiled_of_ = nullptr;  // what they were made of
   ColorCache colors_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column

@@ -763,3 +763,36 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
   CHECK(colors_around(waits).size() == 1);
 }
+
+TEST_CASE("a launch whose counters were read has a marked corner, and one whose were not has none") {
+  Window window;
+  test::SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 300'000, "gemm", 5), small.event(400'000, 700'000, "gemm", 6), small.event(750'000, 1'000'000, "gemm", 7)});
+  const auto line_at = [&window](Nanoseconds time) {  // of pixels, left of a label, from above a box to below it
+    const QImage picture = window.picture();
+    const QPointF place(window.viewport().x_at(time) + 2, window.empty_place().y());
+    std::vector<QRgb> line;
+    for (int y = -12; y <= 12; ++y) line.push_back(Window::color_at(picture, place + QPointF(0, y)).rgb());
+    return line;
+  };
+  const auto marked_pixels = [&](Nanoseconds begin, const std::vector<QRgb>& unmarked) {
+    const std::vector<QRgb> line = line_at(begin);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) count += line[i] != unmarked[i] ? 1 : 0;
+    return count;
+  };
+  window.view->setTrace(small.builder.snapshot());
+  const std::vector<QRgb> unmarked = line_at(400'000);
+  CHECK(marked_pixels(0, unmarked) == 0);
+  MeasuredLaunch launch;
+  launch.process = small.process;
+  launch.correlation = 6;
+  launch.other_launches = {7};  // took other passes
+  small.builder.add(launch);
+  window.view->setTrace(small.builder.snapshot());
+  for (const Nanoseconds begin : {400'000, 750'000}) {
+    CHECK(marked_pixels(begin, unmarked) >= 2);  // a corner, and no more
+    CHECK(marked_pixels(begin, unmarked) <= 8);
+  }
+  CHECK(marked_pixels(0, unmarked) == 0);
+}
