@@ -98,6 +98,8 @@ std::vector<TimelineCommand> row_commands() {
       command(Menu::kRows, "&Hide the row", {Qt::Key_H}, &TimelineView::hideCurrentRow),
       command(Menu::kRows, "Move the row &up", {Qt::ALT | Qt::Key_Up}, [](TimelineView& view) { view.shiftRow(Direction::kUp); }),
       command(Menu::kRows, "Move the row &down", {Qt::ALT | Qt::Key_Down}, [](TimelineView& view) { view.shiftRow(Direction::kDown); }),
+      command(Menu::kRows, "Bus&iest rows first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kBusy); }),
+      command(Menu::kRows, "Rows that &wait longest first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kWaiting); }),
       command(Menu::kRows, "&Menu of the row or event", {Qt::Key_Menu, Qt::SHIFT | Qt::Key_F10}, &TimelineView::askForMenu),
       command(Menu::kRows, "Scroll up", {Qt::Key_PageUp}, [](TimelineView& view) { view.scrollRows(-1); }),
       command(Menu::kRows, "Scroll down", {Qt::Key_PageDown}, [](TimelineView& view) { view.scrollRows(1); }),

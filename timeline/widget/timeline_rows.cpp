@@ -110,6 +110,13 @@ void TimelineView::shiftRow(RowDirection direction) {
   parts_->state.scroll_to(*row);
 }
 
+void TimelineView::orderRows(RowMeasure by) {
+  ViewState& state = parts_->state;
+  if (state.tree().rows().empty()) return;
+  const std::string current = currentRow().toStdString();
+  state.order(state.tree().find(current) ? current : state.tree().rows().front().key, by);
+}
+
 void TimelineView::selectInRow() {
   ViewState& state = parts_->state;
   const auto row = state.tree().find(currentRow().toStdString());

@@ -415,6 +415,34 @@ void ViewState::move(const std::string& key, const std::string& sibling) {
   edit_rows(tr("Move the row"), std::move(arrangement));
 }
 
+void ViewState::order(const std::string& key, RowMeasure by) {
+  const auto row = tree().find(key);
+  const TimeRange range = selected_range().value_or(range_).intersected(trace().extent());
+  if (!row || range.empty()) return;
+  const std::optional<RowIndex> parent = tree().row(*row).parent;
+  std::vector<std::pair<double, std::string>> measured;
+  bool all_known = true;
+  for (const RowIndex index : siblings_in_order(tree(), parent, arrangement_)) {
+    const Row& sibling = tree().row(index);
+    double value = 0;
+    if (by == RowMeasure::kWaiting) {
+      value = waiting_share(sibling, range);
+    } else if (!sibling.all.empty()) {
+      const std::optional<Picture::RowSum> sum = row_sum(sibling, range);
+      all_known = all_known && sum.has_value();
+      value = sum ? static_cast<double>(sum->busy) : 0;
+    }
+    measured.emplace_back(value, sibling.key);
+  }
+  if (!all_known) return;
+  std::stable_sort(measured.begin(), measured.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  RowArrangement arrangement = arrangement_;
+  std::vector<std::string>& keys = arrangement.order[parent ? tree().row(*parent).key : std::string()];
+  keys.clear();
+  for (auto& [value, each] : measured) keys.push_back(std::move(each));
+  edit_rows(tr("Order the rows"), std::move(arrangement));
+}
+
 void ViewState::arrange(RowArrangement arrangement) {
   if (arrangement == arrangement_) return;
   arrangement_ = std::move(arrangement);

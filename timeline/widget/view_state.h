@@ -111,6 +111,9 @@ class ViewState : public QObject {
   void show_hidden();
   // Puts a row in front of a sibling, or behind it where it was in front. Rows that are not siblings stay as they are.
   void move(const std::string& key, const std::string& sibling);
+  // Puts a row and its siblings in order, the largest first, by what is selected, else by what is visible. Where that is not known of all of them
+  // yet, nothing is done.
+  void order(const std::string& key, RowMeasure by);
   void arrange(RowArrangement arrangement);  // no edit
   void arrange_as_at_first();
   [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them

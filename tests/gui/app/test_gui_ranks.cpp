@@ -75,6 +75,25 @@ class RanksTest : public QObject {
     QCOMPARE(headings, std::size_t{3});
   }
 
+  // While the second rank was slow, the first one's kernels waited for it; the third recording is of another time.
+  void ranksAreOrderedByWhatTheyDid() {
+    openTogether(files_);
+    timeline::TimelineView& view = window_->timelineView();
+    view.setVisibleRange({4'900'000'000, 5'100'000'000});
+    QVERIFY(settle(*window_));
+    const auto ordered = [&](timeline::RowMeasure by) {
+      view.moveRow("part:2", "part:0");
+      view.setCurrentRow("part:1");
+      view.orderRows(by);
+      return view.rowArrangement().order.at("");
+    };
+    const std::vector<std::string> by_rank{"part:0", "part:1", "part:2"};
+    QVERIFY(ordered(timeline::RowMeasure::kBusy) == by_rank);
+    QVERIFY(wait_for([&] { return ordered(timeline::RowMeasure::kWaiting).front() == "part:0"; }));
+    view.edits().undo();
+    QVERIFY(view.rowArrangement().order.at("").front() == "part:2");
+  }
+
   void aFolderStandsForTheTracesInIt() {
     QVERIFY(open_and_settle(*window_, QString::fromStdString(folder_.path().string())));
     QCOMPARE(parts(), std::size_t{3});

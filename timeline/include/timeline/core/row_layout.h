@@ -30,6 +30,9 @@ struct RowArrangement {
 [[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent,
                                                       const RowArrangement& arrangement);
 
+// What rows are put in order by: how long they do something, or how long they wait for other ranks.
+enum class RowMeasure { kBusy, kWaiting };
+
 struct RowMetrics {
   std::int32_t level_height = 18;    // of a row with one level
   std::int32_t stacked_height = 16;  // of each level of a row with several

@@ -141,6 +141,7 @@ class TimelineView : public QWidget {
   void hideCurrentRow();
   void toggleRow();                       // opens or closes it
   void shiftRow(RowDirection direction);  // to the other side of its next sibling
+  void orderRows(RowMeasure by);          // it and its siblings, the largest first; the topmost rows where there is none
   void askForMenu();                      // of the selected event, else of the row
   void scrollRows(int pages);
 
