@@ -102,7 +102,12 @@ std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<Tim
   }
   std::vector<CountSum> sums;
   for (const auto& [key, counts] : groups) sums.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), counts});
-  std::stable_sort(sums.begin(), sums.end(), [](const CountSum& a, const CountSum& b) { return a.counts.of(Count::kExecuted) > b.counts.of(Count::kExecuted); });
+  // Equal ones by their texts, whose numbers differ from file to file.
+  std::stable_sort(sums.begin(), sums.end(), [&trace](const CountSum& a, const CountSum& b) {
+    const auto executed_a = a.counts.of(Count::kExecuted), executed_b = b.counts.of(Count::kExecuted);
+    if (executed_a != executed_b) return executed_a > executed_b;
+    return std::tuple(trace.name(a.kernel), std::string_view(a.line), a.pc) < std::tuple(trace.name(b.kernel), std::string_view(b.line), b.pc);
+  });
   return sums;
 }
 

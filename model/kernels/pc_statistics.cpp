@@ -114,9 +114,15 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<Tim
       group.samples += sums[i].samples;
       group.not_issued += sums[i].not_issued;
     }
-    std::stable_sort(group.stalls.begin(), group.stalls.end(), [](const StallCount& a, const StallCount& b) { return a.samples > b.samples; });
+    std::sort(group.stalls.begin(), group.stalls.end(), [](const StallCount& a, const StallCount& b) {
+      return a.samples != b.samples ? a.samples > b.samples : a.reason < b.reason;
+    });
   }
-  std::stable_sort(result.begin(), result.end(), [](const StallSum& a, const StallSum& b) { return a.samples > b.samples; });
+  // Equal ones by their texts, whose numbers differ from file to file.
+  std::stable_sort(result.begin(), result.end(), [&trace](const StallSum& a, const StallSum& b) {
+    if (a.samples != b.samples) return a.samples > b.samples;
+    return std::tuple(trace.name(a.kernel), std::string_view(a.line), a.pc) < std::tuple(trace.name(b.kernel), std::string_view(b.line), b.pc);
+  });
   return result;
 }
 

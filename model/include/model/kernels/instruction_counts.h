@@ -65,7 +65,7 @@ struct CountSum {
   Counts counts;
 };
 
-// The most executed first. Launches count whose kernels overlap the time; none: all. O(rows · log rows + kernels of the trace where there is a
+// The most executed first, equal ones by kernel, line and place. Launches count whose kernels overlap the time; none: all. O(rows · log rows + kernels of the trace where there is a
 // time + bytes of code where lines are asked for).
 [[nodiscard]] std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
 
