@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "code_lines.h"
 #include "model/trace/kernel_records.h"
