@@ -1,5 +1,9 @@
 #include "samples/sample_profile.h"
 
+#include <map>
+#include <optional>
+
+#include "kernels/source_files.h"
 #include "model/samples/gpu_time.h"
 #include "model/trace/last_path_part.h"
 #include "timeline/core/format.h"
@@ -25,6 +29,48 @@ stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
     const samples::SampledFunction& function = profile.top_down.functions()[each.function];
     table.add_row(share(each.self), share(each.total), value(each.self), value(each.total), table.add_text(function.name),
                   table.add_text(module_text(trace, function)), table.add_text(source_text(trace, function)));
+  }
+  return table;
+}
+
+// Texts of the files whose lines are heaviest: of the others nobody looks at one.
+constexpr std::size_t kMostFiles = 64;
+constexpr qsizetype kLongestText = 200;  // letters of a line
+
+class SourceTexts {
+ public:
+  SourceTexts(const Trace& trace, const QStringList& folders) : trace_(trace), folders_(folders) {}
+  [[nodiscard]] std::string text(NameId file, std::uint32_t line) {
+    if (!files_.contains(file) && files_.size() < kMostFiles) files_[file] = read_source(std::string(trace_.name(file)), folders_);
+    const auto found = files_.find(file);
+    if (found == files_.end() || !found->second || line == 0 || line > static_cast<std::uint32_t>(found->second->lines.size())) return {};
+    return found->second->lines[static_cast<qsizetype>(line) - 1].left(kLongestText).trimmed().toStdString();
+  }
+
+ private:
+  const Trace& trace_;
+  const QStringList& folders_;
+  std::map<NameId, std::optional<SourceText>> files_;
+};
+
+stats::Table table_of_lines(const Trace& trace, const SampleProfile& profile, const QStringList& folders) {
+  using namespace stats;
+  const double all = samples::amount(profile.top_down.total(), profile.by);
+  const auto share = [&](const samples::Weight& part) { return all > 0 ? 100 * samples::amount(part, profile.by) / all : 0.0; };
+  const bool timed = profile.by == WeightBy::kTime;
+  std::vector<Column> columns{reals("Self", Unit::kPercent), reals("Total", Unit::kPercent)};
+  columns.push_back(timed ? integers("Self Time", Unit::kNanoseconds) : integers("Self Samples"));
+  columns.push_back(timed ? integers("Total Time", Unit::kNanoseconds) : integers("Total Samples"));
+  for (const char* title : {"Source", "Text", "Function", "File"}) columns.push_back(texts(title));
+  Table table(std::move(columns));
+  SourceTexts sources(trace, folders);
+  const auto value = [&](const samples::Weight& weight) { return timed ? weight.time : static_cast<std::int64_t>(weight.count); };
+  for (const samples::LineWeight& line : profile.lines) {
+    const std::string_view file = trace.name(line.file);
+    const std::string place = std::string(last_path_part(file)) + (line.line == 0 ? std::string() : ":" + std::to_string(line.line));
+    table.add_row(share(line.self), share(line.total), value(line.self), value(line.total), table.add_text(place),
+                  table.add_text(sources.text(line.file, line.line)), table.add_text(std::string(trace.name(line.function))),
+                  table.add_text(std::string(file)));
   }
   return table;
 }
@@ -73,6 +119,9 @@ std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const Prof
   if (stop.stop_requested()) return nullptr;
   profile->functions = function_weights(profile->top_down);
   profile->table = std::make_shared<const stats::Table>(table_of(trace, *profile));
+  if (request.lines == SourceLines::kNone) return profile;
+  profile->lines = line_weights(trace, stacks, request.calls, profile->by);
+  profile->line_table = std::make_shared<const stats::Table>(table_of_lines(trace, *profile, request.source_folders));
   return profile;
 }
 

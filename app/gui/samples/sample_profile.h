@@ -5,8 +5,11 @@
 #include <stop_token>
 #include <vector>
 
+#include <QStringList>
+
 #include "model/samples/call_tree.h"
 #include "model/samples/flame_graph.h"
+#include "model/samples/line_weights.h"
 #include "model/stats/table.h"
 #include "model/text/message.h"
 
@@ -19,17 +22,23 @@ struct SampleProfile {
   samples::CallTree bottom_up;                     // a root alone where it was not asked for
   std::vector<samples::FunctionWeight> functions;  // indexes into top_down's
   std::shared_ptr<const stats::Table> table;       // of functions, a row each
+  std::vector<samples::LineWeight> lines;          // none where they were not asked for
+  std::shared_ptr<const stats::Table> line_table;  // of lines, a row each, with their texts as far as their files are here; null likewise
 };
 
 enum class CallTrees { kTopDown, kBoth };  // bottom-up trees of many deep chains are large
+enum class SourceLines { kNone, kCounted };
 
 struct ProfileRequest {
   samples::SampleSelection selection;
   samples::CallChoice calls = samples::CallChoice::kAll;
   CallTrees trees = CallTrees::kTopDown;
+  SourceLines lines = SourceLines::kNone;
+  QStringList source_folders;  // where sources are that are not where the program ran
   // Whether what answers the other request answers this one.
   [[nodiscard]] bool is_part_of(const ProfileRequest& other) const {
-    return selection == other.selection && calls == other.calls && trees <= other.trees;
+    return selection == other.selection && calls == other.calls && trees <= other.trees && lines <= other.lines &&
+           (lines == SourceLines::kNone || source_folders == other.source_folders);
   }
 };
 

@@ -33,9 +33,8 @@ TrackKind kind_of_threads(StackSource source) {
   return TrackKind::kCudaApi;
 }
 
-constexpr int kNothingPage = 4;     // behind the views
-constexpr int kFunctionColumn = 4;  // of the table of functions
-constexpr int kModuleColumn = 5;
+constexpr int kNothingPage = 5;    // behind the views
+constexpr int kFirstTextColumn = 4;  // of the tables
 constexpr int kNarrowestInCharacters = 10;  // of a choice, in a window that is narrow
 
 }  // namespace
@@ -57,11 +56,13 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       bottom_up_model_(new CallTreeModel(CallTreeOrder::kBottomUp, this)),
       top_down_(addTree(*top_down_model_, tr("Call tree, top-down"))),
       bottom_up_(addTree(*bottom_up_model_, tr("Call tree, bottom-up"))),
-      functions_(new ResultTable(tr("Functions"), this)) {
+      functions_(new ResultTable(tr("Functions"), this)),
+      lines_(new ResultTable(tr("Lines"), this)) {
   layOut();
   // Bottom-up, what is a chain's own is where it began: nobody asks for that.
   for (const int column : {CallTreeModel::kSelfShare, CallTreeModel::kSelf}) bottom_up_->setColumnHidden(column, true);
   connect(view_, &QComboBox::currentIndexChanged, this, [this] {
+    filterRows();
     showNote();
     if (isVisible()) compute();
   });
@@ -78,10 +79,15 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
     flame_->setSearch(text);
-    filterFunctions();
+    filterRows();
     showNote();
   });
-  connect(functions_->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterFunctions);  // sorted anew
+  for (ResultTable* table : {functions_, lines_})
+    connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // sorted anew
+  connect(lines_, &ResultTable::rowActivated, this, [this](TableRow row) {
+    const samples::LineWeight& line = profile_->lines[row];
+    emit lineActivated(QString::fromStdString(std::string(computed_trace_->name(line.file))), line.line);
+  });
   connect(flame_, &FlameGraphView::focusChanged, this, &SamplesPanel::showNote);
   connect(flame_, &FlameGraphView::functionActivated, this, &SamplesPanel::functionActivated);
   connect(functions_, &ResultTable::rowActivated, this, [this](TableRow row) {
@@ -106,7 +112,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
 }
 
 void SamplesPanel::layOut() {
-  for (const QString& name : {tr("Flame graph"), tr("Top-down"), tr("Bottom-up"), tr("Functions")}) view_->addItem(name);
+  for (const QString& name : {tr("Flame graph"), tr("Top-down"), tr("Bottom-up"), tr("Functions"), tr("Lines")}) view_->addItem(name);
   source_->addItem(tr("CPU samples"), static_cast<int>(StackSource::kCpuSamples));
   source_->addItem(tr("Backtraces of calls"), static_cast<int>(StackSource::kBacktraces));
   source_->addItem(tr("GPU time"), static_cast<int>(StackSource::kGpuWork));
@@ -157,11 +163,12 @@ void SamplesPanel::layOut() {
   column->addLayout(line);
   column->addWidget(pages_, 1);
   for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_),
-                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(nothing_)})
+                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(lines_), static_cast<QWidget*>(nothing_)})
     pages_->addWidget(page);
   top_down_->header()->setObjectName(QStringLiteral("samples-top-down"));
   bottom_up_->header()->setObjectName(QStringLiteral("samples-bottom-up"));
   functions_->setObjectName(QStringLiteral("samples-functions"));
+  lines_->setObjectName(QStringLiteral("samples-lines"));
 }
 
 QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
@@ -281,6 +288,8 @@ ProfileRequest SamplesPanel::request() const {
   ProfileRequest request;
   request.calls = static_cast<CallChoice>(calls_->currentData().toInt());
   request.trees = view_->currentIndex() == static_cast<int>(View::kBottomUp) ? CallTrees::kBoth : CallTrees::kTopDown;
+  request.lines = view_->currentIndex() == static_cast<int>(View::kLines) ? SourceLines::kCounted : SourceLines::kNone;
+  request.source_folders = source_folders_;
   samples::SampleSelection& selection = request.selection;
   selection.source = source();
   selection.window = state_.boundRange();
@@ -335,23 +344,31 @@ void SamplesPanel::compute() {
       top_down_model_->setProfile(trace, profile);
       bottom_up_model_->setProfile(trace, profile);
       functions_->setTable(profile->table);
-      filterFunctions();
+      lines_->setTable(profile->line_table);
+      filterRows();
       expandMainPath();
       showNote();
     });
   });
 }
 
-// Shows those whose name or module contains what is searched.
-void SamplesPanel::filterFunctions() {
+void SamplesPanel::setSourceFolders(const QStringList& folders) {
+  source_folders_ = folders;
+  refresh();
+}
+
+// Shows those of which a text contains what is searched.
+void SamplesPanel::filterRows() {
   const QString wanted = search_->text();
-  const QAbstractItemModel& rows = *functions_->model();
-  const auto matches = [&](int row, int column) { return rows.index(row, column).data().toString().contains(wanted, Qt::CaseInsensitive); };
-  shown_functions_ = 0;
+  ResultTable& table = view_->currentIndex() == static_cast<int>(View::kLines) ? *lines_ : *functions_;
+  const QAbstractItemModel& rows = *table.model();
+  shown_rows_ = 0;
   for (int row = 0; row < rows.rowCount(); ++row) {
-    const bool shown = wanted.isEmpty() || matches(row, kFunctionColumn) || matches(row, kModuleColumn);
-    functions_->setRowHidden(row, !shown);
-    shown_functions_ += shown ? 1 : 0;
+    bool shown = wanted.isEmpty();
+    for (int column = kFirstTextColumn; column < rows.columnCount() && !shown; ++column)
+      shown = rows.index(row, column).data().toString().contains(wanted, Qt::CaseInsensitive);
+    table.setRowHidden(row, !shown);
+    shown_rows_ += shown ? 1 : 0;
   }
 }
 
@@ -376,8 +393,9 @@ void SamplesPanel::showNote() {
   pages_->setCurrentIndex(any ? view_->currentIndex() : kNothingPage);
   const bool flame = view_->currentIndex() == static_cast<int>(View::kFlameGraph);
   const bool table = view_->currentIndex() == static_cast<int>(View::kFunctions);
-  search_->setEnabled(flame || table);
-  search_->setPlaceholderText(table ? tr("Filter functions and modules") : tr("Highlight functions"));
+  const bool lines = view_->currentIndex() == static_cast<int>(View::kLines);
+  search_->setEnabled(flame || table || lines);
+  search_->setPlaceholderText(table ? tr("Filter functions and modules") : lines ? tr("Filter lines, functions and files") : tr("Highlight functions"));
   note_->clear();
   if (!any) {
     nothing_->setText(state_.trace() && has_stacks(*state_.trace(), source()) ? tr("There are none in this part of time and of this thread.")
@@ -387,7 +405,10 @@ void SamplesPanel::showNote() {
   QString text = shown_text(weight_text(profile_->top_down.total(), profile_->source));
   if (flame && !search_->text().isEmpty())
     text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
-  if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_functions_).arg(functions_->model()->rowCount());
+  if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_rows_).arg(functions_->model()->rowCount());
+  if (lines && !search_->text().isEmpty()) text += tr(" · %1 of %2 lines").arg(shown_rows_).arg(lines_->model()->rowCount());
+  if (lines && profile_->line_table && profile_->lines.empty())
+    text += tr(" · no lines: of this code no source lines are known. Python's are, and those of code with debug information.");
   note_->setText(text);
   note_->setToolTip(text);  // a narrow window cuts it off
 }

@@ -1,4 +1,4 @@
-// What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as a table of functions. Of the part of
+// What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as tables of functions and of source lines. Of the part of
 // time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
 // authors know.
 //
@@ -27,7 +27,7 @@ class SamplesPanel : public QWidget {
   Q_OBJECT
 
  public:
-  enum class View { kFlameGraph, kTopDown, kBottomUp, kFunctions };
+  enum class View { kFlameGraph, kTopDown, kBottomUp, kFunctions, kLines };
 
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
@@ -44,10 +44,13 @@ class SamplesPanel : public QWidget {
     return order == samples::CallTreeOrder::kTopDown ? *top_down_ : *bottom_up_;
   }
   [[nodiscard]] ResultTable& functions() { return *functions_; }
+  [[nodiscard]] ResultTable& lines() { return *lines_; }
+  void setSourceFolders(const QStringList& folders);  // where sources are that are not where the program ran
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
   void functionActivated(const QString& name);  // its samples are to be found
+  void lineActivated(const QString& recorded_path, std::uint32_t line);  // its source is to be opened
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -60,7 +63,7 @@ class SamplesPanel : public QWidget {
   void fillThreads();
   void refresh();
   void compute();
-  void filterFunctions();
+  void filterRows();  // of the table in front
   void expandMainPath();  // of the call tree, top-down
   void showNote();
   void offerCalls();
@@ -85,7 +88,9 @@ class SamplesPanel : public QWidget {
   QTreeView* top_down_;
   QTreeView* bottom_up_;
   ResultTable* functions_;
-  int shown_functions_ = 0;
+  ResultTable* lines_;
+  QStringList source_folders_;
+  int shown_rows_ = 0;  // of the table in front
   std::shared_ptr<const SampleProfile> profile_;
   std::shared_ptr<const Trace> computed_trace_;
   std::optional<ProfileRequest> computed_;

@@ -33,6 +33,8 @@ void MainWindow::connectKernels() {
     kernel_->addCounters(std::move(recording));
   });
   source_->setSourceFolders(settings_.panelPart(QStringLiteral("sourceFolders")).toStringList());
+  samples_->setSourceFolders(source_->sourceFolders());
+  connect(source_, &SourcePanel::sourceFoldersChanged, samples_, &SamplesPanel::setSourceFolders);
   connect(source_, &SourcePanel::sourceFoldersChanged, this,
           [this](const QStringList& folders) { settings_.setPanelPart(QStringLiteral("sourceFolders"), folders); });
 }

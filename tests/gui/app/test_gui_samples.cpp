@@ -322,6 +322,57 @@ class SamplesTest : public QObject {
     QCOMPARE(shown().size(), 4);
   }
 
+  // 60 samples of 120 are in forward, which is line 7; train's line 5 is in the chains of all 100 of its thread. load is line 30 of both threads,
+  // and what it calls, inflate, has no lines.
+  void linesAreCountedShownWithTheirTextAndOpened() {
+    panel_->chooseView(SamplesPanel::View::kLines);
+    panel_->chooseCalls(samples::CallChoice::kAll);
+    QVERIFY(settled());
+    ui::ResultTable& table = panel_->lines();
+    const auto row_of = [&](const QString& place) {
+      QStringList cells;
+      for (int row = 0; row < table.model()->rowCount(); ++row)
+        if (table.model()->index(row, 4).data().toString() == place)
+          for (int column = 0; column < table.model()->columnCount(); ++column) cells += table.model()->index(row, column).data().toString();
+      return cells.join(u'|');
+    };
+    QCOMPARE(table.model()->rowCount(), 3);
+    QCOMPARE(row_of("train.py:7"), QString("50.0 %|50.0 %|60|60|train.py:7||forward|/home/user/train.py"));
+    QCOMPARE(row_of("train.py:5"), QString("8.3 %|83.3 %|10|100|train.py:5||train|/home/user/train.py"));
+    QCOMPARE(row_of("train.py:30"), QString("0.0 %|41.7 %|0|50|train.py:30||load|/home/user/train.py"));
+
+    // Python only: what inflate did counts as the line's.
+    panel_->chooseCalls(samples::CallChoice::kPythonOnly);
+    QVERIFY(settled());
+    QCOMPARE(row_of("train.py:30"), QString("41.7 %|41.7 %|50|50|train.py:30||load|/home/user/train.py"));
+
+    const TemporaryFolder folder;
+    QFile source(QString::fromStdString((folder.path() / "train.py").string()));
+    QVERIFY(source.open(QIODevice::WriteOnly));
+    source.write("1\n2\n3\n4\n5\n6\n    return self.layers(x)\n");
+    source.close();
+    panel_->setSourceFolders({QString::fromStdString(folder.path().string())});
+    QVERIFY(settled());
+    QVERIFY2(row_of("train.py:7").contains("|return self.layers(x)|"), qPrintable(row_of("train.py:7")));
+    QVERIFY(row_of("train.py:30").contains("|train.py:30||load|"));  // the file here is shorter: no text
+
+    QLineEdit* field = panel_->findChild<QLineEdit*>();
+    QTest::keyClicks(field, "layers");
+    int shown = 0;
+    for (int row = 0; row < table.model()->rowCount(); ++row) shown += table.isRowHidden(row) ? 0 : 1;
+    QCOMPARE(shown, 1);
+    field->clear();
+
+    QSignalSpy opened(panel_.get(), &SamplesPanel::lineActivated);
+    table.sortByColumn(2, Qt::DescendingOrder);
+    table.selectRow(0);
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Return);
+    QCOMPARE(opened.size(), 1);
+    QCOMPARE(opened[0][0].toString(), QString("/home/user/train.py"));
+    QCOMPARE(opened[0][1].toUInt(), 7u);
+  }
+
   void withoutSamplesItSaysHowToRecordThem() {
     TraceBuilder builder;
     state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
