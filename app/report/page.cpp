@@ -60,20 +60,20 @@ std::string date_text(std::int64_t utc) {
 }
 
 // Empty where there is nothing in the range.
-std::string picture_of(const std::shared_ptr<const Trace>& trace, const timeline::RowTree& tree, const timeline::IdleTime& idle, TimeRange range,
-                       std::optional<TimeRange> marked) {
+std::string picture_of(const std::shared_ptr<const Trace>& trace, const timeline::RowTree& tree, const timeline::IdleTime& idle,
+                       const timeline::CommunicationTime& communication, TimeRange range, std::optional<TimeRange> marked) {
   if (range.empty()) return {};
   timeline::SvgPicture request;
   request.range = range;
   request.marked = marked;
   request.rows = timeline::telling_rows(trace, tree, range, kRowsOfPicture);
-  return request.rows.empty() ? std::string() : timeline::svg_text(trace, tree, request, &idle);
+  return request.rows.empty() ? std::string() : timeline::svg_text(trace, tree, request, &idle, &communication);
 }
 
 class Page {
  public:
   Page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write)
-      : pointer_(trace), trace_(*trace), options_(options), write_(write), tree_(*trace), idle_(trace, kShortestGap) {}
+      : pointer_(trace), trace_(*trace), options_(options), write_(write), tree_(*trace), idle_(trace, kShortestGap), communication_(*trace) {}
 
   Result<bool> run() {
     std::vector<Finding> findings;
@@ -131,7 +131,7 @@ class Page {
   }
 
   [[nodiscard]] std::string picture(TimeRange range, std::optional<TimeRange> marked) const {
-    return picture_of(pointer_, tree_, idle_, range, marked);
+    return picture_of(pointer_, tree_, idle_, communication_, range, marked);
   }
 
   [[nodiscard]] std::string whole_picture() const { return picture(trace_.extent(), std::nullopt); }
@@ -214,6 +214,7 @@ class Page {
   const TextConsumer& write_;
   timeline::RowTree tree_;
   timeline::IdleTime idle_;
+  timeline::CommunicationTime communication_;
 };
 
 }  // namespace
@@ -224,7 +225,7 @@ Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOpt
 
 std::string timeline_svg(const std::shared_ptr<const Trace>& trace) {
   const timeline::RowTree tree(*trace);
-  return picture_of(trace, tree, timeline::IdleTime(trace, kShortestGap), trace->extent(), std::nullopt);
+  return picture_of(trace, tree, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->extent(), std::nullopt);
 }
 
 }  // namespace lanescope::report

@@ -21,6 +21,8 @@ constexpr double kTickSpacing = 90;     // px
 constexpr double kLetterWidth = 6.2;    // px of a letter, on average
 constexpr double kNarrowestName = 34;   // px of a box that is named
 constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeline
+constexpr double kWaitingShade = 0.6;   // of white, over what does nothing but wait
+constexpr int kWaitingShades = 6;       // that are told apart
 constexpr double kNarrowestCause = 150; // px of a gap whose cause is written
 constexpr std::size_t kMostLevels = 2;  // of nested ranges
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
@@ -69,11 +71,13 @@ Rgb color_of(const Trace& trace, TrackKind kind, NameId name, EventRef event) {
 
 class Drawing {
  public:
-  Drawing(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle)
+  Drawing(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle,
+          const CommunicationTime* communication)
       : trace_(*trace),
         tree_(tree),
         picture_(picture),
         idle_(idle),
+        communication_(communication),
         viewport_{picture.range, std::max<std::int32_t>(100, picture.width - kNames)},
         contents_(trace) {
     for (const RowIndex index : picture.rows) add_lines(index);
@@ -151,7 +155,25 @@ class Drawing {
     });
     svg += painter_.take();
     if (works) svg += causes(gpu, top);
-    return svg + boxes(pixels, top);
+    return svg + boxes(pixels, top) + waits(*line.level, top);
+  }
+
+  // Neighbouring columns of one shade are one piece.
+  std::string waits(const Level& level, double top) const {
+    if (communication_ == nullptr) return {};
+    const std::vector<float> columns = communication_->waiting_columns(level, viewport_);
+    const auto shade_of = [&](std::size_t x) { return std::lround(std::min(1.0F, columns[x]) * kWaitingShades); };
+    std::string svg;
+    for (std::size_t x = 0; x < columns.size();) {
+      std::size_t end = x + 1;
+      while (end < columns.size() && shade_of(end) == shade_of(x)) ++end;
+      if (shade_of(x) > 0)
+        svg += "<rect x=\"" + number(kNames + static_cast<double>(x)) + "\" y=\"" + number(top) + "\" width=\"" + std::to_string(end - x) + "\" height=\"" +
+               std::to_string(kBarHeight) + "\" fill=\"#ffffff\" fill-opacity=\"" + number(kWaitingShade * static_cast<double>(shade_of(x)) / kWaitingShades) +
+               "\"><title>Waits for another rank</title></rect>";
+      x = end;
+    }
+    return svg;
   }
 
   // Why nothing runs, where there is room to say it.
@@ -204,6 +226,7 @@ class Drawing {
   const RowTree& tree_;
   const SvgPicture& picture_;
   const IdleTime* idle_;
+  const CommunicationTime* communication_;
   Viewport viewport_;
   std::vector<Line> lines_;
   ContentCache contents_;
@@ -237,8 +260,9 @@ std::string markup_text(std::string_view text) {
   return result;
 }
 
-std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle) {
-  return Drawing(trace, tree, picture, idle).text();
+std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle,
+                     const CommunicationTime* communication) {
+  return Drawing(trace, tree, picture, idle, communication).text();
 }
 
 std::vector<RowIndex> telling_rows(const std::shared_ptr<const Trace>& trace, const RowTree& tree, TimeRange range, std::size_t most) {

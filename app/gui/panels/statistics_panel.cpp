@@ -260,7 +260,7 @@ void StatisticsPanel::computeUtilisation() {
   }
   const TimeRange range = answered_.boundRange().value_or(trace->extent());
   utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
-    if (!source || source->trace() != trace) source = std::make_shared<const UtilisationSource>(trace);
+    if (!source || source->trace() != trace) source = std::make_shared<const UtilisationSource>(trace, std::make_shared<const timeline::CommunicationTime>(*trace, job.stop()));
     const Utilisation utilisation = source->over(range, kUtilisationPieces);
     job.deliver([this, source, utilisation] {
       utilisation_source_ = source;

@@ -1,10 +1,13 @@
 #include "panels/utilisation.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace lanescope::ui {
 
-UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) : trace_(trace) {
+UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, std::shared_ptr<const timeline::CommunicationTime> communication)
+    : trace_(trace), communication_(std::move(communication)) {
   std::map<GpuId, timeline::Level> levels;
   for (const Track& track : trace->tracks())
     if (is_gpu_work(track.key.kind))
@@ -15,8 +18,25 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) 
       break;
     }
     const bool known = gpu < trace->gpus().size();
-    gpus_.emplace_back("GPU " + (known ? std::to_string(trace->gpus()[gpu].ordinal) : std::string()), timeline::LevelContent(trace, level));
+    gpus_.push_back({gpu, "GPU " + (known ? std::to_string(trace->gpus()[gpu].ordinal) : std::string()), timeline::LevelContent(trace, level)});
   }
+}
+
+// Of GPUs that ever wait, the share of each piece.
+std::map<GpuId, std::vector<double>> UtilisationSource::waits_of(const std::vector<Nanoseconds>& edges) const {
+  std::map<GpuId, std::vector<double>> waits;
+  if (!communication_ || !communication_->has_waits()) return waits;
+  for (std::size_t piece = 0; piece + 1 < edges.size(); ++piece) {
+    const TimeRange time{edges[piece], edges[piece + 1]};
+    if (time.empty()) continue;
+    for (const timeline::CommunicationTime::OfGpu& gpu : communication_->within(time)) {
+      std::vector<double>& shares = waits[gpu.gpu];
+      shares.resize(edges.size() - 1);
+      shares[piece] = static_cast<double>(gpu.waited) / static_cast<double>(time.length());
+    }
+  }
+  std::erase_if(waits, [](const auto& gpu) { return std::all_of(gpu.second.begin(), gpu.second.end(), [](double share) { return share == 0; }); });
+  return waits;
 }
 
 Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
@@ -27,9 +47,10 @@ Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
     edges.push_back(range.begin +
                     static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces)));
   std::vector<Nanoseconds> busy(pieces);
-  for (const auto& [name, content] : gpus_) {
-    GpuUtilisation gpu{name, {}};
-    content.busy(edges, busy);
+  std::map<GpuId, std::vector<double>> waits = waits_of(edges);
+  for (const Gpu& each : gpus_) {
+    GpuUtilisation gpu{each.name, {}, std::move(waits[each.id])};
+    each.work.busy(edges, busy);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       const Nanoseconds length = edges[piece + 1] - edges[piece];
       gpu.shares.push_back(length == 0 ? 0 : static_cast<double>(busy[piece]) / static_cast<double>(length));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/trace/trace.h"
+#include "timeline/core/communication_time.h"
 #include "timeline/core/level_content.h"
 
 namespace lanescope::ui {
@@ -14,6 +15,7 @@ namespace lanescope::ui {
 struct GpuUtilisation {
   std::string name;            // "GPU 0"
   std::vector<double> shares;  // 0 to 1, of each piece: exact, whatever runs side by side counts once
+  std::vector<double> waits;   // of that, where nothing ran but a collective that waited for another rank; none where it never did
 };
 
 struct Utilisation {
@@ -26,15 +28,24 @@ struct Utilisation {
 // Of one trace. One thread at a time.
 class UtilisationSource {
  public:
-  // O(GPU events).
-  explicit UtilisationSource(const std::shared_ptr<const Trace>& trace);
+  // `communication`: null where waits for other ranks are left out. O(GPU events).
+  explicit UtilisationSource(const std::shared_ptr<const Trace>& trace,
+                             std::shared_ptr<const timeline::CommunicationTime> communication = nullptr);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
   // O(GPUs · pieces · log n).
   [[nodiscard]] Utilisation over(TimeRange range, std::size_t pieces) const;
 
  private:
+  [[nodiscard]] std::map<GpuId, std::vector<double>> waits_of(const std::vector<Nanoseconds>& edges) const;
+
   std::shared_ptr<const Trace> trace_;
-  std::vector<std::pair<std::string, timeline::LevelContent>> gpus_;
+  struct Gpu {
+    GpuId id = kNone;
+    std::string name;
+    timeline::LevelContent work;
+  };
+  std::vector<Gpu> gpus_;
+  std::shared_ptr<const timeline::CommunicationTime> communication_;
   std::size_t omitted_ = 0;
 };
 

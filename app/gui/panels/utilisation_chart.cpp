@@ -18,18 +18,24 @@ namespace {
 constexpr int kTimeMarks = 2;
 constexpr qsizetype kMostNamed = 4;  // GPUs; more names would leave no room for the chart
 
-QString average_text(const GpuUtilisation& gpu) {
-  const double sum = std::accumulate(gpu.shares.begin(), gpu.shares.end(), 0.0);
-  return QString::fromStdString(timeline::format_share(sum / static_cast<double>(gpu.shares.size())));
+QString average_text(const std::vector<double>& shares) {
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  return QString::fromStdString(timeline::format_share(sum / static_cast<double>(shares.size())));
 }
 
-QLineSeries* steps(const GpuUtilisation& gpu, TimeRange range, QObject* owner) {
+// "98.2 %", or "98.2 %, 31.0 % waits" as beside the GPU's rows.
+QString average_text(const GpuUtilisation& gpu) {
+  const QString busy = average_text(gpu.shares);
+  return gpu.waits.empty() ? busy : QObject::tr("%1, %2 waits").arg(busy, average_text(gpu.waits));
+}
+
+QLineSeries* steps(const QString& name, const std::vector<double>& shares, TimeRange range, QObject* owner) {
   auto* line = new QLineSeries(owner);
-  line->setName(QString::fromStdString(gpu.name) + u' ' + average_text(gpu));
-  const double width = static_cast<double>(range.length()) / static_cast<double>(gpu.shares.size());
-  for (std::size_t i = 0; i < gpu.shares.size(); ++i) {
-    line->append(static_cast<double>(i) * width, gpu.shares[i] * 100);
-    line->append(static_cast<double>(i + 1) * width, gpu.shares[i] * 100);
+  line->setName(name);
+  const double width = static_cast<double>(range.length()) / static_cast<double>(shares.size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    line->append(static_cast<double>(i) * width, shares[i] * 100);
+    line->append(static_cast<double>(i + 1) * width, shares[i] * 100);
   }
   return line;
 }
@@ -79,13 +85,24 @@ void UtilisationChart::setUtilisation(const Utilisation& utilisation) {
   shares->setLabelFormat(QStringLiteral("%.0f %%"));
   chart()->addAxis(times, Qt::AlignBottom);
   chart()->addAxis(shares, Qt::AlignLeft);
-  for (const GpuUtilisation& gpu : utilisation.gpus) {
-    QLineSeries* line = steps(gpu, utilisation.range, chart());
-    QAbstractSeries* series = line;
-    if (utilisation.gpus.size() == 1) series = new QAreaSeries(line);
+  const auto add = [&](QAbstractSeries* series) {
     chart()->addSeries(series);
     series->attachAxis(times);
     series->attachAxis(shares);
+  };
+  const auto add_area = [&](const QString& name, const std::vector<double>& of_pieces) {
+    auto* area = new QAreaSeries(steps(name, of_pieces, utilisation.range, chart()));
+    area->setName(name);
+    add(area);
+  };
+  for (const GpuUtilisation& gpu : utilisation.gpus) {
+    const QString name = QString::fromStdString(gpu.name) + u' ' + average_text(gpu);
+    if (utilisation.gpus.size() > 1) {
+      add(steps(name, gpu.shares, utilisation.range, chart()));
+      continue;
+    }
+    add_area(name, gpu.shares);
+    if (!gpu.waits.empty()) add_area(tr("waits for other ranks"), gpu.waits);  // over it
   }
   applyLook();
 }

@@ -1,5 +1,6 @@
 // Rows of a trace as an SVG picture: for pages, notebooks and papers. What it shows is what the timeline shows: columns as high as they are
-// busy, events that are wide enough as boxes with their names, the idle time of GPUs in the colours of its causes.
+// busy, events that are wide enough as boxes with their names, the idle time of GPUs in the colours of its causes, and paler where a collective
+// waits for another rank.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "timeline/core/communication_time.h"
 #include "timeline/core/idle_time.h"
 #include "timeline/core/row_tree.h"
 
@@ -20,11 +22,11 @@ struct SvgPicture {
   std::optional<TimeRange> marked;  // a part of the time that stands out
 };
 
-// The picture as one element <svg>, without anything from elsewhere. `idle`: null where it is not known. Names are escaped. O(rows · lanes ·
+// The picture as one element <svg>, without anything from elsewhere. `idle`, `communication`: null where they are not known. Names are escaped. O(rows · lanes ·
 // width · log n); less than 40 bytes for each column of each row, and some hundred
 // for each box.
 [[nodiscard]] std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture,
-                                   const IdleTime* idle);
+                                   const IdleTime* idle, const CommunicationTime* communication);
 
 // Text as it stands within an element or an attribute of XML or HTML: no byte of it is markup, nor a control character.
 [[nodiscard]] std::string markup_text(std::string_view text);
