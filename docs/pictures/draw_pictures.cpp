@@ -146,6 +146,15 @@ void a_loop_and_its_python(MainWindow& window) {
   raise_panel(window, "samples");
 }
 
+// What the main thread ran: functions of Python below each other.
+void calls_below_their_callers(MainWindow& window) {
+  for (const timeline::Row& row : window.timelineView().rows().rows()) {
+    if (row.kind != timeline::RowKind::kStackChart) continue;
+    const QString key = QString::fromStdString(row.key);
+    return window.timelineView().setExpanded(key, true);
+  }
+}
+
 // The padded transposition is the baseline of the one that writes along columns.
 void what_a_kernel_could_win(MainWindow& window) {
   raise_panel(window, "kernel");
@@ -275,6 +284,8 @@ std::vector<Picture> pictures() {
       {"ranks-dark", QStringLiteral("ranks_late0"), a_rank_that_waits, ui::Theme::kDark, QStringLiteral("ranks_late1")},
       {"cpu", QStringLiteral("cpu_loader"), two_threads_and_their_code},
       {"python", QStringLiteral("torch_loader_samples"), a_loop_and_its_python},
+      {"stack-chart", QStringLiteral("torch_loader_samples"), calls_below_their_callers},
+      {"stack-chart-dark", QStringLiteral("torch_loader_samples"), calls_below_their_callers, ui::Theme::kDark},
       {"numba", QStringLiteral("numba_streams"),
        [](MainWindow& w) {
          show_only_timeline(w);

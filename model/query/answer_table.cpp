@@ -29,10 +29,10 @@ Unit unit_of_declaration(std::string_view type) {
   return Unit::kNumber;
 }
 
-// Of what keeps the unit of what it is of: "sum(k.duration)", "duration_ns".
+// Of what keeps the unit of what it is of: "sum(k.duration)", "duration_ns"; and of what is called as times are in the tables.
 Unit unit_of_title(std::string_view title) {
   const std::string text = lower(title);
-  if (text.ends_with("_ns")) return Unit::kNanoseconds;
+  if (text.ends_with("_ns") || text == "start" || text == "end" || text == "duration") return Unit::kNanoseconds;
   if (text.ends_with("_bytes")) return Unit::kBytes;
   constexpr std::array<std::string_view, 5> kKeeping = {"sum(", "min(", "max(", "avg(", "total("};
   for (const std::string_view function : kKeeping) {

@@ -148,6 +148,24 @@ Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color,
   return in_scheme({0, 0, 0.5}, scheme);
 }
 
+Rgb call_color(CodeKind kind, std::string_view function, ColorScheme scheme) noexcept {
+  const std::uint32_t hash = hash_of(function);
+  const double shade = fraction(hash, 0);
+  const double lightness = (scheme == ColorScheme::kDark ? 0.46 : 0.68) + 0.10 * shade;
+  if (is_address_text(function) || function.empty()) return from_hsl(215, 0.08, lightness);
+  switch (kind) {
+    case CodeKind::kPython:
+      return from_hsl(205 + 14 * shade, 0.46, lightness);
+    case CodeKind::kKernel:
+      return from_hsl(350, 0.40, lightness);
+    case CodeKind::kGenerated:
+      return from_hsl(140, 0.34, lightness);
+    case CodeKind::kNative:
+      break;
+  }
+  return from_hsl(24 + 22 * fraction(hash, 1), 0.62, lightness);
+}
+
 Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept {
   switch (kind) {
     case TrackKind::kKernels:

@@ -25,7 +25,7 @@ std::vector<TimeRange> united(std::vector<TimeRange> ranges) {
 
 bool CommunicationTime::ByLanes::operator()(const Level& a, const Level& b) const noexcept {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const LaneSource& x, const LaneSource& y) {
-    return std::tie(x.lane, x.name, x.memory, x.on_gpu) < std::tie(y.lane, y.name, y.memory, y.on_gpu);
+    return std::tie(x.lane, x.name, x.memory, x.on_gpu, x.call_depth) < std::tie(y.lane, y.name, y.memory, y.on_gpu, y.call_depth);
   });
 }
 

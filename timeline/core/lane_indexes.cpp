@@ -5,6 +5,11 @@
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
+namespace {
+
+std::size_t memory_of(const ProjectedLane& lane) { return lane.lane->memory_bytes() + lane.sources.capacity() * sizeof(EventIndex); }
+
+}  // namespace
 
 void LaneIndexes::grow(std::shared_ptr<const Trace> trace, Projecting projecting) {
   trace_ = std::move(trace);
@@ -15,6 +20,9 @@ void LaneIndexes::grow(std::shared_ptr<const Trace> trace, Projecting projecting
   for (auto& [key, projection] : projections_)
     if (projection) projections_before_[key] = std::move(projection);
   projections_.clear();
+  for (auto& [lane, chart] : charts_)
+    if (chart) charts_before_[lane] = std::move(chart);
+  charts_.clear();
   prefixes_.clear();
 }
 
@@ -38,6 +46,7 @@ std::shared_ptr<const LaneSplit> LaneIndexes::split(LaneId lane, SplitBy by, con
 void LaneIndexes::prepare(std::span<const LaneSource> sources) {
   std::vector<Splits::iterator> new_splits;
   std::map<GpuId, std::vector<LaneId>> new_projections;
+  std::vector<Charts::iterator> new_charts;
   for (const LaneSource& source : sources) {
     if (source.whole()) continue;
     if (source.on_gpu) {
@@ -46,6 +55,13 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
       if (!is_new || projecting_ == Projecting::kWhenAsked) continue;
       const auto before = projections_before_.find(entry->first);
       if (before != projections_before_.end()) entry->second = before->second;
+      lacks_projections_ = true;
+    } else if (source.call_depth) {
+      const auto [entry, is_new] = charts_.try_emplace(source.lane);
+      if (is_new && projecting_ == Projecting::kWhenAsked) new_charts.push_back(entry);
+      if (!is_new || projecting_ == Projecting::kWhenAsked) continue;
+      const auto before = charts_before_.find(source.lane);
+      if (before != charts_before_.end()) entry->second = before->second;
       lacks_projections_ = true;
     } else if (const auto [entry, is_new] = splits_.try_emplace({source.lane, split_by(source)}); is_new) {
       new_splits.push_back(entry);
@@ -57,6 +73,12 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
     new_splits[index]->second = split(lane, by, before == before_.end() ? nullptr : before->second.get());
   });
   for (const auto& entry : new_splits) before_.erase(entry->first);
+  if (!new_charts.empty()) {
+    const samples::ShownCalls shown(trace_->call_stacks(), samples::CallChoice::kWithoutInterpreter);
+    parallel_for(new_charts.size(), [&](std::size_t index) {
+      new_charts[index]->second = std::make_shared<const StackChart>(stack_chart(*trace_, new_charts[index]->first, shown));
+    });
+  }
   for (const auto& [gpu, lanes] : new_projections) {
     auto projected = project_on_gpu(*trace_, lanes, gpu);
     for (std::size_t index = 0; index < lanes.size(); ++index)
@@ -70,6 +92,8 @@ void LaneIndexes::forget_unused() {
   std::erase_if(before_, unused);
   std::erase_if(projections_before_, unused);
   std::erase_if(projections_, unused);
+  std::erase_if(charts_, unused);
+  std::erase_if(charts_before_, unused);
 }
 
 std::shared_ptr<const LaneSubset> LaneIndexes::subset(const LaneSource& source) {
@@ -84,6 +108,15 @@ std::shared_ptr<const std::vector<ProjectedLane>> LaneIndexes::projection(const 
   return projections_.at({source.lane, *source.on_gpu});
 }
 
+std::shared_ptr<const ProjectedLane> LaneIndexes::calls(const LaneSource& source) {
+  prepare({&source, 1});
+  const std::shared_ptr<const StackChart>& chart = charts_.at(source.lane);
+  if (!chart) return nullptr;
+  if (*source.call_depth == kInnermostCall) return {chart, &chart->innermost};
+  if (*source.call_depth >= chart->by_depth.size()) return nullptr;
+  return {chart, &chart->by_depth[*source.call_depth]};
+}
+
 EventIndex LaneIndexes::common_prefix(const Lane& before, const Lane& now) {
   const auto [entry, is_new] = prefixes_.try_emplace({&before, &now});
   if (is_new) entry->second = now.common_prefix(before);
@@ -96,7 +129,12 @@ std::size_t LaneIndexes::memory_bytes() const noexcept {
     for (const auto& [key, split] : *splits) bytes += split->memory_bytes();
   for (const auto& [key, lanes] : projections_)
     for (const ProjectedLane& each : lanes ? *lanes : std::vector<ProjectedLane>())
-      bytes += each.lane->memory_bytes() + each.sources.capacity() * sizeof(EventIndex);
+      bytes += memory_of(each);
+  for (const auto& [lane, chart] : charts_) {
+    if (!chart) continue;
+    bytes += memory_of(chart->innermost);
+    for (const ProjectedLane& each : chart->by_depth) bytes += memory_of(each);
+  }
   return bytes;
 }
 

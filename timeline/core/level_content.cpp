@@ -19,6 +19,7 @@ std::vector<std::uint64_t> cache_key(const Level& level) {
     key.push_back(source.name ? std::uint64_t{1} + *source.name : 0);
     key.push_back(source.memory ? std::uint64_t{1} + static_cast<std::uint64_t>(*source.memory) : 0);
     key.push_back(source.on_gpu ? std::uint64_t{1} + *source.on_gpu : 0);
+    key.push_back(source.call_depth ? std::uint64_t{1} + *source.call_depth : 0);
   }
   return key;
 }
@@ -52,6 +53,14 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
         content.projected = std::shared_ptr<const std::vector<EventIndex>>(all, &each.sources);
         lanes_.push_back(content);
       }
+      continue;
+    }
+    if (source.call_depth) {
+      const std::shared_ptr<const ProjectedLane> calls = indexes.calls(source);
+      if (!calls || calls->sources.empty()) continue;
+      content.lane = calls->lane;
+      content.projected = {calls, &calls->sources};
+      lanes_.push_back(std::move(content));
       continue;
     }
     content.lane = indexes.lane(source.lane);

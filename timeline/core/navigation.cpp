@@ -120,7 +120,7 @@ std::optional<EventRef> nearest_event(const LevelContent& content, Nanoseconds t
 
 bool level_shows(const Trace& trace, const Level& level, EventRef event) {
   return std::any_of(level.begin(), level.end(), [&](const LaneSource& source) {
-    return source.lane == event.lane && !source.on_gpu && (source.whole() || source.matches(trace, trace.event(event)));
+    return source.lane == event.lane && !source.is_derived() && (source.whole() || source.matches(trace, trace.event(event)));
   });
 }
 

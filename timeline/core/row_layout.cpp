@@ -42,6 +42,7 @@ std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIn
   } else {
     for (RowIndex index = 0; index < tree.rows().size(); ++index)
       if (!tree.row(index).parent) siblings.push_back(index);
+    std::stable_partition(siblings.begin(), siblings.end(), [&](RowIndex index) { return tree.row(index).kind == RowKind::kAnswer; });
   }
   const auto found = arrangement.order.find(parent ? tree.row(*parent).key : std::string());
   if (found == arrangement.order.end()) return siblings;
@@ -90,9 +91,10 @@ void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool
     placed.levels = row.levels;
   else if (!row.all.empty() && (!open || !row.expandable() || pinned))
     placed.levels = std::span<const Level>(&row.all, 1);
-  if (placed.levels.size() > 1) placed.level_height = metrics.stacked_height;
+  const auto levels = static_cast<std::int32_t>(std::max<std::size_t>(placed.levels.size(), row.answer_levels));
+  if (levels > 1) placed.level_height = metrics.stacked_height;
   if (row.counter) placed.height = metrics.counter_height;
-  if (!placed.levels.empty()) placed.height = placed.level_height * static_cast<std::int32_t>(placed.levels.size());
+  if (levels > 0) placed.height = placed.level_height * levels;
   placed.height += metrics.gap;
   position_[index] = static_cast<std::int32_t>(rows_.size());
   rows_.push_back(placed);

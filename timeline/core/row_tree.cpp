@@ -78,6 +78,21 @@ std::optional<RowIndex> RowTree::find(std::string_view key) const {
   return found->second;
 }
 
+void RowTree::set_answer(const std::string& title, std::uint32_t levels) {
+  if (const auto before = find(kAnswerKey)) {
+    rows_.pop_back();
+    by_key_.erase(std::string(kAnswerKey));
+  }
+  if (levels == 0) return;
+  Row row;
+  row.key = kAnswerKey;
+  row.label = Message::verbatim(title);
+  row.kind = RowKind::kAnswer;
+  row.answer_levels = levels;
+  by_key_.emplace(row.key, static_cast<RowIndex>(rows_.size()));
+  rows_.push_back(std::move(row));
+}
+
 std::optional<RowTree::Place> RowTree::place_of(LaneId lane) const {
   if (lane >= place_of_lane_.size()) return std::nullopt;
   return place_of_lane_[lane];

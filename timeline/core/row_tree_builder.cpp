@@ -105,8 +105,10 @@ void RowTreeBuilder::combine_children() {
       const Row& below = tree_.rows_[child];
       if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
       if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;         // their calls are there
+      if (below.kind == RowKind::kStackChart) continue;                                    // what was sampled says nothing of the rest
       row.all.insert(row.all.end(), below.all.begin(), below.all.end());
     }
+    if (row.all.empty() && !row.levels.empty()) row.all = row.levels.front();  // a thread of which there are samples alone
   }
 }
 
@@ -189,8 +191,11 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
   std::optional<RowIndex> group;
   for (const Track& track : trace_.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
-    // To know which work each range launched takes memory for each call of the process.
-    if (!holds_events(trace_)) return;
+    // To know which work each range launched takes memory for each call of the process: the row says why nothing is below it.
+    if (!holds_events(trace_)) {
+      add_row(key, "NVTX: needs all events in memory", RowKind::kGpuRanges, top);
+      return;
+    }
     if (!group) {
       group = add_row(key, "NVTX", RowKind::kGpuRanges, top);
       tree_.rows_[*group].expanded_initially = false;
@@ -428,6 +433,7 @@ void RowTreeBuilder::add_thread(RowIndex parent, const std::string& process_key,
   const std::string name = thread.name.empty() ? std::string() : " " + thread.name;
   const RowIndex row = add_row(key, Message::verbatim("[" + std::to_string(thread.tid) + "]" + name), RowKind::kThread, parent);
   add_thread_states(row, tracks);
+  add_stack_chart(row, key, tracks);
   add_cpu_rows(row, key, tracks);
   tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
     const TrackKind kind = track->key.kind;

@@ -11,6 +11,7 @@
 #include "model/trace/by_process.h"
 #include "timeline/core/row_tree.h"
 #include "timeline/core/segment_sums.h"
+#include "timeline/core/stack_chart.h"
 
 namespace lanescope::timeline {
 
@@ -64,6 +65,7 @@ class RowTreeBuilder {
   };
   [[nodiscard]] RunningTime running_time(const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
+  void add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks);
   void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);
   void add_nvtx(RowIndex parent, const std::string& key, const Tracks& tracks);
   void add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind);
@@ -100,6 +102,7 @@ class RowTreeBuilder {
   const ByProcess<Track> tracks_;
   const ByProcess<Counter> counters_;
   std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name, that several processes have
+  std::optional<ChainDepths> chain_depths_;                          // once a thread with samples was there
   SourcePart part_;
 };
 

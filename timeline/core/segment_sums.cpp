@@ -32,7 +32,24 @@ class Totals {
   std::vector<Sum> sums_;
 };
 
+// There may be as many details as events: they are no small keys.
+std::vector<Sum> sums_by_detail(const LaneSegment& segment) {
+  std::vector<Sum> sums;
+  for (EventIndex i = 0; i < segment.size(); ++i) sums.push_back({segment.detail(i), segment.duration(i)});
+  std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
+  std::size_t kept = 0;
+  for (const Sum& each : sums) {
+    if (kept > 0 && sums[kept - 1].key == each.key)
+      sums[kept - 1].total += each.total;
+    else
+      sums[kept++] = each;
+  }
+  sums.resize(kept);
+  return sums;
+}
+
 std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, SegmentSums::By by) {
+  if (by == SegmentSums::By::kDetail) return sums_by_detail(segment);
   Totals totals;
   for (EventIndex i = 0; i < segment.size(); ++i) {
     const std::uint32_t key =

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/trace/demanded_segments.h"
 #include "row_tree_builder.h"
 
 namespace lanescope::timeline {
@@ -37,6 +38,29 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
     for (const LaneId lane : track->lanes)
       tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
   row.levels.push_back(combined(samples));
+}
+
+// Calls below their callers; closed, the innermost ones.
+void RowTreeBuilder::add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks) {
+  if (!holds_events(trace_)) return;  // to know how deep the chains are, all samples are looked at
+  const Tracks samples = select(tracks, TrackKind::kCpuSamples);
+  std::uint32_t depth = 0;
+  Level innermost;
+  for (const Track* track : samples)
+    for (const LaneId lane : track->lanes) {
+      if (!chain_depths_) chain_depths_.emplace(trace_.call_stacks());
+      for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kDetail))
+        depth = std::max(depth, chain_depths_->of(trace_.sample_detail(sum.key).call_node));
+      innermost.push_back(LaneSource{.lane = lane, .call_depth = kInnermostCall});
+    }
+  if (depth == 0) return;
+  Row& row = tree_.rows_[add_row(key + "/stacks", "Stack chart", RowKind::kStackChart, thread)];
+  row.expanded_initially = false;
+  row.all = innermost;
+  for (std::uint32_t level = 0; level < depth; ++level) {
+    for (LaneSource& source : innermost) source.call_depth = level;
+    row.levels.push_back(innermost);
+  }
 }
 
 RowTreeBuilder::RunningTime RowTreeBuilder::running_time(const Tracks& tracks) {

@@ -29,6 +29,16 @@ constexpr std::size_t kMostOutlines = 256;    // of what the selected event laun
 constexpr double kRoomAroundGap = 0.1;        // of its length, on each side
 constexpr int kAimTolerance = 2;              // device pixels around the cursor in which a lone narrow event is still hit
 
+// Of a stack chart, the call whose first sample this is.
+std::optional<Event> call_of(const LevelContent& content, EventRef first_sample) {
+  for (const ContentLane& lane : content.lanes()) {
+    if (lane.source != first_sample.lane || !lane.projected) continue;
+    const auto found = std::lower_bound(lane.projected->begin(), lane.projected->end(), first_sample.index);
+    if (found != lane.projected->end() && *found == first_sample.index) return lane.lane->event(static_cast<EventIndex>(found - lane.projected->begin()));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
@@ -117,6 +127,13 @@ Canvas::Hit Canvas::hit(QPointF position) {
     found.time = {device_viewport().time_at(pixel), device_viewport().time_at(pixel + 1)};
     return found;
   }
+  if (state_.tree().row(found.row->row).kind == RowKind::kAnswer) {
+    const auto answered = static_cast<std::size_t>((y - found.row->top) / found.row->level_height);
+    found.answer = state_.answer().get();
+    if (answered < found.answer->levels().size())
+      found.pixel = aimed_at(found.answer->levels()[answered], static_cast<std::int32_t>(position.x() * devicePixelRatioF()));
+    return found;
+  }
   const auto level = RowLayout::level_at(*found.row, y);
   if (!level) return found;
   found.level = &found.row->levels[*level];
@@ -125,13 +142,8 @@ Canvas::Hit Canvas::hit(QPointF position) {
   const LevelContent& content = *known;
   const Viewport pixels = device_viewport();
   const auto x = static_cast<std::int32_t>(position.x() * devicePixelRatioF());
-  found.pixel = hit_test(content, pixels, x);
-  for (int distance = 1; distance <= kAimTolerance && !found.pixel.column.longest.valid(); ++distance)
-    for (const int aim : {x - distance, x + distance})
-      if (const PixelHit near = hit_test(content, pixels, aim); near.column.longest.valid()) {
-        found.pixel = near;
-        break;
-      }
+  found.pixel = aimed_at(content, x);
+  if (!found.level->empty() && found.level->front().call_depth && found.pixel.event.valid()) found.call = call_of(content, found.pixel.event);
   if (!found.pixel.column.longest.valid())
     if (const auto state = quiet_state(state_.trace(), *found.level, pixels.time_at(x))) found.pixel.event = *state;
   if (const auto gpu = gpu_of(state_, *found.row); gpu && state_.idle_time() != nullptr && !found.pixel.column.longest.valid())
@@ -139,9 +151,33 @@ Canvas::Hit Canvas::hit(QPointF position) {
   return found;
 }
 
+PixelHit Canvas::aimed_at(const LevelContent& content, std::int32_t x) const {
+  const Viewport pixels = device_viewport();
+  PixelHit found = hit_test(content, pixels, x);
+  for (int distance = 1; distance <= kAimTolerance && !found.column.longest.valid(); ++distance)
+    for (const int aim : {x - distance, x + distance})
+      if (const PixelHit near = hit_test(content, pixels, aim); near.column.longest.valid()) return near;
+  return found;
+}
+
+std::optional<TimeRange> Canvas::range_of(const Hit& hit) {
+  if (hit.gap) return hit.gap->range;
+  if (hit.call) return TimeRange{hit.call->start, hit.call->end()};
+  const EventRef answered = hit.answer == nullptr ? EventRef{} : hit.pixel.event.valid() ? hit.pixel.event : hit.pixel.column.longest;
+  if (!answered.valid()) return std::nullopt;
+  const Event range = hit.answer->ranges().event(answered);
+  return TimeRange{range.start, range.end()};
+}
+
 std::optional<Nanoseconds> Canvas::edge_at_cursor() {
   if (!state_.hovered_time()) return std::nullopt;
   return snapped_time(last_);
+}
+
+// The event of the trace that was hit.
+EventRef Canvas::event_of(const Hit& hit) {
+  if (hit.answer != nullptr) return {};
+  return hit.pixel.event.valid() ? hit.pixel.event : hit.pixel.column.longest;
 }
 
 Nanoseconds Canvas::snapped_time(QPointF position) {
@@ -155,6 +191,8 @@ Nanoseconds Canvas::snapped_time(QPointF position) {
 
 QString Canvas::tool_tip(const Hit& hit) {
   if (hit.counter) return counter_tool_tip(state_.trace(), *hit.counter, hit.time);
+  if (hit.answer != nullptr) return answer_tool_tip(*hit.answer, hit.pixel, device_viewport().step());
+  if (hit.call) return call_tool_tip(state_.trace(), hit.pixel.event, *hit.call);
   if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event, state_.wait_of(hit.pixel.event));
   if (hit.pixel.column.longest.valid())
     return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_.tree().row(hit.row->row)));
@@ -222,7 +260,7 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   }
   last_ = position;
   const Hit under = hit(position);
-  state_.hover(drag_ == Drag::kNone ? under.pixel.event : EventRef{}, viewport().time_at(static_cast<std::int64_t>(position.x())));
+  state_.hover(drag_ == Drag::kNone && under.answer == nullptr ? under.pixel.event : EventRef{}, viewport().time_at(static_cast<std::int64_t>(position.x())));
 }
 
 void Canvas::mouseReleaseEvent(QMouseEvent* event) {
@@ -231,16 +269,16 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
   if (ended != Drag::kPressed || event->button() != Qt::LeftButton) return;
   const Hit under = hit(event->position());
-  const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
+  const EventRef chosen = event_of(under);
   state_.select(chosen);
-  if (!chosen.valid()) state_.select_range(under.gap ? std::optional(under.gap->range) : std::nullopt);
+  if (!chosen.valid()) state_.select_range(range_of(under));
 }
 
 void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
   const Hit under = hit(event->position());
-  if (under.gap) return state_.navigate(padded(under.gap->range, kRoomAroundGap));
-  const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
+  if (const auto range = range_of(under)) return state_.navigate(padded(*range, kRoomAroundGap));
+  const EventRef chosen = event_of(under);
   if (!chosen.valid()) return;
   state_.select(chosen);
   state_.navigate(range_around(state_.trace().event(chosen)));
@@ -253,8 +291,9 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   if (event->reason() != QContextMenuEvent::Mouse) return event->ignore();
   const Hit under = hit(event->pos());
   if (under.row == nullptr) return;
-  if (under.pixel.event.valid()) state_.select(under.pixel.event);
-  emit contextMenuRequested(under.pixel.event, under.row->row, event->globalPos());
+  const EventRef event_hit = under.answer == nullptr ? under.pixel.event : EventRef{};
+  if (event_hit.valid()) state_.select(event_hit);
+  emit contextMenuRequested(event_hit, under.row->row, event->globalPos());
 }
 
 // --- painting

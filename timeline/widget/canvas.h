@@ -56,6 +56,8 @@ class Canvas : public QWidget {
     std::optional<CounterId> counter;  // that the row shows
     TimeRange time;                    // of the pixel
     std::optional<Gap> gap;            // where no event is near
+    std::optional<Event> call;         // of a stack chart: the event of the pixel is its first sample
+    const AnswerRow* answer = nullptr; // that the row shows; the pixel is of its ranges
   };
 
   bool pinch(const QNativeGestureEvent& gesture);
@@ -65,6 +67,11 @@ class Canvas : public QWidget {
   [[nodiscard]] Viewport device_viewport() const;
   [[nodiscard]] Viewport viewport() const;  // of logical pixels
   [[nodiscard]] Hit hit(QPointF position);
+  // What is nearest to x: some pixels are left to a shaking hand.
+  [[nodiscard]] PixelHit aimed_at(const LevelContent& content, std::int32_t x) const;
+  // The range of time that was hit, where that is no event: a gap, a call that was sampled, a range of an answer.
+  [[nodiscard]] static std::optional<TimeRange> range_of(const Hit& hit);
+  [[nodiscard]] static EventRef event_of(const Hit& hit);
   [[nodiscard]] Nanoseconds snapped_time(QPointF position);
   [[nodiscard]] QString tool_tip(const Hit& hit);
   [[nodiscard]] QRectF event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const;

@@ -57,6 +57,8 @@ void RowPainter::forget() {
   colors_.clear();
   profiled_ = {};
   profiled_of_ = nullptr;
+  answer_colors_.clear();
+  call_colors_.clear();
 }
 
 void RowPainter::paint(ViewState& state, QImage& image) {
@@ -93,10 +95,12 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   for (const PlacedRow* each : shown) {
     const PlacedRow& row = *each;
     const auto counter = state.tree().row(row.row).counter;
-    const bool groups = !counter && (row.levels.empty() || state.tree().row(row.row).levels.empty());
+    const AnswerRow* const answer = state.tree().row(row.row).kind == RowKind::kAnswer ? state.answer().get() : nullptr;
+    const bool groups = !counter && answer == nullptr && (row.levels.empty() || state.tree().row(row.row).levels.empty());
     const std::vector<Rgb>& background = groups ? group : plain;
     int line = line_at(state.top_of(row));
     const int bottom = line_at(state.top_of(row) + row.height);
+    subject_ = subject_of(state, state.tree().row(row.row));
     const std::span<const Level> painted = levels_of(row);
     const auto first_painted = static_cast<std::size_t>(painted.data() - row.levels.data());
     for (std::size_t index = first_painted; index < first_painted + painted.size(); ++index) {
@@ -107,10 +111,21 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       line = last_line;
       const std::size_t sharers = sharers_of(state.tree().row(row.row));
       const std::optional<GpuId> gpu = state.idle_time() != nullptr ? gpu_of(state, row) : std::nullopt;
-      paint_level(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
+      paint_subject(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
                   gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers,
                   state.communication_time() != nullptr ? state.communication_time()->waiting_columns(row.levels[index], viewport) : std::vector<float>());
       if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
+    }
+    for (std::size_t index = 0; answer != nullptr && index < answer->levels().size(); ++index) {
+      const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
+      const int first_line = line_at(top + (index == 0 ? 2 : 1));
+      const int last_line = line_at(top + row.level_height) - (answer->levels().size() == 1 ? 1 : 0);
+      fill_lines(image, line, first_line, background);
+      line = last_line;
+      const std::vector<const LevelContent*> only{&answer->levels()[index]};
+      answer_pixels_.prepare(only, viewport);
+      paint_subject(state, answer_pixels_, *only.front(), viewport, image, first_line, last_line - first_line, background, 1, {});
+      labels.push_back({each, pixels_, first_line, last_line - first_line, std::nullopt});
     }
     fill_lines(image, line, bottom - 1, background);
     if (counter) {
@@ -131,19 +146,26 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       clipped = clips;
     }
     pixels_ = each.pixels;
+    subject_ = subject_of(state, state.tree().row(each.row->row));
     if (each.gpu) draw_causes(state, painter, *each.gpu, viewport, ratio, each.top / ratio, each.height / ratio);
     draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport);
   }
 }
 
 void RowPainter::paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
-                             int top, int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting) {
+                             int top, int height, const std::vector<Rgb>& background) {
+  subject_ = {&state.trace(), &colors_};
+  paint_subject(state, rasterizer, content, viewport, image, top, height, background, 1, {});
+}
+
+void RowPainter::paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
+                               int top, int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting) {
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height, sharers);
   if (sharers == 1) color_boxes(state, height);
   matching_.clear();
-  if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
+  if (!state.matches().text().empty() && subject_.kind != Subject::Kind::kAnswer) dim_others(state, rasterizer.matching_columns(content, state.matches()));
   fade_waiting(state, waiting);
   write_columns(image, top, height, background);
 }
@@ -175,6 +197,26 @@ void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gp
   }
 }
 
+RowPainter::Subject RowPainter::subject_of(const ViewState& state, const Row& row) {
+  if (row.kind == RowKind::kStackChart) return {&state.trace(), &colors_, Subject::Kind::kCalls};
+  if (row.kind != RowKind::kAnswer) return {&state.trace(), &colors_};
+  if (answer_.lock() != state.answer()) {  // another one may have its contents where those before were
+    answer_ = state.answer();
+    labels_.clear();
+    answer_colors_.clear();
+    answer_pixels_ = {};
+  }
+  return {&state.answer()->ranges(), &answer_colors_, Subject::Kind::kAnswer};
+}
+
+// What an event, a call or a range of an answer is painted in.
+Rgb RowPainter::color_of(TrackKind kind, NameId name, DetailId detail, ColorScheme scheme) {
+  if (subject_.kind != Subject::Kind::kCalls) return subject_.colors->color(*subject_.trace, kind, name, nvtx_color(*subject_.trace, kind, detail), scheme);
+  const auto [found, is_new] = call_colors_.try_emplace({name, detail});
+  if (is_new) found->second = call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), subject_.trace->name(name), scheme);
+  return found->second;
+}
+
 std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, DetailId detail) {
   if (!is_nvtx(kind)) return 0;
   return detail == 0 ? 0 : trace.nvtx_detail(detail).color;
@@ -182,7 +224,6 @@ std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, DetailI
 
 // Height says how busy a column is, colour who holds most of it.
 void RowPainter::color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers) {
-  const Trace& trace = state.trace();
   const ColorScheme scheme = state.theme().scheme;
   const double step = viewport.step();
   color_.assign(static_cast<std::size_t>(pixels_->width()), 0);
@@ -198,18 +239,17 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
       color_[x] = mixed_color(column.kind, scheme);
       return;
     }
-    const std::uint32_t given = column.longest_name == column.dominant ? nvtx_color(trace, column.kind, column.longest_detail) : 0;
-    color_[x] = colors_.color(trace, column.kind, column.dominant, given, scheme);
+    const bool is_longest = column.longest_name == column.dominant || subject_.kind == Subject::Kind::kCalls;
+    color_[x] = color_of(column.kind, column.dominant, is_longest ? column.longest_detail : 0, scheme);
   });
 }
 
 // Events seen singly are full boxes: the columns that they fill in part become softer instead of lower.
 void RowPainter::color_boxes(const ViewState& state, int height) {
-  const Trace& trace = state.trace();
   const Rgb background = state.theme().background.rgb();
   const std::int64_t width = pixels_->width();
   for (const Box& box : pixels_->boxes()) {
-    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.detail), state.theme().scheme);
+    const Rgb color = color_of(box.kind, box.name, box.detail, state.theme().scheme);
     const auto first = static_cast<std::int64_t>(std::ceil(box.left));
     const auto last = static_cast<std::int64_t>(std::floor(box.right));
     for (std::int64_t x = std::max<std::int64_t>(0, first); x < std::min(last, width); ++x) {
@@ -300,29 +340,29 @@ void RowPainter::draw_profiled_mark(const ViewState& state, QPainter& painter, c
 }
 
 void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, const Viewport& viewport) {
-  const Trace& trace = state.trace();
-  if (const KernelRecords& records = trace.kernel_records(); profiled_of_ != &records) {
+  if (const KernelRecords& records = state.trace().kernel_records(); profiled_of_ != &records) {
     profiled_ = ProfiledLaunches(records);
     profiled_of_ = &records;
   }
+  const bool are_events = subject_.kind != Subject::Kind::kAnswer;
   const std::vector<Box>& boxes = pixels_->boxes();
   for (std::size_t index = 0; index < boxes.size(); ++index) {
     const Box& box = boxes[index];
-    draw_profiled_mark(state, painter, box, ratio, top);
+    if (subject_.kind == Subject::Kind::kEvents) draw_profiled_mark(state, painter, box, ratio, top);
     double right = std::min<double>(box.right, viewport.width);
     if (index + 1 < boxes.size()) right = std::min(right, std::max(boxes[index + 1].left, box.left));
     double left = std::max(0.0, box.left);
     const auto room = [&](double until) { return (until - left) / ratio - 2 * kLabelInset; };
     if (room(right) < kNarrowestLabel) continue;
-    if (!state.matches().text().empty() && !state.matches().matches(box.name)) continue;
-    if (const auto wait = state.wait_of(box.event)) {
+    if (are_events && !state.matches().text().empty() && !state.matches().matches(box.name)) continue;
+    if (const auto wait = are_events ? state.wait_of(box.event) : std::nullopt) {
       const double transfer = std::clamp(viewport.x_at(wait->end), left, right);
       if (waiting_name_.empty()) waiting_name_ = shown_language().translate(to_translate("Waits for another rank"));
       draw_label(painter, waiting_name_, state.theme().text, left / ratio, room(transfer), top, height);
       left = transfer;
     }
-    const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.detail), state.theme().scheme);
-    draw_label(painter, label_of(trace, box), QColor::fromRgb(text_color_on(color)), left / ratio, room(right), top, height);
+    const Rgb color = color_of(box.kind, box.name, box.detail, state.theme().scheme);
+    draw_label(painter, label_of(*subject_.trace, box), QColor::fromRgb(text_color_on(color)), left / ratio, room(right), top, height);
   }
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <QImage>
@@ -29,13 +31,24 @@ class RowPainter {
   // The trace or the theme is another one.
   void forget();
   void set_font(const QFont& font) { labels_.set_font(font); }
-  // Paints one level, which the rasterizer has, into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
-  // `sharers`: where columns are as high as the mean of so many, not as their union. `waiting`: how much of each column waits for another
-  // rank, which is hatched; none: nothing does.
+  // Paints one level, which the rasterizer has, into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind
+  // it, a scan line.
   void paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
-                   int height, const std::vector<Rgb>& background, std::size_t sharers = 1, const std::vector<float>& waiting = {});
+                   int height, const std::vector<Rgb>& background);
 
  private:
+  // Whose levels are painted. Ranges of an answer are no events: they are not searched, and nothing is known of them.
+  struct Subject {
+    const Trace* trace = nullptr;
+    ColorCache* colors = nullptr;
+    enum class Kind { kEvents, kCalls, kAnswer } kind = Kind::kEvents;
+  };
+  // As paint_level(), of the subject. `sharers`: where columns are as high as the mean of so many, not as their union. `waiting`: how much of each
+  // column waits for another rank, which is hatched; none: nothing does.
+  void paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
+                     int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting);
+  [[nodiscard]] Subject subject_of(const ViewState& state, const Row& row);
+  [[nodiscard]] Rgb color_of(TrackKind kind, NameId name, DetailId detail, ColorScheme scheme);
   void color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers);
   void color_boxes(const ViewState& state, int height);
   void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
@@ -60,6 +73,11 @@ class RowPainter {
   ProfiledLaunches profiled_;
   const KernelRecords* profiled_of_ = nullptr;  // what they were made of
   ColorCache colors_;
+  ColorCache answer_colors_;
+  std::weak_ptr<const AnswerRow> answer_;  // whose colours and pixels these are
+  LevelRasterizer answer_pixels_;
+  std::map<std::pair<NameId, DetailId>, Rgb> call_colors_;
+  Subject subject_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column
   std::vector<Rgb> faded_;               // between the lines of the hatching, where something waits; else empty

@@ -122,6 +122,11 @@ void TimelineView::selectInRow() {
   const auto row = state.tree().find(currentRow().toStdString());
   if (!row) return;
   const TimeRange range = visibleRange();
+  if (state.tree().row(*row).kind == RowKind::kAnswer) {
+    clearSelection();
+    setCurrentRow(QString::fromUtf8(RowTree::kAnswerKey.data(), RowTree::kAnswerKey.size()));
+    return setSelectedRange(state.answer()->nearest(range.begin + range.length() / 2));
+  }
   const LevelContent* content = state.content(state.tree().row(*row).all);
   if (const auto found = content != nullptr ? nearest_event(*content, range.begin + range.length() / 2) : std::nullopt) selectEvent(*found);
 }

@@ -245,6 +245,8 @@ const std::vector<EventRef>& TimelineView::correlatedEvents() const { return par
 
 void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
 void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
+void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
+const std::shared_ptr<const AnswerRow>& TimelineView::answer() const { return parts_->state.answer(); }
 std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
 void TimelineView::selectGap(IdleTime::Direction direction) {
   if (parts_->state.idle_time() == nullptr) return emit gapsRequested();

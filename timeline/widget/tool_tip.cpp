@@ -7,6 +7,7 @@
 #include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/core/stack_chart.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {
@@ -42,6 +43,21 @@ QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel)
 
 QString gap_tool_tip(const IdleTime& idle, const Gap& gap) { return table(idle.describe(gap)); }
 
+QString call_tool_tip(const Trace& trace, EventRef first_sample, const Event& call) {
+  return table(describe_call(trace, first_sample.lane, call, first_sample.index));
+}
+
+QString answer_tool_tip(const AnswerRow& answer, const PixelHit& pixel, double length) {
+  if (!pixel.event.valid())
+    return pixel.column.longest.valid() ? column_tool_tip(answer.ranges(), pixel.column, length, 1) : QString();
+  const Event range = answer.ranges().event(pixel.event);
+  const std::string_view text = answer.ranges().name(range.name);
+  return table({{"", text.empty() ? answer.title() : std::string(text)},
+                {"Begins", format_time(range.start)},
+                {"Ends", format_time(range.end())},
+                {"Duration", format_duration(range.duration)}});
+}
+
 QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;
   std::vector<Property> properties{{"", Message("{events} in this pixel", {{"events", format_counted(events, "event")}})}};
@@ -52,7 +68,9 @@ QString column_tool_tip(const Trace& trace, const Column& column, double length,
     const Message share = least >= 1 ? Message("all of it") : Message("at least {share}", {{"share", format_share(least)}});
     properties.push_back({"Mostly", Message("{name} ({share})", {{"name", trace.name(column.dominant)}, {"share", share}})});
   }
-  properties.push_back({"Longest", event_title(trace, column.longest) + ", " + format_duration(column.longest_duration)});
+  const bool sampled = column.kind == TrackKind::kCpuSamples;  // a stack chart: calls, whose events are samples
+  const std::string longest = sampled ? std::string(trace.name(column.longest_name)) : event_title(trace, column.longest);
+  properties.push_back({"Longest", longest + ", " + format_duration(column.longest_duration)});
   return table(properties);
 }
 

@@ -74,6 +74,7 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
   } else {
     matches_ = EventMatches(trace_pointer(), matches_.text());
   }
+  place_answer();
   lay_out();
   return before;
 }
@@ -240,6 +241,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   set_current_row({});
   set_idle_time(nullptr);
   set_communication_time(nullptr);
+  answer_.reset();
   call_off();
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
@@ -276,6 +278,18 @@ void ViewState::lay_out() {
   layout_ = RowLayout(tree(), arrangement_, theme_.rows, filter_);
   set_scroll(scroll_);
   emit layoutChanged();
+}
+
+void ViewState::place_answer() {
+  content_->set_answer(answer_ ? answer_->title() : std::string(), answer_ ? static_cast<std::uint32_t>(answer_->levels().size()) : 0);
+}
+
+void ViewState::set_answer(std::shared_ptr<const AnswerRow> answer) {
+  if (answer == answer_) return;
+  answer_ = std::move(answer);
+  if (answer_) arrangement_.hidden.erase(std::string(RowTree::kAnswerKey));
+  place_answer();
+  lay_out();
 }
 
 void ViewState::set_theme(const Theme& theme) {
@@ -359,7 +373,8 @@ void ViewState::set_expanded(const std::string& key, bool expanded) {
 }
 
 void ViewState::set_all_expanded(bool expanded) {
-  for (const Row& row : tree().rows()) arrangement_.expanded[row.key] = expanded;
+  for (const Row& row : tree().rows())  // a stack chart is dozens of levels high: it is opened by itself alone
+    if (!expanded || row.kind != RowKind::kStackChart) arrangement_.expanded[row.key] = expanded;
   lay_out();
 }
 

@@ -18,6 +18,7 @@
 #include <QUndoStack>
 
 #include "theme.h"
+#include "timeline/core/answer_row.h"
 #include "timeline/core/communication_time.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/idle_time.h"
@@ -153,6 +154,10 @@ class ViewState : public QObject {
   // Selects the nearest gap that this zoom shows apart, from the selected gap or event or the edge of what is visible, and brings it in sight.
   void select_gap(IdleTime::Direction direction);
 
+  // On top of all rows, also where it was hidden before; null: none.
+  void set_answer(std::shared_ptr<const AnswerRow> answer);
+  [[nodiscard]] const std::shared_ptr<const AnswerRow>& answer() const { return answer_; }
+
   // Events that are shown as a chain of arrows, each from the one behind it; none where there is none.
   [[nodiscard]] const std::vector<EventRef>& path() const { return path_; }
   void set_path(std::vector<EventRef> path);
@@ -206,6 +211,7 @@ class ViewState : public QObject {
   void refine_soon();
   void refine();     // makes the picture that is wanted
   void give_up_refining();
+  void place_answer();  // among the rows
   void lay_out();
   void edit_rows(const QString& text, RowArrangement arrangement);
   [[nodiscard]] Sight sight() const;
@@ -260,6 +266,7 @@ class ViewState : public QObject {
   EventMatches matches_;
   std::shared_ptr<const IdleTime> idle_time_;
   std::shared_ptr<const CommunicationTime> communication_time_;
+  std::shared_ptr<const AnswerRow> answer_;
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 

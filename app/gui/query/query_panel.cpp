@@ -13,6 +13,7 @@
 
 #include "analysis/place.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -24,6 +25,21 @@ constexpr int kTableWidth = 700;   // px at first
 constexpr int kChartWidth = 240;   // px at first
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// What the answer found, each with its first text. Null where rows say no times. `shift`: from its times to those that are shown.
+std::shared_ptr<const timeline::AnswerRow> row_of(const stats::Table& table, Nanoseconds shift) {
+  const auto text = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.has_texts(); });
+  const auto text_at = [&](TableRow row) {
+    return text == table.columns().end() ? std::string() : std::string(table.text(text->text(row)));
+  };
+  std::vector<timeline::AnsweredRange> ranges;
+  for (TableRow row = 0; row < table.row_count(); ++row)
+    if (const std::optional<TimeRange> time = time_of_row(table, row))
+      ranges.push_back({{time->begin + shift, time->end + shift}, text_at(row)});
+  if (ranges.empty()) return nullptr;
+  const std::string count = timeline::format_counted(ranges.size(), "range").in(shown_language());
+  return std::make_shared<const timeline::AnswerRow>(QueryPanel::tr("Answer: %1").arg(QString::fromStdString(count)).toStdString(), std::move(ranges));
+}
 
 QString tables_text() {
   QStringList lines;
@@ -48,7 +64,8 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
       stop_(new QPushButton(tr("Stop"), this)),
       message_(new QLabel(this)),
       table_(new ResultTable(tr("Answer"), this)),
-      chart_(new DurationChart(this)) {
+      chart_(new DurationChart(this)),
+      on_timeline_(new QCheckBox(tr("On the timeline"), this)) {
   layOut();
   for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(text_of(ready.title), text_of(ready.sql));
   connect(ready_, &QComboBox::activated, this, [this](int index) {
@@ -57,13 +74,18 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   });
   connect(ask_, &QPushButton::clicked, this, &QueryPanel::ask);
   connect(stop_, &QPushButton::clicked, this, &QueryPanel::stop);
+  connect(on_timeline_, &QCheckBox::toggled, this, &QueryPanel::showRow);
   auto* key = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
   key->setContext(Qt::WidgetWithChildrenShortcut);
   connect(key, &QShortcut::activated, this, &QueryPanel::ask);
   connect(&job_, &LatestJob::runningChanged, stop_, &QPushButton::setEnabled);
   connect(&paced_, &PacedUpdate::due, this, &QueryPanel::answer);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) made_of_ = nullptr;
+    if (change == TraceChange::kOther) {
+      made_of_ = nullptr;
+      row_ = nullptr;
+      showRow();
+    }
     follow();
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, &QueryPanel::follow);
@@ -84,7 +106,7 @@ void QueryPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(6);
-  for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, ask_, stop_}) line->addWidget(part);
+  for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, ask_, stop_, on_timeline_}) line->addWidget(part);
   line->addWidget(message_, 1);
   column->addLayout(line);
   auto* parts = new QSplitter(this);
@@ -114,6 +136,8 @@ void QueryPanel::layOut() {
   message_->setTextFormat(Qt::PlainText);
   message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   stop_->setEnabled(false);
+  on_timeline_->setEnabled(false);
+  on_timeline_->setToolTip(tr("Shows each row that has a start with a duration or an end as a range on the timeline, above all other rows."));
   table_->setObjectName(QStringLiteral("query-answer"));
   setFocusProxy(editor_);
 }
@@ -136,7 +160,7 @@ void QueryPanel::showEvent(QShowEvent* event) {
 
 void QueryPanel::follow() {
   if (!isVisible() || asked_.isEmpty()) return;
-  const bool is_other = made_of_ != answered_.trace();
+  const bool is_other = made_of_ != answered_.trace() || made_shift_ != answered_.shown(TimeRange{0, 1}).begin;
   if (is_other || (time_ == query::TimeUse::kOfWindow && made_for_ != answered_.boundRange())) paced_.request();
 }
 
@@ -151,26 +175,30 @@ void QueryPanel::answer() {
   options.limits.rows = kMostRows;
   made_of_ = trace;
   made_for_ = options.window;
+  made_shift_ = answered_.shown(TimeRange{0, 1}).begin;
   showMessage(tr("Answering…"));
-  job_.start([this, trace, options, sql = asked_.toStdString()](const LatestJob::Context& job) {
+  job_.start([this, trace, options, shift = made_shift_, sql = asked_.toStdString()](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
     query::QueryOptions asked = options;
     asked.stop = job.stop();
     auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*trace, sql, asked));
-    job.deliver([this, answer, took = clock.elapsed()] {
+    const auto row = *answer ? row_of((*answer)->table, shift) : nullptr;
+    job.deliver([this, trace, answer, row, took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
-      present(std::move(*answer));
+      present(std::move(*answer), made_of_ == trace ? row : nullptr);
     });
   });
 }
 
-void QueryPanel::present(Result<query::QueryAnswer> answer) {
+void QueryPanel::present(Result<query::QueryAnswer> answer, std::shared_ptr<const timeline::AnswerRow> row) {
   if (!answer) {
     time_ = query::TimeUse::kWhole;  // what is wrong stays so wherever the selection goes
     return showMessage(QString::fromStdString(answer.error().text));
   }
   time_ = answer->time;
+  row_ = std::move(row);
+  showRow();
   const std::size_t rows = answer->table.row_count();
   QString said = rows == 1 ? tr("1 row") : tr("%1 rows").arg(QString::fromStdString(timeline::format_count(rows)));
   if (answer->rows == query::Rows::kFirst) said = tr("The first %1; the command line prints all").arg(said);
@@ -178,6 +206,11 @@ void QueryPanel::present(Result<query::QueryAnswer> answer) {
   table_->setTable(std::make_shared<const stats::Table>(std::move(answer->table)));
   showMessage(said);
   showHistogram();
+}
+
+void QueryPanel::showRow() {
+  on_timeline_->setEnabled(row_ != nullptr);
+  emit rowChanged(on_timeline_->isChecked() ? row_ : nullptr);
 }
 
 void QueryPanel::showMessage(const QString& text) {

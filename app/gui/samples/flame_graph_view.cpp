@@ -159,19 +159,20 @@ QColor FlameGraphView::colorOf(std::uint32_t node) const {
   const samples::SampledFunction& function = profile_->top_down.function_of(node);
   const std::uint32_t hash = hash_of(function.name);
   const double shade = static_cast<double>(hash & 0xff) / 255;
-  double hue = 24 + 22 * static_cast<double>((hash >> 8) & 0xff) / 255, saturation = 0.62;
+  const auto call = [&](CodeKind kind) {
+    const std::string_view known = function.function == 0 ? std::string_view() : std::string_view(function.name);
+    return QColor::fromRgb(timeline::call_color(kind, known, dark ? timeline::ColorScheme::kDark : timeline::ColorScheme::kLight));
+  };
+  double hue = 0, saturation = 0;
   switch (function.kind) {
     case FrameKind::kNative:
-      break;
+      return call(CodeKind::kNative);
     case FrameKind::kPython:
-      hue = 205 + 14 * shade, saturation = 0.46;
-      break;
+      return call(CodeKind::kPython);
     case FrameKind::kOsKernel:
-      hue = 350, saturation = 0.40;
-      break;
+      return call(CodeKind::kKernel);
     case FrameKind::kGenerated:
-      hue = 140, saturation = 0.34;
-      break;
+      return call(CodeKind::kGenerated);
     case FrameKind::kThread:
       hue = 215, saturation = 0.08;
       break;
@@ -188,8 +189,6 @@ QColor FlameGraphView::colorOf(std::uint32_t node) const {
       hue = 4 + 14 * shade, saturation = 0.50;
       break;
   }
-  const bool is_code = function.kind <= FrameKind::kGenerated;
-  if (is_code && function.function == 0) hue = 215, saturation = 0.08;
   const double lightness = (dark ? 0.46 : 0.68) + 0.10 * shade;
   return QColor::fromRgb(timeline::from_hsl(hue, saturation, lightness));
 }

@@ -104,12 +104,12 @@ std::optional<TimeRange> time_of_row(const Table& table, TableRow row) {
   for (const Column& column : table.columns()) {
     if (column.unit != Unit::kNanoseconds || !ends_with_word(column.title, "Start")) continue;
     const std::optional<std::int64_t> start = time_value(table, column.title, row);
-    if (!start) continue;
+    if (!start || !is_near(*start)) continue;
     const std::string word = column.title.substr(0, column.title.size() - std::string_view("Start").size());
-    if (const auto end = time_value(table, word + "End", row); end && *end > *start) return TimeRange{*start, *end};
+    if (const auto end = time_value(table, word + "End", row); end && is_near(*end) && *end > *start) return TimeRange{*start, *end};
     for (const std::string& title : {word + "Duration", word + "Dur", word.substr(0, word.find(' '))})
-      if (const auto duration = time_value(table, title, row); duration && *duration > 0) return TimeRange{*start, *start + *duration};
-    if (const auto duration = time_value(table, "Duration", row); duration && *duration > 0) return TimeRange{*start, *start + *duration};
+      if (const auto duration = time_value(table, title, row); duration && is_near(*duration) && *duration > 0) return TimeRange{*start, *start + *duration};
+    if (const auto duration = time_value(table, "Duration", row); duration && is_near(*duration) && *duration > 0) return TimeRange{*start, *start + *duration};
     return TimeRange{*start, *start + 1};
   }
   return std::nullopt;

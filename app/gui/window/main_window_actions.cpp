@@ -93,6 +93,7 @@ void MainWindow::connectActions() {
   connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
   connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
   connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);
+  connect(samples_, &SamplesPanel::lineActivated, this, &MainWindow::openSource);
   connect(details_, &DetailsPanel::familyRequested, this, [this](const QString& family) {
     binding_->filterToFamily(family.toStdString());
     docks_->enter(events_);
@@ -104,6 +105,11 @@ void MainWindow::connectActions() {
   });
   connect(actions_.notes, &QAction::triggered, this, [this] { docks_->enter(notes_); });
   connect(actions_.query, &QAction::triggered, this, [this] { docks_->enter(query_); });
+  connect(query_, &QueryPanel::rowChanged, this, [this](std::shared_ptr<const timeline::AnswerRow> row) {
+    const bool brings_in_sight = row != nullptr && timeline_->answer() == nullptr;  // one that follows the selection leaves the rows where they are
+    timeline_->setAnswer(std::move(row));
+    if (brings_in_sight) timeline_->scrollToRow(QString::fromLatin1(timeline::RowTree::kAnswerKey));
+  });
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->enter(diagnostics_); });
   connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
@@ -354,7 +360,7 @@ void MainWindow::savePicture() {
                                               tr("PNG, as it is seen (*.png)") + QStringLiteral(";;") + svg, &chosen);
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += chosen == svg ? QStringLiteral(".svg") : QStringLiteral(".png");
-  if (const QString problem = save_picture(*timeline_, state_.trace(), idle_->idleTime(), path); !problem.isEmpty()) return showFailure(problem);
+  if (const QString problem = save_picture(*timeline_, state_.trace(), idle_->idleTime(), idle_->communicationTime(), path); !problem.isEmpty()) return showFailure(problem);
   messages_->show(tr("The picture is in %1.").arg(path), MessageWeight::kNote);
 }
 

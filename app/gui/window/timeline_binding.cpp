@@ -12,11 +12,28 @@
 #include "model/trace/kernel_records.h"
 #include "samples/samples_panel.h"
 #include "timeline/core/describe.h"
+#include "timeline/core/row_pairs.h"
 #include "timeline/widget/timeline_command.h"
 
 namespace lanescope::ui {
 
 using timeline::TimelineView;
+
+namespace {
+
+// One below the other, in one edit: the row of A first.
+void pin_together(TimelineView& view, const QString& one, const QString& other) {
+  const auto index = [&](const QString& key) { return *view.rows().find(key.toStdString()); };
+  const bool in_order = index(one) < index(other);
+  view.edits().beginMacro(TimelineBinding::tr("Pin both rows"));
+  for (const QString& key : {in_order ? one : other, in_order ? other : one}) {
+    view.setPinned(key, false);  // so that they stand beside each other
+    view.setPinned(key, true);
+  }
+  view.edits().endMacro();
+}
+
+}  // namespace
 
 TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObject* parent) : QObject(parent), view_(view), state_(state) {
   connect(&view, &TimelineView::visibleRangeChanged, &state, &SelectionState::setVisibleRange);
@@ -117,6 +134,9 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   const bool pinned = view_.isPinned(row_key);
   menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), keyOf(QLatin1String("Pin the row, or release it")), this,
                  [this, row_key, pinned] { view_.setPinned(row_key, !pinned); });
+  if (const auto other = row ? timeline::row_of_other_trace(view_.rows(), *row) : std::nullopt)
+    menu.addAction(tr("Pin with the same row of the other trace"), this,
+                   [this, row_key, other_key = QString::fromStdString(view_.rows().row(*other).key)] { pin_together(view_, row_key, other_key); });
   menu.addAction(tr("Hide"), keyOf(QLatin1String("Hide the row")), this, [this, row_key] { view_.hideRow(row_key); });
   if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);

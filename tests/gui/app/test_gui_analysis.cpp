@@ -11,13 +11,17 @@
 #include <cmath>
 #include <numeric>
 
+#include "../../timeline/traces.h"
 #include "main_window_fixture.h"
+#include "menus.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
 #include "panels/utilisation_chart.h"
+#include "timeline/core/communication_time.h"
+#include "timeline/core/svg_picture.h"
 #include "window/theme.h"
 
 using namespace lanescope;
@@ -343,6 +347,42 @@ class AnalysisTest : public QObject {
     QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
   }
 
+  // Rank 1 comes 65 of 100 µs late: rank 0 does nothing but wait for that long.
+  void utilisationSaysHowMuchOfItIsWaitingForOtherRanks() {
+    SmallTrace ranks;
+    Gpu description;
+    description.ordinal = 1;
+    ranks.builder.set_device(ranks.process, 1, description);
+    TrackKey second = ranks.on_gpu(TrackKind::kKernels, 9);
+    second.gpu = ranks.builder.gpu_of_device(ranks.process, 1);
+    ranks.builder.add(ranks.on_gpu(TrackKind::kKernels), {ranks.event(0, 10'000, "gemm"), ranks.event(10'000, 100'000, "ncclKernel")});
+    ranks.builder.add(second, {ranks.event(0, 75'000, "gemm"), ranks.event(75'000, 100'000, "ncclKernel")});
+    const std::shared_ptr<const Trace> trace = ranks.builder.snapshot();
+    const ui::UtilisationSource source(trace, std::make_shared<const timeline::CommunicationTime>(*trace));
+    const ui::Utilisation whole = source.over({0, 100'000}, 20);
+    QCOMPARE(whole.gpus.size(), std::size_t{2});
+    QCOMPARE(std::accumulate(whole.gpus[0].waits.begin(), whole.gpus[0].waits.end(), 0.0) / 20, 0.65);
+    QCOMPARE(whole.gpus[0].waits.front(), 0.0);
+    QCOMPARE(whole.gpus[0].waits[2], 1.0);
+    QVERIFY(whole.gpus[1].waits.empty());
+    ui::UtilisationChart chart;
+    chart.setUtilisation(whole);
+    QCOMPARE(chart.chart()->series().front()->name(), QString("GPU 0 100.0 %, 65.0 % waits"));
+    chart.setUtilisation({whole.range, {whole.gpus[0]}});
+    QCOMPARE(chart.chart()->title(), QString("GPU 0 busy over time: 100.0 %, 65.0 % waits"));
+    QCOMPARE(chart.chart()->series().size(), 2);
+
+    // The picture of the same says it, too.
+    const timeline::RowTree tree(*trace);
+    const timeline::CommunicationTime communication(*trace);
+    timeline::SvgPicture picture{{0, 100'000}, {*tree.find("gpu:0/hw")}, 1'200, std::nullopt};
+    const QString with = QString::fromStdString(timeline::svg_text(trace, tree, picture, nullptr, &communication));
+    const QString without = QString::fromStdString(timeline::svg_text(trace, tree, picture, nullptr, nullptr));
+    QCOMPARE(without.count("Waits for another rank"), 0);
+    const QRegularExpressionMatch wait = QRegularExpression("<rect x=\"300.0\" y=\"[0-9.]+\" width=\"650\" [^>]*><title>Waits for another rank").match(with);
+    QVERIFY2(wait.hasMatch(), qPrintable(with));  // 1000 px for 100 µs, behind 200 px of names
+  }
+
   void ofSeveralGpusTheChartNamesEachWithItsAverage() {
     ui::UtilisationChart chart;
     chart.setUtilisation({{0, 100}, {{"GPU 0", {1, 0.5}}, {"GPU 1", {0, 0}}}});
@@ -612,6 +652,33 @@ class AnalysisTest : public QObject {
       return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
     }));
     QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
+  }
+
+  void aRowIsPinnedWithTheSameRowOfTheOtherTrace() {
+    timeline::TimelineView& view = window_->timelineView();
+    const auto ask = [&](const QString& key, const QString& choice) {
+      view.setCurrentRow(key);
+      return menu_after([&] { view.askForMenu(); }, choice);
+    };
+    const QString entry = "Pin with the same row of the other trace";
+    QVERIFY(!ask("gpu:0/hw", {}).contains(entry));
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    view.edits().clear();
+    const auto key_in_b = [&] {
+      for (const timeline::Row& row : view.rows().rows())
+        if (row.kind == timeline::RowKind::kGpuHardware && row.key != "gpu:0/hw") return QString::fromStdString(row.key);
+      return QString();
+    };
+    QVERIFY(ask(key_in_b(), entry).contains(entry));  // asked of B, A's stands first all the same
+    const std::vector<std::string> expected{"gpu:0/hw", key_in_b().toStdString()};
+    QVERIFY(view.rowArrangement().pinned == expected);
+    view.edits().undo();  // both at once
+    QVERIFY(view.rowArrangement().pinned.empty());
+    view.setPinned("process:1", true);
+    QVERIFY(ask("gpu:0/hw", entry).contains(entry));
+    QCOMPARE(view.rowArrangement().pinned.size(), std::size_t{3});
+    QVERIFY(!ask("part:0", {}).contains(entry));
   }
 
   void swappedTracesAreComparedTheOtherWayRound() {

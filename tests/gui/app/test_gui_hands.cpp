@@ -428,15 +428,15 @@ class HandsTest : public QObject {
     const QImage copied = QGuiApplication::clipboard()->image();
     QCOMPARE(copied.size(), window_->timelineView().grab().toImage().size());
     const QString svg = QString::fromStdString((folder_.path() / "picture.svg").string()), png = QString::fromStdString((folder_.path() / "picture.png").string());
-    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, svg), QString());
+    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, nullptr, svg), QString());
     QFile text(svg);
     QVERIFY(text.open(QIODevice::ReadOnly));
     const QByteArray all = text.readAll();
     QVERIFY(all.startsWith("<svg"));
     QVERIFY(all.contains("gemm"));
-    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, png), QString());
+    QCOMPARE(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, nullptr, png), QString());
     QCOMPARE(QImage(png).size(), copied.size());
-    QVERIFY(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, "/nowhere/picture.png").contains("can't be written"));
+    QVERIFY(ui::save_picture(window_->timelineView(), window_->state().trace(), nullptr, nullptr, "/nowhere/picture.png").contains("can't be written"));
   }
 
   // What has the focus, for a screen reader, as keys go from event to event and from row to row.

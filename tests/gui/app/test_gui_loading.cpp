@@ -1,6 +1,7 @@
 // Large files: what is shown before all is there, and what stays when the user does not want to wait.
 #include <random>
 
+#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScopeGuard>
@@ -22,16 +23,16 @@ namespace {
 constexpr std::size_t kChunks = kOutlineFromEvents / kLongChunk + 2;
 constexpr std::uint64_t kLongEvents = kChunks * kLongChunk;
 
-// Kernels of two names, one after the other, each as long as chance has it.
-std::shared_ptr<const Trace> variedKernels(std::uint64_t count) {
+// Kernels of two names, one after the other, each as long as chance has it, with a gap behind each thousand; some have a name of their own.
+std::shared_ptr<const Trace> variedKernels(std::uint64_t count, Nanoseconds gap = 0) {
   TraceBuilder builder;
   TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
   key.gpu = builder.gpu_of_device(key.process, 0);
-  const NameId names[] = {builder.intern("gemm"), builder.intern("softmax")};
+  const NameId names[] = {builder.intern("gemm"), builder.intern("softmax")}, rare = builder.intern("transpose");
   std::mt19937 random(1);
   std::vector<Event> events;
   for (std::uint64_t i = 0; i < count; ++i)
-    events.push_back({static_cast<Nanoseconds>(i) * 2'000, 1 + static_cast<Nanoseconds>(random() % 1'900), names[random() % 2], 0, 0});
+    events.push_back({static_cast<Nanoseconds>(i) * 2'000 + static_cast<Nanoseconds>(i / 1'000) * gap, 1 + static_cast<Nanoseconds>(random() % 1'900), i % 5'000 == 0 ? rare : names[random() % 2], 0, 0});
   builder.add(key, events);
   builder.provenance().finished = true;
   return builder.snapshot();
@@ -113,6 +114,55 @@ class LoadingTest : public QObject {
     QVERIFY(open_and_settle(window, known));
     QCOMPARE(opened.size(), 1);
     QCOMPARE(window.state().trace()->event_count(), kEvents);
+  }
+
+  // N walks through what a search found, G through gaps, as where all events are in memory. For G, somebody has to ask for all to be read.
+  void keysWalkThroughEventsThatAreReadAsTheyAreNeeded() {
+    const std::filesystem::path log = folder_.path() / "gaps.trace", compact = folder_.path() / "gaps.compact.trace";
+    QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
+    QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
+    const QString path = QString::fromStdString(compact.string());
+    MainWindow in_memory(ui::Layout::kInitial);
+    in_memory.show();
+    QVERIFY(open_and_settle(in_memory, path));
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(4 << 20);
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, path));
+    const auto trace = window.state().trace();
+    QVERIFY(holds_events(*in_memory.state().trace()) && !holds_events(*trace));
+    const TimeRange all = trace->extent();
+    for (MainWindow* each : {&in_memory, &window}) {
+      each->timelineView().clearSelection();
+      each->timelineView().setVisibleRange({all.length() / 2, all.length() / 2 + 400'000});
+      each->activateWindow();
+      auto* text = each->findChild<ui::EventSearch*>()->findChild<QLineEdit*>();
+      QVERIFY(text != nullptr);
+      text->setText("TRANSPOSE");
+      QTest::keyClick(text, Qt::Key_Return);
+      QVERIFY(settle(*each));
+    }
+    const auto press = [](MainWindow& in, Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+      QTest::keyClick(&in.timelineView(), key, modifiers);
+      return settle(in);
+    };
+    for (int i = 0; i < 3; ++i) QVERIFY(press(in_memory, Qt::Key_N) && press(window, Qt::Key_N));
+    QVERIFY(press(in_memory, Qt::Key_N, Qt::ShiftModifier) && press(window, Qt::Key_N, Qt::ShiftModifier));
+    QVERIFY(window.state().selectedEvent().valid());
+    QCOMPARE(window.state().selectedEvent(), in_memory.state().selectedEvent());
+    QCOMPARE(trace->name(trace->event(window.state().selectedEvent()).name), std::string_view("transpose"));
+
+    for (MainWindow* each : {&in_memory, &window}) each->timelineView().clearSelection();
+    QVERIFY(press(window, Qt::Key_G));
+    QVERIFY(!window.state().selectedRange());
+    QVERIFY2(window.messages().text().contains("reads all events"), qPrintable(window.messages().text()));
+    QVERIFY(press(window, Qt::Key_G) && press(in_memory, Qt::Key_G));
+    QVERIFY(window.state().selectedRange().has_value());
+    QCOMPARE(window.timelineView().selectedGap()->range.begin, in_memory.timelineView().selectedGap()->range.begin);
+    QVERIFY(press(window, Qt::Key_G, Qt::ShiftModifier) && press(in_memory, Qt::Key_G, Qt::ShiftModifier));
+    QVERIFY(window.state().selectedRange() == in_memory.state().selectedRange());
   }
 
   // A recording that takes more than the memory for events is drawn and asked as if all of it were there.

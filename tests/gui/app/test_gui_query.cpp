@@ -1,9 +1,14 @@
 // Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
+#include <QAccessible>
+#include <QCheckBox>
 #include <QComboBox>
+#include <QHelpEvent>
 #include <QRegularExpression>
+#include <QToolTip>
 
 #include "../../timeline/traces.h"
 #include "gestures.h"
+#include "timeline/core/viewport.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -49,6 +54,71 @@ class QueryTest : public QObject {
     window_->timelineView().setSelectedRange(std::nullopt);
     QVERIFY(settle(*window_));
     QCOMPARE(cell(0, 0), QString::number(kKernels));
+  }
+
+  // The gaps between the kernels, which are no events: each kernel's end with the next one's start.
+  void rangesOfAnAnswerAreARowOfTheTimeline() {
+    timeline::TimelineView& view = window_->timelineView();
+    QCheckBox& on_timeline = *window_->query().findChild<QCheckBox*>();
+    QVERIFY(!on_timeline.isEnabled());
+    const QRect first_row_before = rowAt("GPU 0");
+    ask("SELECT lag(start + duration) OVER (ORDER BY start) AS start, start AS end, 'gap before ' || name AS what FROM kernels");
+    QVERIFY(!view.answer());
+    QVERIFY(on_timeline.isEnabled());
+    Gestures gestures(*window_);
+    QVERIFY(gestures.click(on_timeline, on_timeline.rect().center()));
+    QVERIFY(view.answer());
+    QCOMPARE(view.answer()->size(), std::uint64_t{kGaps.size()});  // the first kernel has none before it
+    QCOMPARE(view.rowTitle("answer"), QString("Answer: 5 ranges"));
+    QVERIFY(rowAt("GPU 0").top() > first_row_before.top());
+
+    // The gap of 900 µs: hovered, clicked, zoomed to.
+    const Nanoseconds begin = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1];
+    const TimeRange gap{begin, begin + kGaps[2]};
+    QWidget* canvas = rows();
+    const auto place = [&] { return QPoint(static_cast<int>(timeline::Viewport{view.visibleRange(), canvas->width()}.x_at(gap.begin + gap.length() / 2)), rowAt("Answer: 5 ranges").center().y()); };
+    QHelpEvent help(QEvent::ToolTip, place(), canvas->mapToGlobal(place()));
+    QCoreApplication::sendEvent(canvas, &help);
+    QVERIFY2(QToolTip::text().contains("gap before relu") && QToolTip::text().contains("900.000 µs"), qPrintable(QToolTip::text()));
+    QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, place());
+    QVERIFY(view.selectedRange() == gap);
+    QVERIFY(!view.selectedEvent().valid());
+    QTest::mouseDClick(canvas, Qt::LeftButton, Qt::NoModifier, place());
+    QVERIFY(view.visibleRange().length() < 2 * gap.length() && view.visibleRange().begin <= gap.begin && view.visibleRange().end >= gap.end);
+
+    // The same by keyboard: the row is chosen, Enter selects what is nearest to the middle.
+    view.setSelectedRange(std::nullopt);
+    view.setCurrentRow("answer");
+    view.setFocus();
+    QTest::keyClick(&view, Qt::Key_Return);
+    QVERIFY(view.selectedRange() == gap);
+
+    // It is pinned, hidden and shown as any row; another answer takes its place, shown although that was hidden.
+    QTest::keyClick(&view, Qt::Key_H);
+    QVERIFY(rowAt("Answer: 5 ranges").isNull());
+    view.setSelectedRange(std::nullopt);
+    ask("SELECT start, duration, name FROM kernels WHERE name = 'gemm'");
+    QVERIFY(!rowAt("Answer: 3 ranges").isNull());
+    ask("SELECT count(*) FROM kernels");
+    QVERIFY(!view.answer() && !on_timeline.isEnabled() && on_timeline.isChecked());
+    ask("SELECT start, duration FROM kernels");
+    QCOMPARE(view.answer()->size(), std::uint64_t{kKernels});
+    QVERIFY(gestures.click(on_timeline, on_timeline.rect().center()));
+    QVERIFY(!view.answer() && rowAt("GPU 0").top() == first_row_before.top());
+  }
+
+  void theRowOfAnAnswerIsOfTheTraceThatIsShownAndTimesFromNowhereDoNoHarm() {
+    ask("SELECT 9223372036854775807 AS start, 9223372036854775807 AS duration UNION ALL SELECT -9223372036854775807, 5 UNION ALL SELECT NULL, 1");
+    window_->query().findChild<QCheckBox*>()->setChecked(true);
+    QVERIFY(!window_->timelineView().answer());
+    ask("SELECT start, duration FROM kernels");
+    QVERIFY(window_->timelineView().answer());
+    const QString other = QString::fromStdString((folder_.path() / "another.trace").string());
+    write_long_trace(other.toStdString(), 1);
+    QVERIFY(open_and_settle(*window_, other));  // the question is asked of it, too
+    QCOMPARE(window_->timelineView().answer()->size(), std::uint64_t{50'000});
+    window_->timelineView().setTrace(nullptr);
+    QVERIFY(!window_->timelineView().answer());
   }
 
   void aReadyQuestionIsChosenFromTheList() {
@@ -142,6 +212,18 @@ class QueryTest : public QObject {
   }
 
  private:
+  QWidget* rows() {
+    for (QWidget* child : window_->timelineView().findChildren<QWidget*>())
+      if (child->accessibleName() == "Timeline rows") return child;
+    return nullptr;
+  }
+  // Where a row is in the window of the rows, by what a screen reader calls it; null where it is not shown.
+  QRect rowAt(const QString& name) {
+    const QAccessibleInterface* all = QAccessible::queryAccessibleInterface(rows());
+    for (int i = 0; i < all->childCount(); ++i)
+      if (all->child(i)->text(QAccessible::Name).startsWith(name)) return QRect(rows()->mapFromGlobal(all->child(i)->rect().topLeft()), all->child(i)->rect().size());
+    return {};
+  }
   ui::ResultTable& table() { return window_->query().table(); }
   QString cell(int row, int column) { return table().model()->index(row, column).data().toString(); }
   void ask(const QString& sql) {

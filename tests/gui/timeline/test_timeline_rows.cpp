@@ -398,3 +398,53 @@ TEST_CASE("what is written can be read, in light and in dark") {
   for (const QColor& line : {theme.accent, theme.marker})
     REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // what WCAG asks of lines
 }
+
+TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed into") {
+  Window window;
+  test::SmallTrace program;
+  const NameId module = program.builder.intern("/usr/bin/program");
+  const auto call = [&](CallNodeId caller, const char* function, std::uint64_t address) {
+    return program.builder.call_node({caller, program.builder.code_location({CodeKind::kNative, module, 0, address}, {program.builder.intern(function), 0, 0})});
+  };
+  const CallNodeId main_call = call(0, "main", 1), work = call(main_call, "work", 2);
+  std::vector<SampleEvent> samples;
+  for (Nanoseconds time = 0; time < 1'000'000; time += 10'000)
+    samples.push_back({time, 0, {time >= 400'000 && time < 600'000 ? work : main_call, SampleOrigin::kTimer, 0, 10'000}});
+  add_samples(program.builder, program.process, 4711, samples);
+  window.view->setTrace(program.builder.snapshot());
+  const QString chart = "process:1/thread:4711/stacks";
+  REQUIRE(window.view->rows().find(chart.toStdString()));
+  const auto row = [&] {
+    QApplication::processEvents();
+    const QAccessibleInterface* rows = QAccessible::queryAccessibleInterface(window.canvas);
+    for (int i = 0; i < rows->childCount(); ++i)
+      if (rows->child(i)->text(QAccessible::Name) == "Stack chart") return QRect(window.canvas->mapFromGlobal(rows->child(i)->rect().topLeft()), rows->child(i)->rect().size());
+    return QRect();
+  };
+  const int closed = row().height();
+  window.view->setExpanded(chart, true);
+  const QRect opened = row();
+  CHECK(opened.height() > closed);  // two levels
+  const auto at = [&](Nanoseconds time, double level) { return QPoint(static_cast<int>(window.viewport().x_at(time)), opened.top() + static_cast<int>(opened.height() * (level + 0.5) / 2)); };
+  const auto hover = [&](QPoint place) {
+    QHelpEvent help(QEvent::ToolTip, place, window.canvas->mapToGlobal(place));
+    QApplication::sendEvent(window.canvas, &help);
+    return QToolTip::text();
+  };
+  CHECK(hover(at(505'000, 0)).contains("main"));
+  CHECK(hover(at(505'000, 0)).contains("in 100 samples"));
+  CHECK(hover(at(505'000, 1)).contains("work"));
+  CHECK(hover(at(505'000, 1)).contains("200.000 µs, in 20 samples"));
+  window.click(at(205'000, 1));  // nothing is known there
+  CHECK_FALSE(window.view->selectedEvent().valid());
+  const QImage picture = window.picture();
+  CHECK(Window::color_at(picture, at(455'000, 1)) != Window::color_at(picture, at(205'000, 1)));
+
+  window.click(at(505'000, 1));
+  CHECK(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kCpuSamples), 40});  // the first sample of the call
+  window.mouse(window.canvas, QEvent::MouseButtonDblClick, at(505'000, 1), Qt::LeftButton);
+  CHECK(window.view->visibleRange().begin < 400'000);
+  CHECK(window.view->visibleRange().begin > 300'000);
+  CHECK(window.view->visibleRange().end > 600'000);
+  CHECK(window.view->visibleRange().end < 700'000);
+}

@@ -17,6 +17,8 @@ enum class ColorScheme : std::uint8_t { kLight, kDark };
 
 // Of an event with this name. `nvtx_color`: what the program asked for (ARGB), 0 for none.
 [[nodiscard]] Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color, ColorScheme scheme) noexcept;
+// Of a function that was seen to run: what kind of code it is by hue, which function by shade; grey where no function is known.
+[[nodiscard]] Rgb call_color(CodeKind kind, std::string_view function, ColorScheme scheme) noexcept;
 // Of a column in which no name dominates.
 [[nodiscard]] Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept;
 // `share` of b, the rest of a.

@@ -12,11 +12,12 @@
 #include "timeline/core/gpu_projection.h"
 #include "timeline/core/lane_subset.h"
 #include "timeline/core/row_tree.h"
+#include "timeline/core/stack_chart.h"
 
 namespace lanescope::timeline {
 
-// What is done about NVTX ranges on GPUs, for which all of a trace must be looked through: they are worked out when they are asked for, or
-// taken as they were in an earlier snapshot, and left out where they were not worked out then.
+// What is done about NVTX ranges on GPUs, for which all of a trace must be looked through, and about stack charts, for which all samples of a lane
+// must: they are worked out when they are asked for, or taken as they were in an earlier snapshot, and left out where they were not worked out then.
 enum class Projecting : std::uint8_t { kWhenAsked, kAsBefore };
 
 // What is looked at of lanes: all events, or what is known without decoding any (outline_of()).
@@ -38,7 +39,7 @@ class LaneIndexes {
     const Lane& whole = trace_->lane(id);
     return {trace_, lanes_ == Lanes::kWhole ? &whole : &outline_of(whole)};
   }
-  // Works out at once, on all cores, what these sources need and is not there: subset() and projection() then have it at hand.
+  // Works out at once, on all cores, what these sources need and is not there: subset(), projection() and calls() then have it at hand.
   void prepare(std::span<const LaneSource> sources);
   // Frees what nothing refers to any more.
   void forget_unused();
@@ -47,6 +48,8 @@ class LaneIndexes {
   [[nodiscard]] std::shared_ptr<const LaneSubset> subset(const LaneSource& source);
   // The lanes of a source with on_gpu; null where they are left out. First call: as project_on_gpu().
   [[nodiscard]] std::shared_ptr<const std::vector<ProjectedLane>> projection(const LaneSource& source);
+  // The lane of a source with call_depth; null where no chain is that deep, and where it is left out. First call for a lane: as stack_chart(), for all depths.
+  [[nodiscard]] std::shared_ptr<const ProjectedLane> calls(const LaneSource& source);
   // Lane::common_prefix. First call for two lanes: as that function, then O(1).
   [[nodiscard]] EventIndex common_prefix(const Lane& before, const Lane& now);
   // Whether something was left out, or is as it was in an earlier snapshot.
@@ -68,6 +71,9 @@ class LaneIndexes {
   Projections projections_;
   Projections projections_before_;  // of earlier snapshots
   bool lacks_projections_ = false;
+  using Charts = std::map<LaneId, std::shared_ptr<const StackChart>>;
+  Charts charts_;
+  Charts charts_before_;  // of earlier snapshots
   std::map<std::pair<const Lane*, const Lane*>, EventIndex> prefixes_;
 };
 

@@ -20,7 +20,8 @@ struct ContentLane {
   LaneId source = kNone;
   std::shared_ptr<const Lane> lane;
   std::shared_ptr<const LaneSubset> subset;  // null where all events are taken
-  // Where `lane` is no lane of the trace, but of ranges as they are on a GPU: the index in the source of each. Else null.
+  // Where `lane` is no lane of the trace, but of ranges as they are on a GPU, or of calls that samples were seen in: the index in the source of
+  // each, or of its first sample. Else null.
   std::shared_ptr<const std::vector<EventIndex>> projected;
 
   // Calls function(const Lane&) or function(const LaneSubset&), whichever has the events that are taken; both answer the same queries.

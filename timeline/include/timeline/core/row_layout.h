@@ -47,7 +47,7 @@ struct PlacedRow {
   std::int32_t height = 0;  // with the gap
   bool pinned = false;
   std::int32_t level_height = 0;
-  std::span<const Level> levels;  // of the tree; one where the row is collapsed
+  std::span<const Level> levels;  // of the tree; one where the row is collapsed; none of an answer's row, which has heights alone
 };
 
 class RowLayout {

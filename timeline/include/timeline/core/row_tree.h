@@ -50,6 +50,8 @@ enum class RowKind : std::uint8_t {
   kProcessor,       // "12.4 % CPU 3": what one runs
   kCounters,        // "GPU metrics", "Machine", and groups of counters
   kCounter,         // "SMs active": a quantity over time
+  kStackChart,      // what a thread was seen to run, calls below their callers (see stack_chart.h)
+  kAnswer,          // ranges that answer a question (see answer_row.h): on top of all, and of no lane
 };
 
 // What memory operations are told apart by.
@@ -57,13 +59,19 @@ enum class MemoryClass : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToD
 [[nodiscard]] MemoryClass memory_class(const MemoryDetail& detail) noexcept;
 [[nodiscard]] std::string_view memory_class_name(MemoryClass operation) noexcept;  // "HtoD", "DtoH", ...
 
-// Events of a lane: all of them, those of one name, or those memory operations of one class; or NVTX ranges as they are on a GPU.
+inline constexpr std::uint32_t kInnermostCall = kNone;  // in place of a depth
+
+// Events of a lane: all of them, those of one name, or those memory operations of one class; NVTX ranges as they are on a GPU; or calls of one
+// depth (0: the outermost) that samples were seen in.
 struct LaneSource {
   LaneId lane = kNone;
   std::optional<NameId> name = std::nullopt;
   std::optional<MemoryClass> memory = std::nullopt;
   std::optional<GpuId> on_gpu = std::nullopt;
-  [[nodiscard]] bool whole() const noexcept { return !name && !memory && !on_gpu; }
+  std::optional<std::uint32_t> call_depth = std::nullopt;
+  [[nodiscard]] bool whole() const noexcept { return !name && !memory && !is_derived(); }
+  // Whether what is shown is not the events of the lane, but what was worked out of them.
+  [[nodiscard]] bool is_derived() const noexcept { return on_gpu || call_depth; }
   [[nodiscard]] bool matches(const Trace& trace, const Event& event) const noexcept;
   bool operator==(const LaneSource&) const = default;
 };
@@ -82,6 +90,7 @@ struct Row {
   std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
   Level all;                    // shown while collapsed: all of what is below, combined
   std::optional<CounterId> counter = std::nullopt;  // kCounter: what it shows in place of levels
+  std::uint32_t answer_levels = 0;                  // kAnswer: the levels of the AnswerRow that it shows
   bool expanded_initially = true;
   [[nodiscard]] bool expandable() const noexcept { return !children.empty() || levels.size() > 1; }
 };
@@ -106,6 +115,10 @@ class RowTree {
     std::uint32_t level = 0;
   };
   [[nodiscard]] std::optional<Place> place_of(LaneId lane) const;
+
+  // The row of an answer, in place of the one before: the last of rows(), shown in front of all others. 0 levels: none. O(1).
+  static constexpr std::string_view kAnswerKey = "answer";
+  void set_answer(const std::string& title, std::uint32_t levels);
 
  private:
   friend class RowTreeBuilder;

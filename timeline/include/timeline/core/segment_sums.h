@@ -1,4 +1,5 @@
-// Time by kernel name and by class of memory operation, of each segment of a lane: what the shares of rows are made of.
+// Time by kernel name, by class of memory operation or by detail, of each segment of a lane: what the shares of rows are made of, and which details
+// there are. A lane is asked about in one of these ways only.
 //
 // Segments never change and are shared between the snapshots of a recording, so each is summed once, however many snapshots there are. A
 // copy shares what is known and goes on by itself. O(segments).
@@ -18,12 +19,12 @@ namespace lanescope::timeline {
 // One thread at a time.
 class SegmentSums {
  public:
-  enum class By : std::uint8_t { kName, kMemoryClass };
+  enum class By : std::uint8_t { kName, kMemoryClass, kDetail };
   struct Sum {
-    std::uint32_t key = 0;  // NameId or MemoryClass
+    std::uint32_t key = 0;  // NameId, MemoryClass or DetailId
     Nanoseconds total = 0;
   };
-  // For each name or class that occurs in the lane, the sum of its events' durations; by key. O(segments · names), and O(events), on all
+  // For each name, class or detail that occurs in the lane, the sum of its events' durations; by key. O(segments · names), and O(events), on all
   // cores, of segments that were not asked for before.
   [[nodiscard]] std::vector<Sum> of_lane(const Trace& trace, LaneId lane, By by);
   // Whether segments that are not decoded are left out where nothing is known of them: for threads that must not wait for the disk.

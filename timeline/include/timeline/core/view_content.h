@@ -118,6 +118,8 @@ class ViewContent {
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
   [[nodiscard]] TimeRange bounds() const noexcept { return bounds_; }
   [[nodiscard]] const RowTree& tree() const noexcept { return tree_; }
+  // As RowTree::set_answer().
+  void set_answer(const std::string& title, std::uint32_t levels) { tree_.set_answer(title, levels); }
   [[nodiscard]] ContentCache& contents() noexcept { return contents_; }
   [[nodiscard]] const ContentCache& contents() const noexcept { return contents_; }
   // Whether every lane and name of the trace before has the same id in this one.

@@ -20,6 +20,7 @@
 #include <QWidget>
 
 #include "model/trace/trace.h"
+#include "timeline/core/answer_row.h"
 #include "timeline/core/communication_time.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/idle_time.h"
@@ -102,6 +103,10 @@ class TimelineView : public QWidget {
   // Draws and counts the time in which kernels of collectives wait for another rank apart from their transfer. Of the trace or of an earlier
   // state of it; another trace begins without.
   void setCommunicationTime(std::shared_ptr<const CommunicationTime> time);
+  // Shows ranges that answer a question as a row above all others, in place of those before; null: none, as another trace begins. A click
+  // selects one of them as a range.
+  void setAnswer(std::shared_ptr<const AnswerRow> answer);
+  [[nodiscard]] const std::shared_ptr<const AnswerRow>& answer() const;
   [[nodiscard]] std::optional<Gap> selectedGap() const;
   // Of those that are wide enough to be seen at this zoom: the next or previous one behind what is selected, else behind the edge of what is
   // visible.

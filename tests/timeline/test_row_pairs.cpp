@@ -1,0 +1,53 @@
+// Rows of two traces that stand for the same thing.
+#include "model/trace/combine.h"
+#include "support/catch.h"
+#include "timeline/core/row_pairs.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace lanescope::timeline;
+
+namespace {
+
+std::shared_ptr<const Trace> program(std::uint32_t pid, const std::vector<std::string>& kernels) {
+  SmallTrace small;
+  small.builder.process(small.process).pid = pid;
+  Nanoseconds start = 0;
+  std::vector<Event> events;
+  for (const std::string& kernel : kernels) {
+    events.push_back(small.event(start, start + 50, kernel));
+    start += 100;
+  }
+  small.builder.add(small.on_gpu(TrackKind::kKernels), events);
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(0, 10, "cudaLaunchKernel")});
+  return small.builder.snapshot();
+}
+
+}  // namespace
+
+TEST_CASE("rows of two traces are paired by what they are, not by the numbers of processes") {
+  const std::shared_ptr<const Trace> both = combine_traces(
+      std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
+  const RowTree tree(*both);
+  const auto pair_of = [&](const std::string& name, std::size_t part) -> std::string {
+    for (RowIndex row = 0; row < tree.rows().size(); ++row) {
+      RowIndex top = row;
+      while (tree.row(top).parent) top = *tree.row(top).parent;
+      if (tree.row(row).label.english() != name || tree.row(top).key != "part:" + std::to_string(part)) continue;
+      const auto other = row_of_other_trace(tree, row);
+      if (!other) return "none";
+      CHECK(row_of_other_trace(tree, *other) == row);  // and back
+      return tree.row(*other).label.english();
+    }
+    return "no such row";
+  };
+  CHECK(pair_of("CUDA HW", 0) == "CUDA HW");
+  CHECK(pair_of("[10] python", 0) == "[77] python");
+  CHECK(pair_of("CUDA API", 1) == "CUDA API");
+  CHECK(pair_of("relu", 0) == "relu");
+  CHECK(pair_of("gemm", 0) == "none");
+  CHECK_FALSE(row_of_other_trace(tree, *tree.find("part:0")));
+  const RowTree alone(*program(1, {"gemm"}));
+  CHECK_FALSE(row_of_other_trace(alone, 1));
+}
