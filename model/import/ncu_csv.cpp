@@ -99,7 +99,7 @@ void split(std::string_view line, std::vector<std::string>& cells) {
 
 // "131,072", "0.516512"; NaN of what is no number, such as "no data".
 double number(std::string_view text) {
-  std::array<char, 64> digits;
+  std::array<char, 64> digits{};
   std::size_t count = 0;
   for (const char c : text) {
     if (c == ',') continue;

@@ -1,6 +1,7 @@
 // lanescope-ui as a program: its options and the pictures that it draws without a display.
 #include <set>
 
+#include <QFile>
 #include <QImage>
 #include <QProcess>
 #include <QTest>
@@ -65,6 +66,16 @@ class ProgramTest : public QObject {
     QVERIFY(QImage(part) != picture);
   }
 
+  // A comparison has a line above the timeline that says how the second one is aligned.
+  void drawsTwoBesideEachOtherOrAsOneTrace() {
+    const QString second = pathOf("second.trace"), beside = pathOf("beside.png"), together = pathOf("together.png");
+    QVERIFY(QFile::copy(known_, second));
+    QCOMPARE(run({known_, second, "--screenshot", beside}).exit_code, 0);
+    QCOMPARE(run({"--together", known_, second, "--screenshot", together}).exit_code, 0);
+    QVERIFY(QImage(beside) != QImage(together));
+    QVERIFY(QFile::remove(second));
+  }
+
   void saysWhatWentWrong() {
     const Outcome missing = run({pathOf("missing.trace"), "--screenshot", pathOf("never.png")});
     QCOMPARE(missing.exit_code, 1);
@@ -80,6 +91,7 @@ class ProgramTest : public QObject {
     for (const QStringList& wrong : {QStringList{"--frobnicate"},
                                      {"--screenshot"},
                                      {"--screenshot", "x.png"},
+                                     {"--together"},
                                      {known_, "--size", "big"},
                                      {known_, "--range", "5ms:1ms"}}) {
       const Outcome outcome = run(wrong);
