@@ -9,6 +9,7 @@ import pathlib
 import random
 import statistics
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -222,9 +223,9 @@ class OverTime(unittest.TestCase):
     def test_shares_are_what_kernels_cover(self):
         with Trace(RANKS[0]) as trace:
             data = trace.kernels[["start", "duration", "name"]].to_numpy()
+            span = trace.last_end()  # from the recording's beginning to its last event
         start, end = data["start"], data["start"] + data["duration"]
         nccl = np.array([name.startswith("nccl") for name in data["name"]])
-        span = end.max() - start.min()
         share = lambda chosen: 100 * int((lambda edges: (edges[1] - edges[0]).sum())(union(start[chosen], end[chosen]))) / span
         row = Fleet(RANKS[0], HERE).ask("nccl_gpu_time_util_map", bins=1).tables[0].records()[0]
         both = share(nccl) + share(~nccl) - share(nccl | ~nccl)
@@ -232,8 +233,27 @@ class OverTime(unittest.TestCase):
             self.assertAlmostEqual(row[column], expected, places=4)
         summed_up = Fleet(support.recording("cuda_streams"), HERE).ask("cuda_gpu_time_util_map", bins=1, cumulative=True).tables[0].records()[0]
         with Trace(support.recording("cuda_streams")) as trace:
-            data = trace.kernels[["start", "duration"]].to_numpy()
-        self.assertAlmostEqual(summed_up["Kernel (%)"], 100 * data["duration"].sum() / ((data["start"] + data["duration"]).max() - data["start"].min()), places=4)
+            self.assertAlmostEqual(summed_up["Kernel (%)"], 100 * trace.kernels["duration"].sum() / trace.last_end(), places=4)
+
+    def test_a_map_has_the_bins_and_shares_of_nsight_systems(self):
+        # `nsys recipe` 2025.3.1 of these recordings with --bins 30 --disable-alignment: shares in %, rounded to 0.1, by bin; 0 in the others of 0 to 17, to 17 and to 29.
+        paths = [RANKS[0], RANKS[1], support.recording("torch_training_workers0")]
+        busy = {0: {14: 41.1, 15: 70.2}, 1: {14: 6.7, 15: 12.4}, None: {28: 3.1, 29: 4.8}}
+        apart = {0: {14: (33.6, 7.4), 15: (59.1, 11.1)}, 1: {14: (0.2, 6.5), 15: (0.3, 12.1)}}
+        rows = Fleet(paths, HERE).ask("cuda_gpu_time_util_map", disable_alignment=True).tables[0].records()
+        self.assertEqual([(row["Rank"], row["Bin"]) for row in rows], [(rank, b) for rank, bins in ((0, 18), (1, 18), (None, 30)) for b in range(bins)])
+        for row in rows:
+            self.assertAlmostEqual(row["Kernel (%)"], busy[row["Rank"]].get(row["Bin"], 0), delta=0.051)
+        for row in Fleet(paths, HERE).ask("nccl_gpu_time_util_map", disable_alignment=True).tables[0].records():
+            for column, expected in zip(("NCCL (%)", "Compute (%)"), apart.get(row["Rank"], {}).get(row["Bin"], (0, 0))):
+                self.assertTrue(row["Rank"] is None or abs(row[column] - expected) < 0.051, row)
+
+    def test_a_map_of_a_part_has_its_bins(self):
+        path = support.recording("torch_training_workers0")
+        row = Fleet(path, HERE).ask("cuda_gpu_time_util_map", bins=1, filter_nvtx="step 7").tables[0].records()[0]
+        with Trace(path) as trace:
+            chosen = Fleet(path, HERE).ask("cuda_gpu_kern_sum", filter_nvtx="step 7").tables[0].records()
+            self.assertGreater(row["Kernel (%)"], 100 * sum(each["Total"] for each in chosen) / trace.last_end())  # as kernels of one stream do not overlap
 
     def test_overlap_is_that_of_each_pair(self):
         answer = Fleet(RANKS[2], HERE).ask("nccl_gpu_overlap_trace")
@@ -393,6 +413,80 @@ class Rules(unittest.TestCase):
         finally:
             os.environ["LANESCOPE"] = named
         self.assertIn("/nonexistent can't be run", fleet.outcome.files[0].reason)
+
+
+# A package of a user, as pip leaves it: a module, and what tells of it.
+USERS_RECIPE = '''
+from lanescope.fleet import Answer, Recipe, ResultTable
+
+
+class LongestKernel(Recipe):
+    name, help = "longest_kernel", "The longest kernel of each recording"
+
+    @classmethod
+    def add_arguments(cls, parser):
+        parser.add_argument("--least", type=int, default=0, help="shorter ones are left out, in ns")
+
+    def map(self, trace, path):
+        longest = int(trace.kernels["duration"].max(initial=0))
+        return [[path, longest]] if longest >= self.arguments["least"] else []
+
+    def present(self, outcome):
+        rows = outcome.partial or []
+        return Answer(self.name, [f"{len(rows)} recordings."], [ResultTable("longest", ["File", "Duration"], rows, {"Duration": "ns"})])
+'''
+
+
+class UsersRecipes(unittest.TestCase):
+    """What a package names under the entry point lanescope.recipes is asked as any other recipe is."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.site = pathlib.Path(folder.name)
+        self.install("users_recipes", USERS_RECIPE, "LongestKernel")
+
+    def install(self, module, source, recipe_class):
+        (self.site / f"{module}.py").write_text(source)
+        about = self.site / f"{module}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[lanescope.recipes]\n{recipe_class} = {module}:{recipe_class}\n")
+
+    def fleet(self, *arguments):
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(support.ROOT / "app/python"), str(self.site)))}
+        return subprocess.run([sys.executable, "-m", "lanescope.fleet", *map(str, arguments)], capture_output=True, text=True, env=environment)
+
+    def test_it_is_asked_of_processes_shards_and_in_python(self):
+        expected = {}
+        for path in RANKS:
+            with Trace(path) as trace:
+                expected[str(path)] = int(trace.kernels["duration"].max())
+        for form in ("pool", "none"):
+            done = self.fleet("longest_kernel", "--input", *RANKS, "--mode", form, "--workers", 2, "--format", "json", "-o", self.site / form)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = json.loads((self.site / form / "longest.json").read_text())
+            self.assertEqual({row["File"]: row["Duration"] for row in rows}, expected)
+        for i in (1, 2):
+            self.assertEqual(self.fleet("longest_kernel", "--input", *RANKS, "--shard", f"{i}/2", "-o", self.site / f"part{i}").returncode, 0)
+        joined = self.fleet("merge", "--input", self.site / "part1", self.site / "part2", "-o", self.site / "joined")
+        self.assertIn("3 recordings.", joined.stdout)
+        none = self.fleet("longest_kernel", "--input", *RANKS, "--least", 10**12)
+        self.assertIn("0 recordings.", none.stdout)
+        self.assertIn("longest_kernel", self.fleet("--help").stdout)
+
+    def test_one_that_does_not_load_leaves_the_others(self):
+        self.install("broken_recipes", "raise RuntimeError('not today\x1b[31m')", "Broken")
+        self.install("no_recipes", "Wrong = 3", "Wrong")
+        self.install("old_recipes", USERS_RECIPE.replace("longest_kernel", "cuda_gpu_kern_sum"), "LongestKernel")
+        done = self.fleet("longest_kernel", "--input", RANKS[0])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 3, done.stderr)
+        self.assertIn("broken_recipes:Broken", "".join(lines))
+        self.assertNotIn("\x1b", done.stderr)
+        # The name of a recipe that is there stays what it is.
+        self.assertIn("instances", self.fleet("cuda_gpu_kern_sum", "--input", RANKS[0]).stdout)
 
 
 class CommandLine(unittest.TestCase):

@@ -168,6 +168,15 @@ class Trace:
         """Events in all tables of events; decodes nothing."""
         return sum(len(getattr(self, name)) for name in SCHEMAS)
 
+    def last_end(self) -> int:
+        """When the last event ended, in ns since the recording began; 0 without events. Decodes the times of all events."""
+        last = 0
+        for table in (self.whole.tables[name] for name in SCHEMAS):
+            times = [name for name in ("start", "duration") if name in table.columns]
+            for batch in table[times].batches() if len(table) else ():
+                last = max(last, int(sum(batch[name] for name in times).max(initial=0)))
+        return last
+
     @property
     def utc_epoch(self) -> int:
         """When the recording began, in ns since 1970 UTC; 0 where the file does not say."""

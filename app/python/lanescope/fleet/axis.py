@@ -12,24 +12,26 @@ from .result import HeatMap, Source
 
 @dataclass
 class Series:
-    """A row of a picture: whose it is, and from when to when something is known, in ns since its recording began."""
+    """A row of a picture: whose it is, and from when to when something happened, in ns since its recording began."""
 
     label: str
     path: str
     utc_epoch: int
     begin: int
     end: int
+    first: int  # from when to when is asked: the whole recording, or what a filter left of it
+    last: int
 
 
 class Axis:
-    """As many bins as asked for, over all series. Aligned by the time of day, or each recording from its own beginning."""
+    """As many bins as asked for, over all that is asked. Aligned by the time of day, or each begins at 0."""
 
     def __init__(self, series: "Sequence[Series]", bins: int, aligned: bool) -> None:
         self.bins = bins
         self._aligned = aligned
-        self._first = min(each.begin + self.shift(each) for each in series)
+        self._first = min(each.first + self.shift(each) for each in series)
         # Since the first one's begin: of ns since 1970 a double holds hundreds only.
-        self._borders = np.linspace(0, max(each.end + self.shift(each) for each in series) - self._first, bins + 1)
+        self._borders = np.linspace(0, max(each.last + self.shift(each) for each in series) - self._first, bins + 1)
 
     @property
     def length(self) -> float:
@@ -49,12 +51,12 @@ class Axis:
         return np.diff(np.interp(self._borders, edges, np.concatenate(([0.0], np.cumsum(fine)))))
 
     def shares(self, series: "Sequence[Series]", covers: "Sequence[Sequence[int]]") -> "list[list[float | None]]":
-        """Percent of each bin; None where a series has nothing."""
+        """Percent of each bin; None where nothing of a series was recorded, or asked."""
         width = np.diff(self._borders)
         rows: "list[list[float | None]]" = []
         for each, fine in zip(series, covers):
             part = [float(100 * busy / length) if length > 0 else 0.0 for busy, length in zip(self.sums(each, fine), width)]
-            begin, end = self._times(each)
+            begin, end = (moment + self.shift(each) - self._first for moment in (each.first, each.last))
             rows.append([share if right > begin and left < end else None for share, left, right in zip(part, self._borders, self._borders[1:])])
         return rows
 

@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -23,7 +24,7 @@ import zstandard
 from .._frames import TraceError
 from ..trace import Trace
 
-PARTIAL_VERSION = 3
+PARTIAL_VERSION = 4
 
 
 class Question(Protocol):
@@ -230,7 +231,9 @@ def _collected(executor: Executor, question: Question, batches: "list[list[str]]
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"))
+    # Forked workers have read the modules already. Where other threads may hold a lock at that moment, a process without threads forks them.
+    method = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "forkserver"
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method))
 
 
 def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:

@@ -110,11 +110,14 @@ class CounterMap(Recipe):
 
     def map(self, trace: Trace, path: str) -> Any:
         host = trace.session["host_name"].decode("utf-8", errors="replace")
+        found = self.measured(trace)
+        moments = [int(edge) for samples in found for edge in (samples.starts[0], samples.ends[-1])]  # the first samples may lie before the recording's 0
+        whole = (min(0, *moments), max(trace.last_end(), *moments)) if found and trace is trace.whole else None
         rows = []
-        for samples in self.measured(trace):
+        for samples in found:
             begin, end = int(samples.starts[0]), int(samples.ends[-1])
             weighted, sampled = samples.before(np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64))
-            rows.append([path, host, samples.device, samples.name, samples.unit, trace.utc_epoch, begin, end, np.diff(weighted).tolist(), np.diff(sampled).tolist()])
+            rows.append([path, host, samples.device, samples.name, samples.unit, trace.utc_epoch, begin, end, *(whole or (begin, end)), np.diff(weighted).tolist(), np.diff(sampled).tolist()])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -126,18 +129,18 @@ class CounterMap(Recipe):
         if not rows:
             answer.sentences.append(self.not_sampled)
             return answer
-        series = {id(row): Series(self.label(row[1], row[2]), row[0], row[5], row[6], row[7]) for row in rows}
+        series = {id(row): Series(self.label(row[1], row[2]), row[0], *row[5:10]) for row in rows}
         axis = Axis(list(series.values()), self.arguments["bins"], not self.arguments["disable_alignment"])
         table = []
         for metric in [name for name in self.metrics() if any(row[3] == name for row in rows)]:
             own = [row for row in rows if row[3] == metric]
             cells = []
             for row in own:
-                weighted, sampled = (axis.sums(series[id(row)], fine) for fine in row[8:10])
+                weighted, sampled = (axis.sums(series[id(row)], fine) for fine in row[10:12])
                 cells.append([float(w / s) if s >= 1 else None for w, s in zip(weighted, sampled)])
             answer.maps.append(axis.picture(metric, [series[id(row)] for row in own], cells, own[0][4]))
             table += [[metric, b, value, row[1], row[2], row[0]] for row, of_row in zip(own, cells) for b, value in enumerate(of_row) if value is not None]
-            means = [sum(row[8]) / max(1, sum(row[9])) for row in own]
+            means = [sum(row[10]) / max(1, sum(row[11])) for row in own]
             unit = f" {own[0][4]}" if own[0][4] else ""
             answer.sentences.append(f"{metric}: {_short(float(np.mean(means)))}{unit} on average over {len(own)} {self.owner}s, {_short(min(means))} to {_short(max(means))}.")
         answer.tables.append(ResultTable("analysis", ["Metric", "Bin", "Mean", "Host", self.owner, "File"], table))

@@ -43,6 +43,7 @@ class UtilizationMap(Recipe):
     def map(self, trace: Trace, path: str) -> Any:
         data, texts = trace.kernels[["start", "duration", "process", "device", "name"]].coded()
         ours = begins(data["name"], texts["name"], "nccl")
+        whole = (0, trace.last_end()) if trace is trace.whole else None
         rows = []
         for instance, member in members(trace, path).items():
             own = data["process"] == instance
@@ -55,7 +56,7 @@ class UtilizationMap(Recipe):
                 borders = np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64)
                 # Whole numbers of ns: sums of shares would depend on their order.
                 covers = [cover.tolist() for cover in self.covers(trace, instance, kernels, borders)]
-                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, covers])
+                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, *(whole or (begin, end)), covers])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -66,11 +67,11 @@ class UtilizationMap(Recipe):
         rows = sorted(outcome.partial or [], key=lambda row: (row[0][4] is None, row[0][4] or 0, row[0][0], row[0][1], row[0][6]))
         if not rows:
             return answer
-        series = [Series(f"{Member(*row[0][:6]).label()}" + (f", GPU {row[0][6]}" if row[0][6] >= 0 else ""), row[0][0], row[1], row[2], row[3]) for row in rows]
+        series = [Series(f"{Member(*row[0][:6]).label()}" + (f", GPU {row[0][6]}" if row[0][6] >= 0 else ""), row[0][0], *row[1:6]) for row in rows]
         axis = Axis(series, self.arguments["bins"], not self.arguments["disable_alignment"])
         table = []
         for number, measure in enumerate(self.measures):
-            cells = axis.shares(series, [row[4][number] for row in rows])
+            cells = axis.shares(series, [row[6][number] for row in rows])
             answer.maps.append(axis.picture(measure, series, cells, "%"))
             means = [float(np.mean([share for share in row if share is not None])) for row in cells]
             least = int(np.argmin(means))
