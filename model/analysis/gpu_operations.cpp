@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "covered_time.h"
+
 namespace lanescope::analysis {
 
 namespace {
@@ -122,6 +124,23 @@ std::optional<GpuOperation> GpuOperations::next() {
   heads_.back() = head;
   std::push_heap(heads_.begin(), heads_.end(), std::greater<>());
   return operation;
+}
+
+std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times,
+                                     const std::stop_token& stop) {
+  std::vector<Nanoseconds> busy(times.size());
+  if (times.empty()) return busy;
+  CoveredTime covered;
+  const Nanoseconds first = times.front();
+  if (const auto until = GpuOperations::busy_until(trace, tracks, first); until && *until > first) covered.add({first, *until});
+  GpuOperations operations(trace, tracks, TimeRange{first, times.back()}, stop);
+  std::size_t known = 0;
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    for (; known < times.size() && times[known] <= operation->range.begin; ++known) busy[known] = covered.before(times[known]);
+    covered.add(operation->range);
+  }
+  for (; known < times.size(); ++known) busy[known] = covered.before(times[known]);
+  return busy;
 }
 
 }  // namespace lanescope::analysis

@@ -80,4 +80,9 @@ class GpuOperations {
   std::vector<Head> heads_;  // a heap, the earliest on top
 };
 
+// How long these tracks, of GPU work, were busy before each of the times, since the first of them. Requires: `times` ascend. O(n + operations
+// between the first and the last).
+[[nodiscard]] std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times,
+                                                   const std::stop_token& stop = {});
+
 }  // namespace lanescope::analysis

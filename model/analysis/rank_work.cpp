@@ -10,27 +10,23 @@
 namespace lanescope::analysis {
 namespace {
 
-// Of a rank, while its work is gone through.
-struct Writers {
-  IntervalUnion::Writer compute, communication, transfers, memory;
-  std::vector<CommunicationKernel> communication_kernels;
-};
-
-void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work, Writers& writers) {
-  const auto write = [&](IntervalUnion::Writer& writer) { writer.add(operation.range.begin, operation.range.end); };
+void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work,
+         std::vector<CommunicationKernel>& kernels) {
+  for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->advance(operation.range.begin, work.compute);
   if (work.operations++ == 0) work.extent = operation.range;
   work.extent.end = std::max(work.extent.end, operation.range.end);
   const Lane& lane = trace.lane(operation.event.lane);
   const TrackKind kind = trace.track_of(operation.event.lane).key.kind;
   if (kind != TrackKind::kMemory) {
     const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
-    write(communicates ? writers.communication : writers.compute);
-    if (communicates) writers.communication_kernels.push_back({lane.name(operation.event.index), operation.range});
+    if (!communicates) return work.compute.add(operation.range);
+    work.communication.add(operation.range, work.compute);
+    if (++work.communication_operations <= kMostMatched) kernels.push_back({lane.name(operation.event.index), operation.range});
     return;
   }
-  write(writers.memory);
+  work.memory.add(operation.range, work.compute);
   const MemoryDetail& detail = trace.memory_detail(lane.detail(operation.event.index));
-  if (is_transfer(detail) && !moves_pageable_memory(detail)) write(writers.transfers);
+  if (is_transfer(detail) && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
 }
 
 }  // namespace
@@ -64,20 +60,24 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
   const GpuTracks tracks(trace);
   NameMemo<bool> communication(trace, is_communication_name);
   std::vector<RankWork> all;
+  const auto none = std::make_shared<const std::vector<CommunicationKernel>>();
+  std::uint64_t in_all = 0;  // communication kernels
   for (const auto& [process, gpu] : ranks) {
     RankWork work;
-    Writers writers;
+    std::vector<CommunicationKernel> kernels;
     work.process = process;
     work.gpu = gpu;
     GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
     while (const std::optional<GpuOperation> operation = operations.next())
-      if (!counts || counts(operation->event)) add(trace, communication, *operation, work, writers);
+      if (!counts || counts(operation->event)) add(trace, communication, *operation, work, kernels);
     if (work.operations == 0) continue;
-    work.compute = writers.compute.take();
-    work.communication = writers.communication.take();
-    work.transfers = writers.transfers.take();
-    work.memory = writers.memory.take();
-    work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(writers.communication_kernels));
+    for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
+    in_all += work.communication_operations;
+    if (in_all > kMostMatched) {
+      kernels = {};
+      for (RankWork& before : all) before.communication_kernels = none;
+    }
+    work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(kernels));
     work.first = work.extent.begin;
     const bool all_time = time.begin == std::numeric_limits<Nanoseconds>::min();
     if (!all_time) work.extent = time.intersected(trace.extent());  // shares are of the time that was asked for

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "model/trace/interval_union.h"
+#include "covered_time.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -16,21 +16,27 @@ struct CommunicationKernel {
   TimeRange range;
 };
 
-// Cheap to copy: copies share their times.
+// Of how many communication kernels of all ranks each is kept: to match them takes a tenth of a kilobyte each.
+inline constexpr std::size_t kMostMatched = 4'000'000;
+
+// Cheap to copy: copies share their kernels.
 struct RankWork {
   ProcessId process = kNone;
   GpuId gpu = kNone;
   std::uint64_t operations = 0;
   Nanoseconds first = 0;      // when its first operation began
   TimeRange extent;           // from the first operation to the last, or all of the time that was asked for
-  IntervalUnion compute;        // kernels that do not communicate, and whole graphs
-  IntervalUnion communication;  // kernels of communication libraries...
-  IntervalUnion transfers;      // copies between memories, but for those of pageable memory
-  IntervalUnion memory;         // all copies and sets
-  std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;  // ...and each of them, by start; never null
+  CoveredTime compute;       // by kernels that do not communicate, and whole graphs
+  TimeBeside communication;  // by kernels of communication libraries; beside `compute`, as are the next two
+  TimeBeside transfers;      // by copies between memories, but for those of pageable memory
+  TimeBeside memory;         // by all copies and sets
+  std::uint64_t communication_operations = 0;  // kernels of communication libraries...
+  // ...and each of them, by start; never null, and empty where all ranks together have more than kMostMatched.
+  std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;
 };
 
-// Of what begins within the time and counts, where a condition is given. O(n log lanes).
+// Of what begins within the time and counts, where a condition is given. O(n log lanes); memory does not grow with the operations, but for
+// communication kernels.
 [[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
                                               const std::stop_token& stop = {});
 

@@ -24,19 +24,6 @@ Message rank_label(const Trace& trace, const RankWork& rank) {
   return Message("{process} on {gpu}", {{"process", part_label(trace, rank.process) + process_label(trace, rank.process)}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
-TimeRange longest_exposed(const RankWork& rank) {
-  TimeRange best;
-  Nanoseconds most = -1;
-  for (std::size_t i = 0; i < rank.communication.size(); ++i) {
-    const TimeRange range = rank.communication.range(i);
-    const Nanoseconds exposed = range.length() - rank.compute.covered(range);
-    if (exposed <= most) continue;
-    most = exposed;
-    best = range;
-  }
-  return best;
-}
-
 // Whether it is one of the loop, or of the trace where no loop is known.
 bool steps(const LoopWork& work, const RankWork& rank) { return !work.loop().known() || work.loop().of(rank.process); }
 
@@ -52,10 +39,9 @@ std::vector<RankWork> ranks_that_step(const LoopWork& work, Wanted wanted) {
 // How long ranks waited for others in their communication kernels: in collectives that were matched, and where most could not be (ranks
 // that were not all recorded, or not at one time), what they communicate longer than the one that communicates least.
 std::vector<RankWait> waits_of(std::span<const RankWork> ranks) {
-  constexpr std::size_t kMostMatched = 4'000'000;  // kernels: of more, a tenth of a kilobyte each would be needed to match them
-  std::size_t kernels = 0, matched = 0;
-  for (const RankWork& rank : ranks) kernels += rank.communication_kernels->size();
-  std::vector<RankWait> waits = kernels <= kMostMatched ? match_collectives(ranks) : std::vector<RankWait>(ranks.size());
+  std::uint64_t kernels = 0, matched = 0;
+  for (const RankWork& rank : ranks) kernels += rank.communication_operations;
+  std::vector<RankWait> waits = match_collectives(ranks);
   const RankWork* least = nullptr;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     matched += waits[i].matched;
@@ -88,7 +74,7 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWor
                           {"exposed", duration_text(exposed)},
                           {"waiting", waited > 0 ? Message(", of which up to {time} was waiting for a rank that came later", {{"time", duration_text(waited)}})
                                                  : Message()}});
-  finding.place.range = longest_exposed(rank);
+  finding.place.range = rank.communication.longest_alone();
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
   finding.cost = exposed - waited;
@@ -186,7 +172,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
     const RankWork& rank = ranks[i];
     const Nanoseconds communication = rank.communication.total();
     if (communication == 0) continue;
-    const Nanoseconds hidden = rank.communication.overlap(rank.compute);
+    const Nanoseconds hidden = rank.communication.beside();
     const Nanoseconds exposed = communication - hidden;
     const Nanoseconds waited = std::min(waits[i].waited, exposed);
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),

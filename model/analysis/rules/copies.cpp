@@ -14,20 +14,6 @@
 namespace lanescope::analysis {
 namespace {
 
-// The copies beside which least ran.
-TimeRange longest_alone(const RankWork& rank) {
-  TimeRange longest;
-  Nanoseconds most = 0;
-  for (std::size_t i = 0; i < rank.transfers.size(); ++i) {
-    const TimeRange range = rank.transfers.range(i);
-    const Nanoseconds alone = range.length() - rank.compute.covered(range);
-    if (alone <= most) continue;
-    most = alone;
-    longest = range;
-  }
-  return longest;
-}
-
 struct Exposure {
   Nanoseconds copies = 0;
   Nanoseconds hidden = 0;    // behind kernels of the same process and GPU
@@ -37,7 +23,7 @@ struct Exposure {
 Exposure exposure_of(const RankWork& rank) {
   Exposure exposure;
   exposure.copies = rank.transfers.total();
-  exposure.hidden = rank.transfers.overlap(rank.compute);
+  exposure.hidden = rank.transfers.beside();
   exposure.winnable = std::min(exposure.copies - exposure.hidden, rank.compute.total() - exposure.hidden);
   return exposure;
 }
@@ -162,7 +148,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
                            {{"kernels", duration_text(rank.compute.total())},
                             {"hidden", percent_text(exposure.hidden, exposure.copies)},
                             {"won", duration_text(exposure.winnable)}});
-    finding.place.range = longest_alone(rank);
+    finding.place.range = rank.transfers.longest_alone();  // the copies beside which least ran
     finding.place.gpu = rank.gpu;
     finding.place.process = rank.process;
     finding.cost = exposure.winnable;

@@ -171,7 +171,7 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
     Finding finding;
     for (const RankWork& rank : ranks) {
       if (rank.process != process) continue;
-      finding.cost += std::min(rank.memory.total(), rank.compute.total()) - rank.memory.overlap(rank.compute);
+      finding.cost += std::min(rank.memory.total(), rank.compute.total()) - rank.memory.beside();
       finding.place.range = rank.extent;
       finding.place.gpu = rank.gpu;
     }

@@ -3,6 +3,8 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
@@ -10,7 +12,6 @@
 #include "../range_lookup.h"
 #include "../wording.h"
 #include "model/analysis/families.h"
-#include "model/trace/interval_union.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -20,7 +21,9 @@ struct Projection {
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last = 0;
   Nanoseconds communication = 0;
+  Nanoseconds idle = 0;  // with several GPUs, of the one that worked most in it
   std::uint32_t operations = 0;
+  [[nodiscard]] Nanoseconds length() const noexcept { return last - first; }
 };
 
 struct FamilySum {
@@ -40,6 +43,7 @@ class Breakdown {
         time_(context.time),
         stop_(context.stop),
         ranges_(trace_),
+        gpu_tracks_(trace_),
         communication_(trace_, is_communication_name),
         projections_(trace_.lanes().size()) {}
 
@@ -50,17 +54,17 @@ class Breakdown {
     for (const Track& track : trace_.tracks())
       if (is_gpu_work(track.key.kind))
         for (const LaneId id : track.lanes) project_lane(track.key, id);
+    find_idle();
   }
 
   std::map<FamilyId, FamilySum> sum(Families& families) {
     std::map<FamilyId, FamilySum> sums;
     for (const Track& track : trace_.tracks()) {
       if (track.key.kind != TrackKind::kNvtxRanges) continue;
-      const std::vector<GpuId>& gpus = gpus_of(track.key.process);
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
         for (EventIndex i = 0; i < lane.size(); ++i)
-          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id].empty() ? Projection() : projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
+          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id].empty() ? Projection() : projections_[id][i], sums[families.of_name(lane.name(i))]);
       }
     }
     return sums;
@@ -88,28 +92,50 @@ class Breakdown {
     }
   }
 
-  void add(Nanoseconds cpu, const Projection& projection, const std::vector<GpuId>& gpus, FamilySum& sum) {
+  void find_idle() {
+    constexpr std::size_t kAtOnce = 1u << 22;  // projections: what times they begin and end at takes 40 bytes each meanwhile
+    std::map<GpuId, std::vector<Projection*>> asked;
+    std::size_t count = 0;
+    const auto answer = [&] {
+      for (const auto& [gpu, projections] : asked) subtract_busy(gpu, projections);
+      asked.clear();
+      count = 0;
+    };
+    for (LaneId id = 0; id < projections_.size(); ++id) {
+      if (projections_[id].empty()) continue;
+      const std::vector<GpuId>& gpus = gpus_of(trace_.track_of(id).key.process);
+      for (Projection& projection : projections_[id]) {
+        if (projection.operations == 0) continue;
+        projection.idle = projection.length();
+        for (const GpuId gpu : gpus) asked[gpu].push_back(&projection);
+        count += gpus.size();
+        if (count >= kAtOnce) answer();
+      }
+    }
+    answer();
+  }
+
+  // The work of a GPU is gone through anew for all that ask at once, rather than kept.
+  void subtract_busy(GpuId gpu, std::span<Projection* const> projections) {
+    std::vector<Nanoseconds> times;
+    times.reserve(2 * projections.size());
+    for (const Projection* projection : projections) times.insert(times.end(), {projection->first, projection->last});
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    const std::vector<Nanoseconds> busy = busy_before(trace_, gpu_tracks_.of(gpu), times, stop_);
+    const auto busy_at = [&](Nanoseconds t) { return busy[static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin())]; };
+    for (Projection* projection : projections)
+      projection->idle = std::min(projection->idle, projection->length() - (busy_at(projection->last) - busy_at(projection->first)));
+  }
+
+  static void add(Nanoseconds cpu, const Projection& projection, FamilySum& sum) {
     ++sum.ranges;
     sum.cpu += cpu;
     if (projection.operations == 0) return;
-    const TimeRange window{projection.first, projection.last};
-    Nanoseconds least_idle = window.length();  // with several GPUs, of the one that worked most in it
-    for (const GpuId gpu : gpus) least_idle = std::min(least_idle, window.length() - busy_of(gpu).covered(window));
     sum.operations += projection.operations;
-    sum.projected += window.length();
-    sum.idle += least_idle;
+    sum.projected += projection.length();
+    sum.idle += projection.idle;
     sum.communication += projection.communication;
-  }
-
-  const IntervalUnion& busy_of(GpuId gpu) {
-    const auto [entry, is_new] = busy_.try_emplace(gpu);
-    if (is_new) {
-      IntervalUnion::Writer writer;
-      GpuOperations operations(trace_, gpu, stop_);
-      while (const std::optional<GpuOperation> operation = operations.next()) writer.add(operation->range.begin, operation->range.end);
-      entry->second = writer.take();
-    }
-    return entry->second;
   }
 
   const std::vector<GpuId>& gpus_of(ProcessId process) {
@@ -128,9 +154,9 @@ class Breakdown {
   TimeRange time_;
   std::stop_token stop_;
   RangeLookup ranges_;
+  GpuTracks gpu_tracks_;
   NameMemo<bool> communication_;
   std::vector<std::vector<Projection>> projections_;  // by lane and event; none of lanes in which nothing was enqueued
-  std::map<GpuId, IntervalUnion> busy_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };
 

@@ -12,7 +12,6 @@
 #include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
-#include "model/trace/interval_union.h"
 #include "model/events/event_values.h"
 #include "model/text/to_translate.h"
 
@@ -72,12 +71,12 @@ Iterations iterations_of(const RuleContext& context, const IterationSeries& seri
 }
 
 void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iterations& iterations) {
+  std::vector<Nanoseconds> times;
+  for (const Iteration& iteration : iterations.all) times.insert(times.end(), {iteration.time.begin, iteration.time.end});
+  const GpuTracks tracks(context.trace);
   for (const GpuId gpu : gpus) {
-    IntervalUnion::Writer writer;
-    GpuOperations operations(context.trace, gpu, context.stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) writer.add(operation->range.begin, operation->range.end);
-    const IntervalUnion busy = writer.take();
-    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(i, kBusy, busy.covered(iterations.all[i].time));
+    const std::vector<Nanoseconds> busy = busy_before(context.trace, tracks.of(gpu), times, context.stop);
+    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(i, kBusy, busy[2 * i + 1] - busy[2 * i]);
   }
 }
 
