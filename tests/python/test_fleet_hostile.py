@@ -4,10 +4,12 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import support
 from lanescope import TraceError
@@ -16,6 +18,12 @@ from lanescope.fleet.engine import Outcome
 from lanescope.fleet.report import fleet_file, html_page, text_of, write_folder
 from lanescope.fleet.result import Answer, HeatMap, ResultTable, Source
 from lanescope.fleet.recipe import Recipe
+
+try:
+    sys.path.insert(0, str(support.ROOT / "tests" / "programs"))
+    import make_fleet
+except ImportError:
+    make_fleet = None
 
 HERE = Engine(kind="none")
 NAMES = sorted(recipes())
@@ -265,6 +273,46 @@ class Nights(unittest.TestCase):
         first = self.history(nights).tables[0].records()[0]
         self.assertEqual((first["From file"], first["Runs"]), ("night16", 24))
         self.assertAlmostEqual(first["Change (%)"], 30, delta=2)
+
+
+@unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
+class StrangeTimes(unittest.TestCase):
+    """All times far before the recording's 0, far behind it, or 0: a clock that was wrong. Each question has an answer without a number that is none."""
+
+    def test_maps_and_sums_have_answers(self):
+        recording = make_fleet.Recording(support.recording("ranks_late0"))
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for name, shift in (("before", -(10**12)), ("long_before", -(1 << 62)), ("long_behind", 1 << 61), ("at_once", None)):
+                data = bytearray(recording.data[:16])
+                for kind, process, source, count, payload in recording.frames:
+                    if kind in (make_fleet.proto.FRAME_INDEX, make_fleet.proto.FRAME_OUTLINE):
+                        continue
+                    if kind == make_fleet.proto.FRAME_EVENTS:
+                        payload = self.moved(payload, shift, recording.epoch)
+                    data += make_fleet.frame(kind, process, source, count, payload)
+                (pathlib.Path(folder) / f"{name}.trace").write_bytes(data)
+            for name in ("cuda_gpu_time_util_map", "nccl_gpu_time_util_map", "cuda_gpu_kern_sum", "gpu_gaps", "straggler"):
+                for files in (*sorted(pathlib.Path(folder).iterdir()), folder):
+                    with self.subTest(recipe=name, files=files):
+                        fleet = Fleet(files, HERE)
+                        said = text_of(fleet.ask(name), fleet.outcome)
+                        self.assertEqual([state.reason for state in fleet.outcome.files], [""] * len(fleet.outcome.files))
+                        self.assertNotIn("nan", said.lower().split())
+
+    @staticmethod
+    def moved(payload, shift, epoch):
+        chunk = make_fleet.proto.EventChunk.FromString(payload)
+        kind = chunk.WhichOneof("events")
+        if shift is not None:
+            chunk.base_time += shift
+        elif kind:
+            chunk.base_time = epoch
+            events = getattr(chunk, kind)
+            for column in ("start_delta", "duration"):
+                if hasattr(events, column):
+                    getattr(events, column)[:] = [0] * len(getattr(events, column))
+        return chunk.SerializeToString()
 
 
 if __name__ == "__main__":

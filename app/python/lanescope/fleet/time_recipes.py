@@ -43,7 +43,7 @@ class UtilizationMap(Recipe):
     def map(self, trace: Trace, path: str) -> Any:
         data, texts = trace.kernels[["start", "duration", "process", "device", "name"]].coded()
         ours = begins(data["name"], texts["name"], "nccl")
-        whole = (0, trace.last_end()) if trace is trace.whole else None
+        recorded = trace.last_end() if trace is trace.whole else None
         rows = []
         for instance, member in members(trace, path).items():
             own = data["process"] == instance
@@ -53,10 +53,12 @@ class UtilizationMap(Recipe):
                 kernels = {"start": data["start"][chosen], "end": data["start"][chosen] + data["duration"][chosen], "is_nccl": ours[chosen]}
                 begin = min(int(times.min()) for times in (kernels["start"], further[0]) if len(times))
                 end = max(int(times.max()) for times in (kernels["end"], further[1]) if len(times))
+                # GPU work may lie before the recording's 0, by a clock that was turned into the trace's.
+                asked = (begin, end) if recorded is None else (min(begin, 0), max(end, recorded))
                 borders = np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64)
                 # Whole numbers of ns: sums of shares would depend on their order.
                 covers = [cover.tolist() for cover in self.covers(trace, instance, kernels, borders)]
-                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, *(whole or (begin, end)), covers])
+                rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, *asked, covers])
         return rows
 
     def merge(self, one: Any, other: Any) -> Any:
