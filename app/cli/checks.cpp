@@ -109,4 +109,6 @@ CLI::Validator session_name() {
   return CLI::Validator(check, "");
 }
 
+Error usage_error(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
+
 }  // namespace lanescope::cli

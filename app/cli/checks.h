@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/file/result.h"
+
 namespace lanescope::cli {
 
 // What to tell somebody who typed a word that is none of them; none where there is nothing to tell.
@@ -23,6 +25,9 @@ enum class Zero { kTaken, kRefused };
 
 // Turns the name that nsys would give a trace into ours, and says so: x.nsys-rep becomes x.trace where only that is there.
 [[nodiscard]] CLI::Validator trace_file();
+
+// What was asked for can't be done as it was asked: exit code 2.
+[[nodiscard]] Error usage_error(std::string text);
 
 // A name that can stand in that of a file.
 [[nodiscard]] CLI::Validator session_name();

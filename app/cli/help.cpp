@@ -4,7 +4,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr std::size_t kColumn = 38;  // where descriptions begin
-constexpr std::size_t kWidth = 122;  // of a whole line
+constexpr std::size_t kLineWidth = 122;  // of a whole line
 
 // Breaks lines at spaces so that none is longer than the width; lines that the text has itself stay.
 std::string wrapped(const std::string& text, std::size_t width) {
@@ -57,7 +57,7 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   const std::string standard = option->get_default_str();
-  return wrapped(option->get_description() + (standard.empty() || is_flag(option) ? "" : " [" + standard + "]"), kWidth - kColumn);
+  return wrapped(option->get_description() + (standard.empty() || is_flag(option) ? "" : " [" + standard + "]"), kLineWidth - kColumn);
 }
 
 }  // namespace lanescope::cli

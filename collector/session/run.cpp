@@ -12,6 +12,7 @@
 #include "collector/channel/layout.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
+#include "outside/observers.h"
 
 namespace lanescope::session {
 namespace {
@@ -24,8 +25,6 @@ constexpr std::size_t kMoreForEachProcess = 2u << 10;
 constexpr auto kShortestPeriod = 1ms;                // between looks while records come
 constexpr auto kLongestPeriod = 20ms;                // while none do
 constexpr std::uint64_t kBurst = 4'000'000;          // bytes of records that threads of a program write in 1 ms, at most
-constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
-constexpr std::int64_t kUnwatchedFlush = 500'000'000;
 constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
 constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks that go to the file
 constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
@@ -208,7 +207,7 @@ void Recording::Run::write_clocks() {
 void Recording::Run::write_due() {
   const std::int64_t now = monotonic_now();
   if (log_->is_open() && now - last_clocks_ >= kClocks) write_clocks();
-  if (now - last_flush_ >= (log_->is_watched() ? kWatchedFlush : kUnwatchedFlush)) {
+  if (std::chrono::nanoseconds(now - last_flush_) >= (log_->is_watched() ? kWatchedFlush : kUnwatchedFlush)) {
     last_flush_ = now;
     processes_.flush_chunks();
     output_.flush();

@@ -10,8 +10,6 @@
 namespace lanescope::timeline {
 namespace {
 
-double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
-
 // Streams in the order in which they are shown, with the tracks of each.
 using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 

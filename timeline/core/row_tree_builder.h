@@ -15,6 +15,11 @@
 
 namespace lanescope::timeline {
 
+// 0 of nothing.
+[[nodiscard]] inline double share_of(Nanoseconds part, Nanoseconds whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 class RowTreeBuilder {
  public:
   RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Nanoseconds kBridged = 2;  // sampling periods between two samples that are taken together
 
-struct Call {
+struct SampledCall {
   NameId name = 0;
   std::uint64_t identity = 0;  // of the function, or of the file whose code has no symbols
   DetailId detail = 0;
@@ -25,9 +25,9 @@ class Chains {
   Chains(const Trace& trace, const samples::ShownCalls& calls) : trace_(trace), stacks_(trace.call_stacks()), calls_(calls) {}
 
   // From the outermost call in.
-  [[nodiscard]] const std::vector<Call>& of(CallNodeId chain) {
+  [[nodiscard]] const std::vector<SampledCall>& of(CallNodeId chain) {
     const auto [found, is_new] = known_.try_emplace(chain);
-    std::vector<Call>& all = found->second;
+    std::vector<SampledCall>& all = found->second;
     if (!is_new) return all;
     for (CallNodeId node = calls_.innermost(chain); node != 0; node = calls_.caller(node)) {
       const CodeLocation& place = stacks_.location(stacks_.node(node).location);
@@ -45,13 +45,13 @@ class Chains {
   const Trace& trace_;
   const CallStacks& stacks_;
   const samples::ShownCalls& calls_;
-  std::unordered_map<CallNodeId, std::vector<Call>> known_;
+  std::unordered_map<CallNodeId, std::vector<SampledCall>> known_;
 };
 
 // Ranges of one level as they end.
 class ChartLane {
  public:
-  void add(TimeRange range, const Call& call, EventIndex first_sample) {
+  void add(TimeRange range, const SampledCall& call, EventIndex first_sample) {
     if (range.empty()) return;
     writer_.add(range, call.name, call.detail);
     sources_.push_back(first_sample);
@@ -65,7 +65,7 @@ class ChartLane {
 
 // Calls of one level, or the innermost ones, that go on.
 struct OpenCall {
-  Call call;
+  SampledCall call;
   Nanoseconds begin = 0;
   EventIndex first_sample = 0;
 };
@@ -112,7 +112,7 @@ StackChart stack_chart(const Trace& trace, LaneId id, const samples::ShownCalls&
     bridged_until = time + kBridged * period;
     if (innermost && detail.call_node == before) continue;  // most samples of a loop
     before = detail.call_node;
-    const std::vector<Call>& chain = chains.of(detail.call_node);
+    const std::vector<SampledCall>& chain = chains.of(detail.call_node);
     std::size_t shared = 0;
     while (shared < std::min(open.size(), chain.size()) && open[shared].call.identity == chain[shared].identity) ++shared;
     if (innermost && (chain.empty() || shared < chain.size() || open.size() > chain.size())) close_innermost(time);

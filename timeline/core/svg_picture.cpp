@@ -29,7 +29,7 @@ constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointe
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
 
-std::string color_text(Rgb color) {
+std::string fill_text(Rgb color) {
   char text[8];
   std::snprintf(text, sizeof text, "#%06x", color & 0xffffff);
   return text;
@@ -54,7 +54,7 @@ class Painter {
   }
   [[nodiscard]] std::string take() {
     std::string text;
-    for (const auto& [color, path] : paths_) text += "<path fill=\"" + color_text(color) + "\" d=\"" + path + "\"/>";
+    for (const auto& [color, path] : paths_) text += "<path fill=\"" + fill_text(color) + "\" d=\"" + path + "\"/>";
     paths_.clear();
     return text;
   }
@@ -207,9 +207,9 @@ class Drawing {
                                                                : std::string(event_label(trace_, box.kind, event));
       svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + ", " + format_duration(event.duration)) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
              number(top) + "\" width=\"" + number(std::max(0.5, right - left - 0.5)) + "\" height=\"" + std::to_string(kBarHeight) + "\" fill=\"" +
-             color_text(color) + "\"/>";
+             fill_text(color) + "\"/>";
       if (right - left >= kNarrowestName)
-        svg += label(kNames + left + 3, top + kBarHeight - 5, fitting(name, right - left - 8), color_text(text_color_on(color)).c_str());
+        svg += label(kNames + left + 3, top + kBarHeight - 5, fitting(name, right - left - 8), fill_text(text_color_on(color)).c_str());
       svg += "</g>";
     }
     return svg;

@@ -6,12 +6,6 @@
 #include "row_tree_builder.h"
 
 namespace lanescope::timeline {
-namespace {
-
-double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
-
-}  // namespace
-
 // A thread's own row shows when it ran, and when it could have run: how high, how much of that time. Where it is empty, the thread waited.
 // Below come the samples.
 void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {

@@ -17,28 +17,27 @@
 namespace lanescope::cli {
 namespace {
 
-using analysis::Finding;
 using analysis::Rule;
 using analysis::RuleAnswer;
 using analysis::RuleOrigin;
 using analysis::RuleRequest;
 
-struct Request {
+struct RuleAsked {
   std::string text;  // as asked: "gpu_bubbles:gap=5us"
   RuleRequest rule;
 };
 
 struct Answered {
-  const Request* request = nullptr;
+  const RuleAsked* request = nullptr;
   RuleAnswer answer;
 };
 
 // Which tables to print beside the findings.
 enum class Detail { kFindings, kTables };
 
-Result<Request> parse_request(const std::string& text) {
+Result<RuleAsked> parse_rule_asked(const std::string& text) {
   Result<RuleRequest> parsed = analysis::parse_rule(text);
-  if (parsed) return Request{text, std::move(*parsed)};
+  if (parsed) return RuleAsked{text, std::move(*parsed)};
   const std::string name = text.substr(0, text.find(':'));
   std::vector<std::string> known;
   for (const Rule& rule : analysis::rules()) known.emplace_back(rule.name);
@@ -48,16 +47,16 @@ Result<Request> parse_request(const std::string& text) {
   return parsed.error();
 }
 
-Result<std::vector<Request>> parse_requests(const std::vector<std::string>& texts) {
-  std::vector<Request> requests;
+Result<std::vector<RuleAsked>> parse_rules(const std::vector<std::string>& texts) {
+  std::vector<RuleAsked> requests;
   for (const std::string& text : texts) {
     if (text != "all") {
-      Result<Request> request = parse_request(text);
+      Result<RuleAsked> request = parse_rule_asked(text);
       if (!request) return request.error();
       requests.push_back(std::move(*request));
       continue;
     }
-    for (const Rule& rule : analysis::rules()) requests.push_back(*parse_request(std::string(rule.name)));
+    for (const Rule& rule : analysis::rules()) requests.push_back(*parse_rule_asked(std::string(rule.name)));
   }
   return requests;
 }
@@ -91,8 +90,8 @@ Result<void> write_tables(const std::vector<Answered>& answers, const TableOutpu
   return {};
 }
 
-std::vector<Finding> findings_of(const std::vector<Answered>& answers) {
-  std::vector<Finding> findings;
+std::vector<analysis::Finding> findings_of(const std::vector<Answered>& answers) {
+  std::vector<analysis::Finding> findings;
   for (const Answered& answered : answers)
     findings.insert(findings.end(), answered.answer.findings.begin(), answered.answer.findings.end());
   analysis::rank(findings);
@@ -110,7 +109,7 @@ Message summary_of(const std::vector<Answered>& answers) {
 
 Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail,
                            const Language& language) {
-  const std::vector<Finding> findings = findings_of(answers);
+  const std::vector<analysis::Finding> findings = findings_of(answers);
   const bool own = std::any_of(answers.begin(), answers.end(),
                                [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
   std::size_t written = 0;
@@ -124,12 +123,12 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
 }
 
 // Without -r, Nsight's are left out: ours cover what they find.
-Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<Request>& requests, Detail detail, TimeRange time) {
-  std::vector<const Request*> wanted;
-  for (const Request& request : requests)
+Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<RuleAsked>& requests, Detail detail, TimeRange time) {
+  std::vector<const RuleAsked*> wanted;
+  for (const RuleAsked& request : requests)
     if (detail == Detail::kTables || request.rule.rule->origin == RuleOrigin::kLanescope) wanted.push_back(&request);
   std::vector<RuleRequest> rules;
-  for (const Request* request : wanted) rules.push_back(request->rule);
+  for (const RuleAsked* request : wanted) rules.push_back(request->rule);
   Result<std::vector<RuleAnswer>> results = analysis::apply_rules(trace, rules, {}, time);
   if (!results) return results.error();
   std::vector<Answered> answers;
@@ -185,7 +184,7 @@ int run_analyze(Arguments arguments) {
   if (wished == nullptr) return fail({"There is no language " + language + ". Name en or zh_CN.", ErrorKind::kUsage});
   const Detail detail = names.empty() ? Detail::kFindings : Detail::kTables;
   if (names.empty()) names.emplace_back("all");
-  const Result<std::vector<Request>> requests = parse_requests(names);
+  const Result<std::vector<RuleAsked>> requests = parse_rules(names);
   if (!requests) return fail(requests.error());
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());

@@ -24,7 +24,7 @@ namespace {
 
 using session::Recording;
 
-struct Options {
+struct AttachOptions {
   pid_t pid = 0;
   bool list = false;
   int asking = -1;
@@ -34,7 +34,7 @@ struct Options {
   RemoteOptions remote;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kAttachFooter =
     "Examples:\n"
     "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
     "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
@@ -49,7 +49,7 @@ constexpr const char* kFooter =
     "recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1 when it could not\n"
     "be recorded, 2 for wrong usage.";
 
-void describe(CLI::App& app, Options& options) {
+void describe(CLI::App& app, AttachOptions& options) {
   app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));
   app.add_flag("-l,--list", options.list, "List the processes of this machine instead")->group("Process");
   describe_capture(app, options.capture, Targets::kRunning);
@@ -89,7 +89,7 @@ int print_list() {
   return kSuccess;
 }
 
-Result<session::AttachRequest> attach_request(const Options& options) {
+Result<session::AttachRequest> attach_request(const AttachOptions& options) {
   session::AttachRequest request;
   request.pid = options.pid;
   request.asking = options.asking;
@@ -106,7 +106,7 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   return request;
 }
 
-int attach_elsewhere(const CLI::App& app, const Options& options) {
+int attach_elsewhere(const CLI::App& app, const AttachOptions& options) {
   if (options.list) return run_there(options.remote, "attach", app);
   constexpr std::array<std::string_view, 2> kHere{"output", "force-overwrite"};
   return record_there(options.remote, "attach", options_for_there(app, kHere), {std::to_string(options.pid)},
@@ -127,8 +127,8 @@ Error with_way_out(Error error, const session::AttachRequest& request) {
 
 int run_attach(Arguments arguments) {
   CLI::App app("Records a process that runs already, without restarting it.", "lanescope attach");
-  app.footer(kFooter);
-  Options options;
+  app.footer(kAttachFooter);
+  AttachOptions options;
   describe(app, options);
   if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
   const bool is_here = options.remote.target.empty();

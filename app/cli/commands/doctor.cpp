@@ -10,7 +10,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDoctorFooter =
     "Examples:\n"
     "  lanescope doctor\n"
     "  lanescope doctor --on ssh:gpu7           of another machine\n"
@@ -28,7 +28,7 @@ void print_json(const std::vector<Finding>& findings) {
 
 int run_doctor(Arguments arguments) {
   CLI::App app("Says what this machine can record and, for what it can't, the command that would change that.", "lanescope doctor");
-  app.footer(kFooter);
+  app.footer(kDoctorFooter);
   bool json = false;
   app.add_flag("--json", json, "Print JSON");
   RemoteOptions remote;

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kCompactForm = "compact";
 constexpr const char* kLogForm = "log";
 
-struct Options {
+struct ExportOptions {
   std::string input;
   std::string output;
   std::string type = "sqlite";
@@ -41,7 +41,7 @@ struct Options {
 
 using TracePointer = std::shared_ptr<const Trace>;
 
-NsysSqliteOptions nsys_tables(const Options& options) {
+NsysSqliteOptions nsys_tables(const ExportOptions& options) {
   NsysSqliteOptions request;
   request.selection = options.selection;
   request.tables = options.tables;
@@ -49,31 +49,31 @@ NsysSqliteOptions nsys_tables(const Options& options) {
   return request;
 }
 
-Result<void> to_sqlite(const TracePointer& trace, const Options& options) {
+Result<void> to_sqlite(const TracePointer& trace, const ExportOptions& options) {
   return write_file(options.output, options.overwrite(), ".sqlite", [&](const std::filesystem::path& path, Overwrite overwrite) {
     return export_nsys_sqlite(*trace, path, overwrite, nsys_tables(options));
   });
 }
 
-Result<void> to_parquet_of_nsys(const TracePointer& trace, const Options& options) {
+Result<void> to_parquet_of_nsys(const TracePointer& trace, const ExportOptions& options) {
   return export_nsys_parquet(*trace, options.output, options.overwrite(), nsys_tables(options));
 }
 
-Result<void> to_trace(const TracePointer& trace, const Options& options) {
+Result<void> to_trace(const TracePointer& trace, const ExportOptions& options) {
   return write_file(options.output, options.overwrite(), ".trace", [&](const std::filesystem::path& path, Overwrite overwrite) {
     return export_trace_file(*trace, path, overwrite, options.selection, options.file_form());
   });
 }
 
-TableOptions our_tables(const Options& options) {
+TableOptions our_tables(const ExportOptions& options) {
   return {options.selection, options.tables, options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate};
 }
 
-Result<void> to_parquet(const TracePointer& trace, const Options& options) {
+Result<void> to_parquet(const TracePointer& trace, const ExportOptions& options) {
   return export_parquet(*trace, options.output, options.overwrite(), our_tables(options));
 }
 
-Result<void> to_arrow(const TracePointer& trace, const Options& options) {
+Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
   TableOptions request = our_tables(options);
   // Who reads one table from a pipe gets its columns, also where it has no row.
   if (!options.tables.empty()) request.empty_tables = EmptyTables::kCreate;
@@ -87,31 +87,31 @@ Result<void> to_arrow(const TracePointer& trace, const Options& options) {
 }
 
 template <typename Export>
-Result<void> to_text(const Options& options, Export export_text) {
+Result<void> to_text(const ExportOptions& options, Export export_text) {
   return write_text(options.output, export_text);
 }
 
 struct Format {
   std::string_view type;
   std::string_view extension;
-  Result<void> (*write)(const TracePointer& trace, const Options& options);
+  Result<void> (*write)(const TracePointer& trace, const ExportOptions& options);
 };
 constexpr std::array kFormats = {
     Format{"sqlite", ".sqlite", to_sqlite},
     Format{"chrome", ".chrome.json",
-           [](const TracePointer& trace, const Options& options) {
+           [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(options, [&](const TextConsumer& write) { return export_chrome_json(*trace, write, options.selection); });
            }},
     Format{"json", ".json",
-           [](const TracePointer& trace, const Options& options) {
+           [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(options, [&](const TextConsumer& write) { return export_json(*trace, write, options.selection); });
            }},
     Format{"csv", ".csv",
-           [](const TracePointer& trace, const Options& options) {
+           [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(options, [&](const TextConsumer& write) { return export_csv(trace, write, options.selection); });
            }},
     Format{"text", ".txt",
-           [](const TracePointer& trace, const Options& options) {
+           [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
            }},
     Format{"parquet", ".parquet", to_parquet},
@@ -135,7 +135,7 @@ bool is_lanescope_file(const std::string& path) {
 }
 
 // Whether frames can be taken as they are: a compacted file is opened, and written anew, to become a log.
-bool is_rewritten(const Options& options) {
+bool is_rewritten(const ExportOptions& options) {
   if (options.type != "trace" || options.selection.window || !is_lanescope_file(options.input)) return false;
   if (options.file_form() == FileForm::kCompacted) return true;
   const auto form = form_of(options.input);
@@ -143,14 +143,14 @@ bool is_rewritten(const Options& options) {
 }
 
 // A .trace file as .trace, without frames that are damaged: compacted, or as they are.
-Result<FileCondition> rewrite(const Options& options, const std::filesystem::path& path, Overwrite overwrite) {
+Result<FileCondition> rewrite(const ExportOptions& options, const std::filesystem::path& path, Overwrite overwrite) {
   if (options.file_form() == FileForm::kLog) return recover_trace_file(options.input, path, overwrite);
   const auto compacted = compact_trace_file(options.input, path, overwrite);
   if (!compacted) return compacted.error();
   return compacted->source;
 }
 
-int recover(const Options& options) {
+int recover(const ExportOptions& options) {
   FileCondition condition;
   const auto written = write_file(options.output, options.overwrite(), ".trace",
                                   [&](const std::filesystem::path& path, Overwrite overwrite) -> Result<void> {
@@ -165,7 +165,7 @@ int recover(const Options& options) {
   return kSuccess;
 }
 
-Result<void> check(Options& options) {
+Result<void> check(ExportOptions& options) {
   if (!options.tables.empty() && options.type != "sqlite" && options.type != "arrow" && !options.type.starts_with("parquet"))
     return Error{"--tables names tables: it goes with -t sqlite, parquet, parquetdir and arrow only.", ErrorKind::kUsage};
   if (!options.form.empty() && options.type != "trace")
@@ -192,7 +192,7 @@ std::vector<std::string> export_types() {
 
 int run_export(Arguments arguments) {
   CLI::App app("Writes a trace of any format that can be read in a format that other tools read.", "lanescope export");
-  Options options;
+  ExportOptions options;
   app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "

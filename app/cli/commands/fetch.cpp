@@ -11,7 +11,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kFetchFooter =
     "Examples:\n"
     "  lanescope fetch --on ssh:gpu7 runs/night.trace       into night.trace here; one that is still recorded grows here, too\n"
     "  lanescope fetch --on ssh:gpu7 --list                 recordings from here that were not copied to their end\n"
@@ -41,7 +41,7 @@ std::string own_name(const std::string& path) {
 
 int run_fetch(Arguments arguments) {
   CLI::App app("Copies a trace file, or a recording, from another machine.", "lanescope fetch");
-  app.footer(kFooter);
+  app.footer(kFetchFooter);
   RemoteOptions remote;
   CopyOptions copy;
   std::string file, recording;

@@ -49,8 +49,6 @@ struct KernelOptions {
   bool queries_metrics = false;
 };
 
-Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
-
 void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
   const char* kWhat = "What to measure, of a program";
@@ -95,7 +93,7 @@ Result<void> check_place(const std::filesystem::path& path) {
 Result<void> check_for_file(const CLI::App& app) {
   for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--replay-mode", "--save"})
     if (app.get_option(name)->count() > 0)
-      return usage(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
+      return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
   return {};
 }
 
@@ -106,7 +104,7 @@ Result<void> check_pattern(const std::string& kernel) {
   if (const int problem = regcomp(&pattern, kernel.c_str() + kPattern.size(), REG_EXTENDED | REG_NOSUB); problem != 0) {
     char why[256] = {};
     regerror(problem, &pattern, why, sizeof(why));
-    return usage("--kernel-name " + kernel + " is no extended regular expression: " + why + ".");
+    return usage_error("--kernel-name " + kernel + " is no extended regular expression: " + why + ".");
   }
   regfree(&pattern);
   return {};
@@ -117,22 +115,22 @@ Result<void> check(const KernelOptions& options) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   if (is_among(options.replay, {"application", "range", "app-range"}))
-    return usage("--replay-mode " + options.replay + " is not there: kernels are replayed one by one (kernel), or equal launches take a pass each (spread).");
-  if (!is_among(options.replay, {"kernel", "spread"})) return usage("--replay-mode is kernel or spread, not " + options.replay + ".");
-  if (!is_among(options.launches, {"all", "sample"})) return usage("--launches is all or sample, not " + options.launches + ".");
+    return usage_error("--replay-mode " + options.replay + " is not there: kernels are replayed one by one (kernel), or equal launches take a pass each (spread).");
+  if (!is_among(options.replay, {"kernel", "spread"})) return usage_error("--replay-mode is kernel or spread, not " + options.replay + ".");
+  if (!is_among(options.launches, {"all", "sample"})) return usage_error("--launches is all or sample, not " + options.launches + ".");
   if (options.launches == "sample" && (options.skip != 0 || options.count != 0))
-    return usage("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
+    return usage_error("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
   if (options.launches == "sample" && options.set == kernels::kSourceSet)
-    return usage("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
+    return usage_error("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
   if (options.clock_control != "none")
-    return usage("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
-  if (options.cache_control != "none") return usage("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
+    return usage_error("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
+  if (options.cache_control != "none") return usage_error("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
   if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
-  if (!options.chip.empty()) return usage("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
-  if (!is_among(options.page, {"details", "raw", "source"})) return usage("--page is details, raw or source, not " + options.page + ".");
+  if (!options.chip.empty()) return usage_error("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
+  if (!is_among(options.page, {"details", "raw", "source"})) return usage_error("--page is details, raw or source, not " + options.page + ".");
   if (options.set == kernels::kSourceSet && !(options.sections.empty() && options.metrics.empty() && options.replay == "kernel"))
-    return usage("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
-  if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage("There is no set " + options.set + ". All: lanescope kernels --list-sets");
+    return usage_error("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
+  if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage_error("There is no set " + options.set + ". All: lanescope kernels --list-sets");
   return {};
 }
 
@@ -176,7 +174,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   for (const std::string& name : options.sections) {
     const auto section = std::find_if(known.begin(), known.end(), [&](const kernels::SectionMetrics& each) { return each.name == name; });
     if (section == known.end() && name != "all" && name != "LaunchStats")
-      return usage("There is no section " + name + " that can be measured. All: lanescope kernels --list-sections");
+      return usage_error("There is no section " + name + " that can be measured. All: lanescope kernels --list-sections");
     if (section != known.end() && !everything) settings.metrics.insert(settings.metrics.end(), section->metrics.begin(), section->metrics.end());
   }
   const bool takes_set = everything || set_is_given || (options.sections.empty() && options.metrics.empty());
@@ -197,7 +195,7 @@ bool is_our_format(const std::filesystem::path& path) {
   return file.read(head, sizeof(head)) && std::memcmp(head, kFileMagic, sizeof(head)) == 0;
 }
 
-Result<kernels::RecordedMetrics> read(const std::filesystem::path& path) {
+Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path) {
   // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
@@ -265,7 +263,7 @@ int print(const kernels::RecordedMetrics& kernels, const KernelOptions& options,
   const bool raw = options.page == "raw";
   const stats::Table table = raw ? raw_table(kernels) : options.sections.empty() ? verdict_table(kernels) : section_table(kernels, options.sections);
   if (table.empty() && !raw && !options.sections.empty())
-    return fail(usage("No section " + options.sections.front() + " has values in " + source + ". All: --section all"));
+    return fail(usage_error("No section " + options.sections.front() + " has values in " + source + ". All: --section all"));
   const TableHeading heading = raw                        ? TableHeading{"Values", "values", ""}
                                : options.sections.empty() ? TableHeading{"Kernels and what they could win", "kernels", ""}
                                                           : TableHeading{"Sections", "sections", ""};
@@ -307,7 +305,7 @@ int run_kernels(Arguments arguments) {
   if (options.queries_metrics) return query_metrics(options);
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
   if (runs ? program.empty() || !options.file.empty() : options.file.empty())
-    return fail(usage("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
+    return fail(usage_error("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app); !sound) return fail(sound.error());
   std::optional<RecordedFile> recorded;
   int code = kSuccess;
@@ -333,7 +331,7 @@ int run_kernels(Arguments arguments) {
     const int printed = print_source(options.file, output);
     return code != kSuccess ? code : printed;
   }
-  const Result<kernels::RecordedMetrics> kernels = read(options.file);
+  const Result<kernels::RecordedMetrics> kernels = read_metrics(options.file);
   if (!kernels) return fail(kernels.error());
   const int printed = print(*kernels, options, output, options.file.string());
   return code != kSuccess ? code : printed;

@@ -16,7 +16,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kQueryFooter =
     "Examples:\n"
     "  lanescope query run.trace 'SELECT short_name, count(*), sum(duration) FROM kernels GROUP BY 1 ORDER BY 3 DESC LIMIT 10'\n"
     "  lanescope query run.trace \"SELECT * FROM copies WHERE source_memory = 'pageable'\" -f csv -o -\n"
@@ -52,7 +52,7 @@ int run_query(Arguments arguments) {
   app.add_option("--seconds", seconds, "End a query that takes longer [600]")->type_name("N")->check(whole_number(1, 1'000'000));
   output.add_options(app);
   app.add_flag_callback("--help-tables", print_tables, "List the tables and their columns");
-  app.footer(kFooter);
+  app.footer(kQueryFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
 
   if (sql == "-") sql.assign(std::istreambuf_iterator<char>(std::cin), {});

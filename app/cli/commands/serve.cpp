@@ -10,7 +10,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kServeFooter =
     "It is started by another lanescope (--on TARGET) through ssh, docker exec and the like, and ends with the link. Recordings that\n"
     "it has started run on, in ~/.cache/lanescope/recordings, until they were copied: lanescope fetch --list shows them.";
 
@@ -28,7 +28,7 @@ std::pair<channel::FileDescriptor, channel::FileDescriptor> take_standard_stream
 
 int run_serve(Arguments arguments) {
   CLI::App app("Answers another lanescope over standard input and output.", "lanescope serve");
-  app.footer(kFooter);
+  app.footer(kServeFooter);
   bool stdio = false;
   app.add_flag("--stdio", stdio, "By standard input and output, which is the only way");
   if (const auto code = parse(app, std::move(arguments))) return *code;

@@ -14,12 +14,12 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSessionsFooter =
     "A session is a program that runs under lanescope launch, profile or attach. Without --session, the only one there is is\n"
     "meant. See them with: lanescope sessions list";
 
 void describe_session(CLI::App& app, std::string& name) {
-  app.footer(kFooter);
+  app.footer(kSessionsFooter);
   app.add_option("--session", name, "Which session")->type_name("NAME")->group("Session");
 }
 

@@ -11,7 +11,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kStartFooter =
     "Examples:\n"
     "  lanescope launch python serve.py               in one terminal; in another:\n"
     "  lanescope start -o busy -s none                record from now on, without samples\n"
@@ -54,7 +54,7 @@ int leave(const StartOptions& options, const session::CaptureRequest& request, c
 
 int run_start(Arguments arguments) {
   CLI::App app("Begins a capture in a session.", "lanescope start");
-  app.footer(kFooter);
+  app.footer(kStartFooter);
   StartOptions options;
   describe_start(app, options);
   const nlohmann::json message = start_message(arguments);

@@ -13,21 +13,21 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kStatsFooter =
     "Examples:\n"
     "  lanescope stats run.trace                                          the default reports\n"
     "  lanescope stats -r cuda_gpu_kern_sum:base:rows=10 run.trace        the ten kernels that take most time, by short names\n"
     "  lanescope stats -r cuda_gpu_sum --filter-nvtx 'step 7' run.trace   one iteration\n"
     "  lanescope stats -r cuda_gpu_trace -f csv -o gpu run.trace          into gpu_cuda_gpu_trace.csv\n";
 
-struct Request {
+struct ReportAsked {
   std::string text;  // as asked: "cuda_gpu_kern_sum:base"
   stats::ReportRequest report;
 };
 
-Result<std::vector<Request>> parse_requests(std::vector<std::string> names, const stats::ReportOptions& options) {
+Result<std::vector<ReportAsked>> parse_reports(std::vector<std::string> names, const stats::ReportOptions& options) {
   if (names.empty()) names.assign(stats::default_reports().begin(), stats::default_reports().end());
-  std::vector<Request> requests;
+  std::vector<ReportAsked> requests;
   for (const std::string& name : names) {
     auto parsed = stats::parse_report(name, options);
     if (!parsed) {
@@ -88,14 +88,14 @@ int run_stats(Arguments arguments) {
       "processes that have it, such as ranks, in each one's own");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
-  app.footer(kFooter);
+  app.footer(kStatsFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
   if (files.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
 
   const auto options = filter.parse();
   if (!options) return fail(options.error());
-  const auto requests = parse_requests(std::move(names), *options);
+  const auto requests = parse_reports(std::move(names), *options);
   if (!requests) return fail(requests.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   const auto ranks = trace_files(files);

@@ -8,15 +8,15 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr std::size_t kWidth = 16;               // of subjects
-constexpr std::size_t kTextColumn = kWidth + 6;  // behind the verdict and the subject
+constexpr std::size_t kSubjectWidth = 16;               // of subjects
+constexpr std::size_t kTextColumn = kSubjectWidth + 6;  // behind the verdict and the subject
 
 }  // namespace
 
 void print(std::ostream& to, const Finding& finding) {
   const char* verdict = finding.verdict == Verdict::kWorks ? "OK    " : finding.verdict == Verdict::kLimited ? "Note  " : "Fail  ";
   std::string subject = finding.subject;
-  subject.resize(kWidth, ' ');
+  subject.resize(kSubjectWidth, ' ');
   to << verdict << subject;
   std::istringstream lines(finding.text);
   bool is_first = true;

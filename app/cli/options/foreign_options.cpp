@@ -12,7 +12,7 @@ struct Advice {
   std::string_view granted = {};  // the value with which it asks for what is the case here anyway
 };
 
-constexpr std::array kOptions{
+constexpr std::array kForeignOptions{
     // nsys has them, for reports and other commands that do not record (unrecorded_options.h has those of recordings).
     Advice{"--defer-report", "It is not needed: a .trace is complete when its capture ends.", "true"},
     Advice{"--force-export", "It is not needed: reports read the .trace itself.", "true"},
@@ -61,7 +61,7 @@ std::optional<std::string> find(const std::array<Advice, Count>& table, std::str
   return std::nullopt;
 }
 
-constexpr std::array kCommands{
+constexpr std::array kForeignCommands{
     Advice{"nvprof", "Record with: lanescope profile ./app, and see its times with: lanescope stats report1.trace"},
     Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
@@ -73,8 +73,8 @@ constexpr std::array kCommands{
 };
 
 const Advice* find_option(std::string_view name) {
-  const auto* const found = std::find_if(kOptions.begin(), kOptions.end(), [name](const Advice& advice) { return advice.name == name; });
-  return found == kOptions.end() ? nullptr : found;
+  const auto* const found = std::find_if(kForeignOptions.begin(), kForeignOptions.end(), [name](const Advice& advice) { return advice.name == name; });
+  return found == kForeignOptions.end() ? nullptr : found;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ bool foreign_option_is_granted(std::string_view name, std::string_view value) {
   return value == advice->granted || (value.empty() && advice->granted == "true");
 }
 
-std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kCommands, name); }
+std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kForeignCommands, name); }
 std::optional<std::string> foreign_type_advice(std::string_view word) { return find(kTypes, word); }
 
 }  // namespace lanescope::cli

@@ -9,15 +9,13 @@ using session::AfterCapture;
 using session::CaptureRange;
 using session::CaptureTrigger;
 
-Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
-
 Result<CaptureTrigger> trigger(const std::string& text) {
   if (text == "none") return CaptureTrigger::kNone;
   if (text == "cudaProfilerApi") return CaptureTrigger::kProfilerApi;
   if (text == "nvtx") return CaptureTrigger::kNvtxRange;
   if (text == "cuda" || text == "osrt")
-    return usage("--capture-range takes none, cudaProfilerApi or nvtx, not " + text + ". Did you mean --trace=" + text + "?");
-  return usage("--capture-range takes none, cudaProfilerApi or nvtx, not \"" + text + "\".");
+    return usage_error("--capture-range takes none, cudaProfilerApi or nvtx, not " + text + ". Did you mean --trace=" + text + "?");
+  return usage_error("--capture-range takes none, cudaProfilerApi or nvtx, not \"" + text + "\".");
 }
 
 // "range", "range@domain", "range@*"; a backslash takes its meaning from an @.
@@ -39,7 +37,7 @@ void read_name(const std::string& text, CaptureRange& range) {
 // "repeat", "repeat:4", "repeat-shutdown:4", with a mode of nsys's behind it, which says when it makes its files: ours are there at once.
 Result<void> read_repeat(const std::string& text, CaptureRange& range) {
   const Error wrong =
-      usage("--capture-range-end takes none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, not \"" + text + "\".");
+      usage_error("--capture-range-end takes none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, not \"" + text + "\".");
   std::string rest = text;
   for (const char* mode : {":defer", ":sync", ":async"})
     if (rest.ends_with(mode)) rest.resize(rest.size() - std::string_view(mode).size());
@@ -104,11 +102,11 @@ Result<CaptureRange> capture_range(const RangeOptions& options) {
     if (Result<void> read = read_repeat(options.range_end, range); !read) return read.error();
   }
   const bool by_nvtx = range.trigger == CaptureTrigger::kNvtxRange;
-  if (by_nvtx && options.nvtx_capture.empty()) return usage("--capture-range=nvtx needs the range: --nvtx-capture=TEXT");
-  if (!by_nvtx && !options.start_later && !options.nvtx_capture.empty()) return usage("--nvtx-capture needs --capture-range=nvtx.");
+  if (by_nvtx && options.nvtx_capture.empty()) return usage_error("--capture-range=nvtx needs the range: --nvtx-capture=TEXT");
+  if (!by_nvtx && !options.start_later && !options.nvtx_capture.empty()) return usage_error("--nvtx-capture needs --capture-range=nvtx.");
   if (by_nvtx) read_name(options.nvtx_capture, range);
   if (options.start_later && range.trigger != CaptureTrigger::kNone)
-    return usage("A capture that lanescope start begins has its range from there: lanescope start --capture-range=" + options.range);
+    return usage_error("A capture that lanescope start begins has its range from there: lanescope start --capture-range=" + options.range);
   if (options.start_later) range.trigger = CaptureTrigger::kRequest;
   return range;
 }

@@ -37,7 +37,7 @@ constexpr const char* kNoFrames = "Frames of graphics are not counted. Choose a 
 constexpr const char* kNoChip = "Metrics are sampled of GPUs alone: --gpu-metrics-devices=all";
 constexpr const char* kOnRequest = "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop";
 
-constexpr std::array kOptions{
+constexpr std::array kUnrecorded{
     Option{"--accelerator-trace", "Accelerators besides the GPU are not recorded."},
     Option{"--after-collection-start", "Run your command beside the recording, or from the program itself."},
     Option{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
@@ -220,7 +220,7 @@ void add_option(CLI::App& app, const Option& option, UnrecordedOptions& options)
 }  // namespace
 
 void describe_unrecorded(CLI::App& app, UnrecordedOptions& options) {
-  for (const Option& option : kOptions) add_option(app, option, options);
+  for (const Option& option : kUnrecorded) add_option(app, option, options);
   std::string_view named;  // values of one option stand together
   for (const Value& value : kValues)
     if (std::exchange(named, value.option) != value.option) add_values(app, value.option, options);

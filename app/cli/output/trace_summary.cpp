@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
 
 namespace lanescope::cli {
@@ -48,8 +49,6 @@ std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detai
   }
   return "unknown";
 }
-
-bool is_on_stream(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::string_view kExtension = ".trace";
 constexpr std::string_view kOtherExtensions[] = {".nsys-rep", ".qdrep"};  // scripts that were written for nsys name it so
 
 Error wrong_pattern(std::string_view pattern, const std::string& reason) {
@@ -48,7 +47,7 @@ std::filesystem::path joined(const std::vector<std::string>& parts, const std::s
   for (std::size_t i = 1; i < parts.size(); ++i) name += number + parts[i];
   for (const std::string_view other : kOtherExtensions)
     if (name.ends_with(other)) name.resize(name.size() - other.size());
-  if (!name.ends_with(kExtension)) name += kExtension;
+  if (!name.ends_with(kTraceExtension)) name += kTraceExtension;
   return name;
 }
 

@@ -13,6 +13,7 @@
 
 namespace lanescope::session {
 
+inline constexpr std::string_view kTraceExtension = ".trace";
 inline constexpr std::string_view kDefaultOutputPattern = "report%n";
 
 // What a name may depend on. The functions are asked only where a pattern needs them.

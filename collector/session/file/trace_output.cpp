@@ -13,7 +13,6 @@ namespace lanescope::session {
 namespace {
 
 constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
-constexpr std::string_view kExtension = ".trace";
 constexpr std::size_t kLongestValue = 64;  // of a variable, within a name
 constexpr const char* kNoValue = "launcher";  // in a name that would otherwise be empty
 
@@ -54,7 +53,7 @@ OutputNameFacts own_facts(pid_t pid, const char* instead) {
 
 const char* word_for_missing(const std::string& pattern) {
   const Result<std::filesystem::path> name = expand_output_name(in_folder(pattern), own_facts(1, ""));
-  return name && name->filename() == kExtension ? kNoValue : "";
+  return name && name->filename() == kTraceExtension ? kNoValue : "";
 }
 
 Result<CreatedFile> create_file(std::string pattern, OutputNameFacts facts, Overwrite overwrite, Readers readers) {
@@ -160,8 +159,8 @@ Readers readers_of(const cpu::CpuSettings& threads, uid_t user) {
 
 std::string numbered_pattern(const std::string& pattern) {
   if (is_numbered(pattern)) return pattern;
-  const bool has_extension = pattern.ends_with(kExtension);
-  return pattern.substr(0, pattern.size() - (has_extension ? kExtension.size() : 0)) + ".%n";
+  const bool has_extension = pattern.ends_with(kTraceExtension);
+  return pattern.substr(0, pattern.size() - (has_extension ? kTraceExtension.size() : 0)) + ".%n";
 }
 
 }  // namespace lanescope::session

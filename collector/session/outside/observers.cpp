@@ -7,9 +7,6 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::chrono::milliseconds kWatchedFlush{100};
-constexpr std::chrono::milliseconds kUnwatchedFlush{500};
-
 proto::Diagnostic refusal(proto::Component component, proto::ComponentState state, const Error& error) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());

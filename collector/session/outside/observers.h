@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace lanescope::session {
 using FollowThreads = decltype(&cpu::Recorder::launch);
 
 enum class Watched { kNo, kYes };  // whether somebody sees the recording as it is made
+
+// Between two chunks of what was recorded.
+inline constexpr std::chrono::milliseconds kWatchedFlush{100};
+inline constexpr std::chrono::milliseconds kUnwatchedFlush{500};
 
 // None where they are not asked for, or can't be had: then `refusals` gets the reason. Fails where the request makes no sense.
 Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start,

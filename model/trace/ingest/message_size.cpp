@@ -17,7 +17,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
 // What an entry of a repeated field takes beside itself: a pointer to it, twice while the array of these grows, and the allocator's own.
-constexpr std::uint64_t kEntryBytes = 32;
+constexpr std::uint64_t kMessageEntryBytes = 32;
 constexpr std::uint64_t kTextBytes = 32;     // of a std::string
 constexpr std::uint64_t kFieldBytes = 8;     // of a message, for each field that its type has: mostly numbers
 constexpr std::uint64_t kColumnBytes = 16;   // and for each that is repeated
@@ -144,11 +144,11 @@ class Measurement {
           break;
         case Shape::Kind::kTexts:
           ++size.entries;
-          size.bytes += kEntryBytes + kTextBytes + wire->bytes.size();
+          size.bytes += kMessageEntryBytes + kTextBytes + wire->bytes.size();
           break;
         case Shape::Kind::kMessages:
           ++size.entries;
-          size.bytes += kEntryBytes;
+          size.bytes += kMessageEntryBytes;
           [[fallthrough]];
         case Shape::Kind::kMessage:
           if (wire->type == WireField::kBytes) add(*field.message, wire->bytes);
