@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "checks.h"
+
 namespace lanescope::cli {
 namespace {
 
