@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/events/launch_index.h"
+#include "model/trace/demanded_segments.h"
 
 namespace lanescope {
 namespace {
@@ -131,6 +132,7 @@ struct ColumnReader::State {
   std::vector<std::int64_t> rank_of_memory;  // by kinds_of_memory()
   LaneNumbers number_of_event;
   bool names_are_of_chains = false;  // of some lanes
+  bool asks_for_each = false;        // where a number for each event of the trace would be too many
   std::optional<LaunchIndex> launches;
 
   void rank_lanes();
@@ -185,6 +187,7 @@ void ColumnReader::State::rank_memory() {
 }
 
 void ColumnReader::State::read_gaps(std::stop_token stop) {
+  if (asks_for_each) return;
   number_of_event.resize(trace->lanes().size());
   for (const std::vector<LaneId>& row : values->rows()) {
     if (stop.stop_requested()) return;
@@ -196,6 +199,7 @@ void ColumnReader::State::read_gaps(std::stop_token stop) {
 
 void ColumnReader::State::read_ranges(std::stop_token stop) {
   rank_of_name = name_ranks(*trace);
+  if (asks_for_each) return;
   launches.emplace(*trace, stop);
   number_of_event.resize(trace->lanes().size());
   std::vector<bool> wanted(trace->lanes().size());
@@ -219,6 +223,10 @@ std::int64_t ColumnReader::State::queue_time(EventRef event) const {
 }
 
 std::int64_t ColumnReader::State::range(EventRef event) const {
+  if (asks_for_each) {
+    const std::optional<EventRef> around = values->enclosing_range(event);
+    return around ? rank_of_name[trace->lane(around->lane).name(around->index)] : kMissing;
+  }
   const TrackKey& key = trace->track_of(event.lane).key;
   const Lane& lane = trace->lane(event.lane);
   if (is_on_stream(key.kind)) event = launches->find(key.process, lane.correlation(event.index), lane.start(event.index));
@@ -242,6 +250,7 @@ void ColumnReader::State::correlations(std::span<const EventRef> events, std::sp
 
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
     : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}, {}})) {
+  state_->asks_for_each = !holds_events(values.trace());
   switch (column) {
     case EventColumn::kName:
       state_->rank_of_name = name_ranks(values.trace());
@@ -293,6 +302,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     case EventColumn::kCorrelation:
       return state.correlations(events, numbers);
     case EventColumn::kGapBefore:
+      if (state.asks_for_each) return state.each(events, numbers, [&](EventRef e) { return state.values->number(e, state.column).value_or(kMissing); });
       return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
     case EventColumn::kQueueTime:
       return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });

@@ -1,11 +1,13 @@
 #include "model/events/event_query.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "model/events/column_reader.h"
 #include "model/events/name_family.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/python_lock.h"
 #include "sorted_positions.h"
 
@@ -294,8 +296,7 @@ std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId
   return events;
 }
 
-void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                    const std::function<bool(std::span<const EventRef>)>& visit, std::stop_token stop) {
+void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, const EventVisitor& visit, std::stop_token stop) {
   const Passage passage(trace, lanes, filter);
   std::vector<Stretch> rest = passage.stretches();
   std::vector<EventRef> part, sorted;
@@ -311,6 +312,151 @@ void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const Eve
     if (stop.stop_requested() || !visit(sorted)) return;
     std::erase_if(rest, [](const Stretch& stretch) { return stretch.first == stretch.last; });
   }
+}
+
+EventStream stream_by_start(const Trace& trace, std::vector<LaneId> lanes, EventFilter filter) {
+  EventStream stream;
+  stream.most = event_count(Passage(trace, lanes, filter).stretches());
+  stream.longest = [&trace, lanes, filter](std::size_t count, const std::stop_token& stop) { return longest_events(trace, lanes, filter, count, stop); };
+  stream.visit = [&trace, lanes = std::move(lanes), filter = std::move(filter)](const EventVisitor& visitor, const std::stop_token& stop) {
+    visit_by_start(trace, lanes, filter, visitor, stop);
+  };
+  return stream;
+}
+
+namespace {
+
+// A part of a stretch that lies in one segment, and how long its events are at most.
+struct SegmentPart {
+  Nanoseconds most = 0;
+  Stretch part;
+};
+
+std::vector<SegmentPart> parts_by_longest(const Trace& trace, const std::vector<Stretch>& stretches) {
+  constexpr Nanoseconds kUnknown = std::numeric_limits<Nanoseconds>::max();
+  std::vector<SegmentPart> parts;
+  for (const Stretch& stretch : stretches) {
+    const DemandedSegments* demanded = demanded_segments(trace.lane(stretch.lane));
+    for (EventIndex begin = stretch.first; begin < stretch.last;) {
+      const std::size_t s = begin / LaneSegment::kCapacity;
+      const EventIndex end = std::min<EventIndex>(stretch.last, static_cast<EventIndex>(s + 1) * LaneSegment::kCapacity);
+      Nanoseconds most = demanded == nullptr || demanded->bounds()[s].names.empty() ? kUnknown : 0;
+      if (most == 0)
+        for (const NameTime& each : demanded->bounds()[s].names) most = std::max(most, each.greatest);
+      parts.push_back({most, {stretch.lane, begin, end, stretch.chained}});
+      begin = end;
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const SegmentPart& a, const SegmentPart& b) { return a.most > b.most; });
+  return parts;
+}
+
+}  // namespace
+
+std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                                                    std::size_t count, const std::stop_token& stop) {
+  constexpr std::size_t kMostParts = 600;  // which take a second or two to decode
+  struct Long {
+    Nanoseconds duration, start;
+    EventRef event;
+  };
+  const auto comes_first = [](const Long& a, const Long& b) {
+    if (a.duration != b.duration) return a.duration > b.duration;
+    return a.start != b.start ? a.start < b.start : a.event < b.event;
+  };
+  const Passage passage(trace, lanes, filter);
+  std::vector<Long> first;
+  std::vector<EventRef> found;
+  std::size_t read = 0;
+  const auto keep_first = [&] {
+    std::sort(first.begin(), first.end(), comes_first);
+    if (first.size() > count) first.resize(count);
+  };
+  for (const SegmentPart& part : parts_by_longest(trace, passage.stretches())) {
+    const bool is_full = first.size() == count;
+    if (is_full && (count == 0 || part.most < first.back().duration)) break;
+    if (stop.stop_requested() || read++ == kMostParts) return std::nullopt;
+    found.clear();
+    passage.gather(part.part, found, stop, std::numeric_limits<std::size_t>::max());
+    const Lane& lane = trace.lane(part.part.lane);
+    for (const EventRef event : found)
+      if (const Nanoseconds duration = lane.duration(event.index); !is_full || duration >= first[count - 1].duration)
+        first.push_back({duration, lane.start(event.index), event});
+    keep_first();
+  }
+  if (stop.stop_requested()) return std::nullopt;
+  std::vector<EventRef> events;
+  for (const Long& each : first) events.push_back(each.event);
+  return events;
+}
+
+EventStream kept_of(EventStream events, std::function<bool(EventRef)> wanted) {
+  EventStream kept;
+  kept.most = events.most;
+  kept.visit = [visit = std::move(events.visit), wanted = std::move(wanted)](const EventVisitor& visitor, const std::stop_token& stop) {
+    std::vector<EventRef> of_part;
+    visit(
+        [&](std::span<const EventRef> part) {
+          of_part.clear();
+          std::copy_if(part.begin(), part.end(), std::back_inserter(of_part), wanted);
+          return visitor(of_part);
+        },
+        stop);
+  };
+  return kept;
+}
+
+namespace {
+
+bool comes_before(const EventPosition& a, const EventPosition& b) noexcept { return a.start != b.start ? a.start < b.start : a.event < b.event; }
+
+// The first of those that start within the window, or the last; none where `wanted` accepts none.
+template <typename Wanted>
+std::optional<EventRef> outermost_event(const Trace& trace, std::span<const LaneId> lanes, EventFilter filter, TimeRange window,
+                                        SearchDirection direction, const std::stop_token& stop, Wanted wanted) {
+  std::optional<EventRef> found;
+  filter.window = window;
+  visit_by_start(
+      trace, lanes, filter,
+      [&](std::span<const EventRef> part) {
+        for (const EventRef event : part) {
+          const Nanoseconds start = trace.lane(event.lane).start(event.index);
+          if (start < window.begin || start >= window.end || !wanted(EventPosition{start, event})) continue;
+          found = event;
+          if (direction == SearchDirection::kForward) return false;
+        }
+        return true;
+      },
+      stop);
+  return stop.stop_requested() ? std::nullopt : found;
+}
+
+}  // namespace
+
+std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, EventPosition from,
+                                   SearchDirection direction, const std::stop_token& stop) {
+  const TimeRange all{trace.extent().begin, trace.extent().end + 1};  // an event of no duration may stand at the end
+  const auto any = [](const EventPosition&) { return true; };
+  if (direction == SearchDirection::kForward) {
+    const TimeRange behind{std::max(from.start, all.begin), all.end};
+    const auto found =
+        outermost_event(trace, lanes, filter, behind, direction, stop, [&](const EventPosition& place) { return comes_before(from, place); });
+    return found ? found : outermost_event(trace, lanes, filter, all, direction, stop, any);
+  }
+  // Backwards, in longer and longer pieces of time.
+  constexpr Nanoseconds kFirstPieces = 1024;  // of the whole time
+  const Nanoseconds here = std::clamp(from.start, all.begin, all.end - 1);
+  const auto search = [&](Nanoseconds end, auto wanted) {
+    std::optional<EventRef> found;
+    for (Nanoseconds length = all.length() / kFirstPieces + 1; !found && end > all.begin && !stop.stop_requested(); length *= 2) {
+      const Nanoseconds begin = end - std::min(length, end - all.begin);
+      found = outermost_event(trace, lanes, filter, {begin, end}, direction, stop, wanted);
+      end = begin;
+    }
+    return found;
+  };
+  const auto found = search(here + 1, [&](const EventPosition& place) { return comes_before(place, from); });
+  return found ? found : search(all.end, any);
 }
 
 std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,

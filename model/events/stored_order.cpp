@@ -145,44 +145,83 @@ class Runs {
 
 }  // namespace
 
-Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventFilter& filter, EventColumn column,
+namespace {
+
+constexpr std::uint64_t kStep = 1u << 16;  // events from one call of progress to the next
+
+// Writes the order while it comes to be known.
+class Written {
+ public:
+  Written(ScratchFile& order, std::uint64_t count, const OrderListener& listener) : events_(order, 1u << 14), first_count_(std::min<std::uint64_t>(count, listener.first_count)), listener_(listener) {}
+  Result<void> add(EventRef event) {
+    if (count_ < first_count_) first_.push_back(event);
+    if (++count_ == first_count_ && listener_.first) listener_.first(std::exchange(first_, {}));
+    return events_.add(event);
+  }
+  Result<void> flush() {
+    if (!first_.empty() && listener_.first) listener_.first(std::exchange(first_, {}));
+    return events_.flush();
+  }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  Appender<EventRef> events_;
+  std::uint64_t first_count_, count_ = 0;
+  const OrderListener& listener_;
+  std::vector<EventRef> first_;
+};
+
+}  // namespace
+
+Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventStream& events, EventColumn column,
                                                      SortDirection direction, const OrderRoom& room, const OrderListener& listener,
                                                      std::stop_token stop) {
-  constexpr std::uint64_t kStep = 1u << 16;  // events from one call of progress to the next
-  const Trace& trace = values.trace();
-  std::uint64_t most = 0, done = 0;  // events that may come, and that did
-  for (const LaneId lane : values.scope().lanes()) most += trace.lane(lane).size();
   const auto tell = [&](double share) {
-    if (listener.progress) listener.progress(share);
+    if (listener.progress) listener.progress(std::min(share, 1.0));
   };
-
-  const ColumnReader reader(values, column, stop);
-  Runs runs(reader, direction, room);
-  Result<void> result;
-  visit_by_start(
-      trace, values.scope().lanes(), filter,
-      [&](std::span<const EventRef> part) {
-        result = runs.add(part, stop);
-        done += part.size();
-        tell(static_cast<double>(done) / static_cast<double>(2 * most));
-        return result.has_value();
-      },
-      stop);
-  if (!result) return result.error();
-  if (stop.stop_requested()) return std::optional<StoredOrder>();
-
+  const auto most = static_cast<double>(std::max<std::uint64_t>(1, events.most));
+  const bool is_as_it_comes = column == EventColumn::kStart && direction == SortDirection::kAscending;
   StoredOrder order(scratch_in(room.folder));
-  Appender<EventRef> events(*order.order_, 1u << 14);
-  std::vector<EventRef> first;
-  const std::uint64_t all = done, first_count = std::min<std::uint64_t>(all, listener.first_count);
-  done = 0;
-  result = runs.merge(stop, [&](EventRef event) {
-    if (done < first_count) first.push_back(event);
-    if (++done == first_count && listener.first) listener.first(std::exchange(first, {}));
-    if (done % kStep == 0) tell(0.5 + static_cast<double>(done) / static_cast<double>(2 * all));
-    return events.add(event);
-  });
-  if (result) result = events.flush();
+  Result<void> result;
+  if (is_as_it_comes) {
+    Written written(*order.order_, events.most, listener);
+    events.visit(
+        [&](std::span<const EventRef> part) {
+          for (const EventRef event : part)
+            if (result = written.add(event); !result) return false;
+          tell(static_cast<double>(written.count()) / most);
+          return true;
+        },
+        stop);
+    if (result) result = written.flush();
+  } else {
+    OrderListener told = listener;
+    const bool by_longest = column == EventColumn::kDuration && direction == SortDirection::kDescending && events.longest && listener.first;
+    if (by_longest)
+      if (auto first = events.longest(listener.first_count, stop)) {
+        if (!first->empty()) listener.first(*std::move(first));
+        told.first = nullptr;
+      }
+    const ColumnReader reader(values, column, stop);
+    Runs runs(reader, direction, room);
+    std::uint64_t all = 0;
+    events.visit(
+        [&](std::span<const EventRef> part) {
+          result = runs.add(part, stop);
+          all += part.size();
+          tell(static_cast<double>(all) / (2 * most));
+          return result.has_value();
+        },
+        stop);
+    if (result && !stop.stop_requested()) {
+      Written written(*order.order_, all, told);
+      result = runs.merge(stop, [&](EventRef event) {
+        if (written.count() % kStep == 0) tell(0.5 + static_cast<double>(written.count()) / (2 * static_cast<double>(all)));
+        return written.add(event);
+      });
+      if (result) result = written.flush();
+    }
+  }
   if (!result) return result.error();
   if (stop.stop_requested()) return std::optional<StoredOrder>();
   tell(1);

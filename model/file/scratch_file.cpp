@@ -10,6 +10,11 @@
 
 namespace lanescope {
 
+std::filesystem::path scratch_folder() {
+  const char* named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/var/tmp";
+}
+
 ScratchFile::~ScratchFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }

@@ -12,24 +12,6 @@ namespace {
 using Plain = std::span<std::int64_t>;
 using Counted = std::span<const Samples::Counted>;
 
-// The sample before which so many of all in order lie. Requires: rank < number of samples.
-std::int64_t nth(Plain samples, std::uint64_t rank) {
-  const auto found = samples.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(samples.begin(), found, samples.end());
-  return *found;
-}
-std::int64_t nth(Counted samples, std::uint64_t rank) {
-  for (const auto& [sample, count] : samples) {
-    if (rank < count) return sample;
-    rank -= count;
-  }
-  return 0;
-}
-
-// The one before it. Requires: nth() was asked for.
-std::int64_t before_nth(Plain samples, std::uint64_t rank) { return *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(rank)); }
-std::int64_t before_nth(Counted samples, std::uint64_t rank) { return nth(samples, rank - 1); }
-
 template <typename Visit>
 void for_each(Plain samples, Visit visit) {
   for (const std::int64_t sample : samples) visit(sample, 1);
@@ -40,7 +22,7 @@ void for_each(Counted samples, Visit visit) {
 }
 
 template <typename All>
-Summary summary_of(All samples, const Percentiles& percentiles) {
+Summary summary_of(All samples) {
   Summary summary;
   summary.minimum = std::numeric_limits<std::int64_t>::max();
   summary.maximum = std::numeric_limits<std::int64_t>::min();
@@ -52,27 +34,28 @@ Summary summary_of(All samples, const Percentiles& percentiles) {
   });
   const auto size = static_cast<std::uint64_t>(summary.count);
   summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
-  summary.median = static_cast<double>(nth(samples, size / 2));
-  if (size % 2 == 0) summary.median = (summary.median + static_cast<double>(before_nth(samples, size / 2))) / 2;
   double squares = 0;
   for_each(samples, [&](std::int64_t sample, std::int64_t count) {
     const double difference = static_cast<double>(sample) - summary.average;
     squares += difference * difference * static_cast<double>(count);
   });
   if (size >= 2) summary.deviation = std::sqrt(squares / static_cast<double>(size - 1));
-  for (const std::uint8_t percentile : percentiles) {
-    const std::uint64_t rank = (size * percentile + 99) / 100;  // from 1, rounded up
-    summary.percentiles.push_back(nth(samples, std::max<std::uint64_t>(rank, 1) - 1));
-  }
   return summary;
 }
 
 }  // namespace
 
 Summary summarize(Samples& samples, const Percentiles& percentiles) {
+  if (samples.empty()) return {};
+  const double median = samples.median();
   const auto [plain, counted] = samples.all();
-  if (plain.empty() && counted.empty()) return {};
-  return counted.empty() ? summary_of(plain, percentiles) : summary_of(counted, percentiles);
+  Summary summary = counted.empty() ? summary_of(plain) : summary_of(counted);
+  summary.median = median;
+  for (const std::uint8_t percentile : percentiles) {
+    const std::uint64_t rank = (static_cast<std::uint64_t>(summary.count) * percentile + 99) / 100;  // from 1, rounded up
+    summary.percentiles.push_back(samples.nth(std::max<std::uint64_t>(rank, 1) - 1));
+  }
+  return summary;
 }
 
 void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles) {

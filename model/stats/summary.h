@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/events/samples.h"
 #include "model/stats/table.h"
-#include "samples.h"
 
 namespace lanescope::stats {
 

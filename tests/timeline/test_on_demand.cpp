@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "../model/trace/compact/recordings.h"
 #include "model/events/event_query.h"
 #include "model/events/event_statistics.h"
+#include "model/events/stored_order.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
@@ -201,6 +203,112 @@ TEST_CASE("events, their neighbours, searches, orders and sums are the same from
   CHECK(decoded() > before);
 }
 
+TEST_CASE("lists too long to be held are ordered, searched and summed as those in memory") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const Both both(recording, folder.path());
+  if (both.memory->event_count() == 0) return;
+  // Who goes by start from lane to lane has a segment of each decoded anew where memory holds fewer: long recordings get some.
+  const Budget budget(both.memory->event_count() <= 10'000 ? 64 << 10 : 4 << 20);
+  const EventValues in_memory(both.memory, EventScope::whole_trace(*both.memory)), in_file(both.file, EventScope::whole_trace(*both.file));
+  const std::vector<LaneId>& lanes = in_file.scope().lanes();
+  const std::vector<EventRef> all = gather_by_start(*both.memory, lanes, {});
+  const EventStream stream = stream_by_start(*both.file, lanes, {});
+  // All columns of short recordings, of others the longest events.
+  constexpr std::size_t kShort = 3'000;
+  const auto every_column = all_event_columns();
+  const std::vector<EventColumn> columns = all.size() <= kShort ? std::vector<EventColumn>(every_column.begin(), every_column.end()) : std::vector{EventColumn::kDuration};
+  for (const EventColumn column : columns)
+    for (const SortDirection direction : {SortDirection::kAscending, SortDirection::kDescending}) {
+      if (all.size() > kShort && direction == SortDirection::kAscending) continue;
+      std::vector<std::vector<EventRef>> first;
+      const OrderListener listener{.first_count = 100, .first = [&](std::vector<EventRef> events) { first.push_back(std::move(events)); }, .progress = {}};
+      const auto order = StoredOrder::make(in_file, stream, column, direction, {folder.path(), 100'000}, listener);
+      REQUIRE((order && *order && (**order).size() == all.size()));
+      std::vector<EventRef> read(all.size());
+      REQUIRE((**order).read(0, read));
+      CHECK(read == sort_events(in_memory, all, column, direction));
+      REQUIRE(first.size() == 1);
+      CHECK(first[0] == std::vector<EventRef>(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(100, read.size()))));
+    }
+
+  const auto same_statistics = [](const NameStatistics& a, const NameStatistics& b) {
+    return a.kind == b.kind && a.name == b.name && a.count == b.count && a.total == b.total && a.median == b.median && a.percentile_95 == b.percentile_95 &&
+           a.minimum == b.minimum && a.maximum == b.maximum && a.share == b.share && a.longest == b.longest;
+  };
+  for (const Grouping grouping : {Grouping::kNames, Grouping::kFamilies}) {
+    if (all.size() > kShort && grouping == Grouping::kFamilies) continue;
+    const auto expected = statistics_by_name(*both.memory, all, {}, grouping);
+    const auto streamed = statistics_by_name(*both.file, stream, {}, grouping);
+    CHECK(std::equal(expected.begin(), expected.end(), streamed.begin(), streamed.end(), same_statistics));
+    const NameStatistics& most = expected.front();
+    const auto named = events_named(*both.memory, all, most.kind, most.name, grouping);
+    CHECK(duration_histogram(*both.file, events_named(*both.file, stream, most.kind, most.name, grouping), 20).counts ==
+          duration_histogram(*both.memory, named, 20).counts);
+  }
+
+  std::mt19937 random(11);
+  for (const TimeRange range : some_ranges(both.memory->extent(), random, 3)) {
+    EventFilter filter;
+    filter.window = range;
+    std::map<std::pair<EventKind, NameId>, NameStatistics> expected;
+    for (const NameStatistics& each : statistics_by_name(*both.memory, gather_events(*both.memory, lanes, filter))) expected[{each.kind, each.name}] = each;
+    const std::vector<NameSum> sums = sums_by_name(*both.file, lanes, range);
+    REQUIRE(sums.size() == expected.size());
+    CHECK(std::is_sorted(sums.begin(), sums.end(), [](const NameSum& a, const NameSum& b) { return a.total > b.total; }));
+    for (const NameSum& sum : sums) {
+      const NameStatistics& exact = expected.at({sum.kind, sum.name});
+      CHECK((sum.count == exact.count && sum.total == exact.total && sum.minimum == exact.minimum && sum.maximum == exact.maximum));
+    }
+  }
+
+  const EventFilter by_name{.text = "e"};
+  const std::vector<EventRef> found = gather_by_start(*both.memory, lanes, by_name);
+  for (int i = 0; i < 4 && !found.empty(); ++i) {
+    const std::size_t at = random() % found.size();
+    const EventPosition from{both.memory->event(found[at]).start, found[at]};
+    CHECK(find_event(*both.file, lanes, by_name, from, SearchDirection::kForward) == found[(at + 1) % found.size()]);
+    CHECK(find_event(*both.file, lanes, by_name, from, SearchDirection::kBackward) == found[(at + found.size() - 1) % found.size()]);
+  }
+}
+
+TEST_CASE("the longest events are found where heads say that they are") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 1'500'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(64 << 20);
+  const EventScope all = EventScope::whole_trace(*both.file);
+  const std::vector<EventRef> order = sort_events({both.memory, all}, gather_by_start(*both.memory, all.lanes(), {}), EventColumn::kDuration, SortDirection::kDescending);
+  const std::uint64_t before = decoded();
+  const auto first = longest_events(*both.file, all.lanes(), {}, 20);
+  CHECK(decoded() > before);
+  REQUIRE(first);
+  CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + 20));
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(longest_events(*both.file, all.lanes(), {}, 20, stop.get_token()));
+}
+
+TEST_CASE("sums of a range take whole segments from their heads") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 700'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(64 << 20);
+  const EventScope all = EventScope::whole_trace(*both.file);
+  const TimeRange extent = both.file->extent();
+  const TimeRange range{extent.begin + extent.length() / 20, extent.end - extent.length() / 20};
+  const std::uint64_t before = decoded();
+  const std::vector<NameSum> sums = sums_by_name(*both.file, all.lanes(), range);
+  CHECK(decoded() <= before + 2 * all.lanes().size() + 4);  // those that the range cuts, and some ahead of them; of eleven in one lane
+  EventFilter filter;
+  filter.window = range;
+  const auto expected = statistics_by_name(*both.memory, gather_events(*both.memory, all.lanes(), filter));
+  REQUIRE(sums.size() == expected.size());
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    CHECK((sums[i].name == expected[i].name && sums[i].count == expected[i].count && sums[i].total == expected[i].total));
+}
+
 TEST_CASE("a long recording is painted at once, in outline, and exactly when its segments came") {
   const TemporaryFolder folder;
   write_long_recording(folder.path() / "log.trace", 700'000);
@@ -349,6 +457,12 @@ TEST_CASE("a long recording is looked at", "[.][looked-at-elsewhere]") {
         }
       }
     }
+    const EventValues values(*trace, EventScope::whole_trace(**trace));
+    const EventStream all = stream_by_start(**trace, values.scope().lanes(), {});
+    const auto order = StoredOrder::make(values, all, EventColumn::kDuration, SortDirection::kDescending, {folder, 8 * kMiB});
+    REQUIRE((order && *order && (**order).size() == kManyEvents));
+    REQUIRE(statistics_by_name(**trace, all).front().count > kManyEvents / 3);
+    REQUIRE(find_event(**trace, values.scope().lanes(), {.text = "Memcpy"}, {0, {0, 0}}, SearchDirection::kBackward));
   });
   std::ofstream(folder / "peak") << peak_memory();
 }

@@ -42,9 +42,9 @@ QStringList AnsweredTrace::files(const QString& file) const {
   return {choice_ == Choice::kFirst ? pair_.first().path : pair_.second().path};
 }
 
-bool AnsweredTrace::holds(EventRef shown) const {
-  if (!isOfTwo() || choice_ == Choice::kBoth) return true;
-  return (shown.lane < pair_.first().trace->lanes().size()) == (choice_ == Choice::kFirst);
+std::function<bool(EventRef)> AnsweredTrace::held() const {
+  if (!isOfTwo() || choice_ == Choice::kBoth) return [](EventRef) { return true; };
+  return [lanes = pair_.first().trace->lanes().size(), is_first = choice_ == Choice::kFirst](EventRef shown) { return (shown.lane < lanes) == is_first; };
 }
 
 TimeRange AnsweredTrace::shown(TimeRange time) const { return time.empty() ? time : TimeRange{time.begin + shift(), time.end + shift()}; }

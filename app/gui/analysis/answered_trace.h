@@ -4,6 +4,7 @@
 // Threads: the GUI thread only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -34,8 +35,8 @@ class AnsweredTrace : public QObject {
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
   // The files that hold it, where `file` holds the shown one.
   [[nodiscard]] QStringList files(const QString& file) const;
-  // What of these events of the shown trace belongs to it.
-  [[nodiscard]] bool holds(EventRef shown) const;
+  // Tells of events of the shown trace whether they belong to it; may be asked by any thread.
+  [[nodiscard]] std::function<bool(EventRef)> held() const;
   // The same time and event on the time axis and in the trace that are shown.
   [[nodiscard]] TimeRange shown(TimeRange time) const;
   [[nodiscard]] EventRef shown(EventRef event) const;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <QColor>
 #include <QGuiApplication>
 #include <QPalette>
 
 #include "base/shown_name.h"
+#include "model/file/scratch_file.h"
 #include "tables/table_look.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/format.h"
@@ -19,6 +21,8 @@ namespace {
 constexpr std::size_t kFirstPage = 500;             // rows: more than a screen has
 constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
 constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
+constexpr std::size_t kPage = 2'000;                // rows that are read from a file at once
+constexpr std::size_t kSearchedInFile = 1'000'000;  // rows: 8 MB
 
 }  // namespace
 
@@ -31,24 +35,46 @@ EventTableModel::EventTableModel(QObject* parent) : QAbstractTableModel(parent) 
 
 void EventTableModel::setEvents(std::shared_ptr<const EventList> list) {
   if (list) return order(std::move(list));
+  page_.clear();
   job_.cancel();
   wanted_ = nullptr;
   show(nullptr, std::make_shared<const std::vector<EventRef>>());
 }
 
 EventRef EventTableModel::event(int row) const {
-  return row >= 0 && static_cast<std::size_t>(row) < order_->size() ? (*order_)[static_cast<std::size_t>(row)] : EventRef{};
+  if (row < 0) return {};
+  const auto place = static_cast<std::size_t>(row);
+  if (place < order_->size()) return (*order_)[place];
+  return stored_ && place < stored_->size() ? storedEvent(place) : EventRef{};
+}
+
+EventRef EventTableModel::storedEvent(std::uint64_t row) const {
+  if (page_.empty() || row < page_begin_ || row - page_begin_ >= page_.size()) {
+    page_begin_ = row / kPage * kPage;
+    page_.resize(std::min<std::uint64_t>(kPage, stored_->size() - page_begin_));
+    if (!stored_->read(page_begin_, page_)) page_.clear();
+  }
+  return page_.empty() ? EventRef{} : page_[row - page_begin_];
 }
 
 std::optional<int> EventTableModel::rowOf(EventRef event) const {
-  const std::optional<std::size_t> position = position_of(*order_, event);
+  std::optional<std::size_t> position = position_of(*order_, event);
+  if (!position && stored_) {
+    std::vector<EventRef> first(std::min<std::uint64_t>(kSearchedInFile, stored_->size()));
+    if (stored_->read(0, first)) position = position_of(first, event);
+  }
   if (!position || *position >= kLargestTable) return std::nullopt;
   return static_cast<int>(*position);
 }
 
 int EventTableModel::rowCount(const QModelIndex& parent) const {
   if (parent.isValid() || !list_) return 0;
-  return static_cast<int>(std::min(list_->events.size(), kLargestTable));
+  return static_cast<int>(std::min(knownRows(), kLargestTable));
+}
+
+std::size_t EventTableModel::knownRows() const {
+  if (!list_->stream) return list_->events.size();
+  return stored_ ? static_cast<std::size_t>(stored_->size()) : order_->size();
 }
 
 int EventTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(kEventColumnCount) + 1; }
@@ -135,6 +161,7 @@ void EventTableModel::sort(int column, Qt::SortOrder order_of_column) {
 
 void EventTableModel::order(std::shared_ptr<const EventList> list) {
   wanted_ = list;
+  if (list->stream) return orderInFile(list);
   job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
     if (column == EventColumn::kStart && direction == SortDirection::kAscending)  // as the list has them
       return job.deliver([this, list] { show(list, Order(list, &list->events)); });
@@ -148,17 +175,60 @@ void EventTableModel::order(std::shared_ptr<const EventList> list) {
   });
 }
 
-bool EventTableModel::isWhole() const { return list_ == wanted_ && (!list_ || order_->size() == list_->events.size()); }
+void EventTableModel::orderInFile(const std::shared_ptr<const EventList>& list) {
+  is_as_wanted_ = false;
+  job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
+    OrderListener listener;
+    listener.first_count = kFirstPage;
+    auto first = std::make_shared<const std::vector<EventRef>>();
+    listener.first = [&](std::vector<EventRef> events) {
+      first = std::make_shared<const std::vector<EventRef>>(std::move(events));
+      job.deliver([this, list, first] { show(list, first); });
+    };
+    listener.progress = [this, &job, told = -1](double share) mutable {
+      constexpr int kSteps = 200;
+      if (const int now = static_cast<int>(share * kSteps); std::exchange(told, now) != now) job.deliver([this, share] { emit progressed(share); });
+    };
+    auto order = StoredOrder::make(list->values, *list->stream, column, direction, {.folder = scratch_folder()}, listener, job.stop());
+    if (!order) return job.deliver([this, sentence = QString::fromStdString(order.error().text)] { emit failed(sentence); });
+    if (!order->has_value()) return;
+    job.deliver([this, list, first, stored = std::make_shared<const StoredOrder>(**std::move(order))] { show(list, first, stored); });
+  });
+}
 
-void EventTableModel::show(std::shared_ptr<const EventList> list, Order order) {
-  if (list_ == list && list) {  // the same rows in another order: the view keeps its place
-    emit layoutAboutToBeChanged();
+void EventTableModel::stopSorting() { job_.cancel(); }
+
+void EventTableModel::sortAgain() {
+  if (wanted_) order(wanted_);
+}
+
+bool EventTableModel::isWhole() const {
+  if (list_ != wanted_) return false;
+  return !list_ || (list_->stream ? is_as_wanted_ : order_->size() == list_->events.size());
+}
+
+void EventTableModel::show(std::shared_ptr<const EventList> list, Order order, Stored stored) {
+  const bool is_same_list = list_ == list && list;
+  const auto put = [&] {
+    list_ = std::move(list);
     order_ = std::move(order);
+    stored_ = std::move(stored);
+    is_as_wanted_ = stored_ != nullptr;
+    page_.clear();
+  };
+  const bool comes_behind_first_page = is_same_list && list_->stream && !stored_ && stored && order_ == order;
+  if (comes_behind_first_page && stored->size() > order_->size()) {
+    const auto last = static_cast<int>(std::min<std::uint64_t>(stored->size(), kLargestTable)) - 1;
+    beginInsertRows({}, static_cast<int>(order_->size()), last);
+    put();
+    endInsertRows();
+  } else if (is_same_list && !list_->stream) {  // the same rows in another order: the view keeps its place
+    emit layoutAboutToBeChanged();
+    put();
     emit layoutChanged();
   } else {
     beginResetModel();
-    list_ = std::move(list);
-    order_ = std::move(order);
+    put();
     endResetModel();
   }
   emit orderChanged();

@@ -1,7 +1,8 @@
 // The events view's table: an order over a list of events, and nothing stored for each event but its place in the order.
 //
 // Sorting runs off the GUI thread. Of a large list the first page comes at once; rows behind it are empty until the whole order is there.
-// Until then, and while a list changes, the table shows what it showed before.
+// Until then, and while a list changes, the table shows what it showed before. The order of a list that is too long to be held is kept in a
+// file: until it is there, the table has its first page alone.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include "base/latest_job.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
+#include "model/events/stored_order.h"
 
 namespace lanescope::ui {
 
@@ -31,12 +33,20 @@ class EventTableModel : public QAbstractTableModel {
 
   // The event of a row; not valid() where the order is not known yet. O(1).
   [[nodiscard]] EventRef event(int row) const;
-  // O(rows).
+  // O(rows); of an order in a file, among the first million.
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
+  // As far as it is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
   // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
   [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
+  // Whether the order is kept in a file, or will be.
+  [[nodiscard]] bool isStored() const { return wanted_ && wanted_->stream; }
+  // How many events there are; while their order is not whole, at most.
+  [[nodiscard]] std::uint64_t count() const { return !list_ ? 0 : stored_ ? stored_->size() : list_->count(); }
+  // What is shown stays, and is not whole.
+  void stopSorting();
+  void sortAgain();
   // The event under the cursor, in this view or another: its row is tinted when it is next painted.
   void setHovered(EventRef event) { hovered_ = event; }
 
@@ -49,11 +59,19 @@ class EventTableModel : public QAbstractTableModel {
  signals:
   // The rows show another order, or other events. Comes after modelReset.
   void orderChanged();
+  // While an order is written to a file: what is done of it, from 0 to 1.
+  void progressed(double share);
+  // An order can't be kept in a file.
+  void failed(const QString& sentence);
 
  private:
   void order(std::shared_ptr<const EventList> list);
   using Order = std::shared_ptr<const std::vector<EventRef>>;
-  void show(std::shared_ptr<const EventList> list, Order order);
+  using Stored = std::shared_ptr<const StoredOrder>;
+  void show(std::shared_ptr<const EventList> list, Order order, Stored stored = nullptr);
+  void orderInFile(const std::shared_ptr<const EventList>& list);
+  [[nodiscard]] std::size_t knownRows() const;
+  [[nodiscard]] EventRef storedEvent(std::uint64_t row) const;
   [[nodiscard]] QString text(EventRef event, EventColumn column) const;
   [[nodiscard]] QString shortName(EventRef event) const;
   [[nodiscard]] QVariant color(EventRef event) const;  // as the timeline draws it
@@ -61,6 +79,10 @@ class EventTableModel : public QAbstractTableModel {
   std::shared_ptr<const EventList> list_;
   std::shared_ptr<const EventList> wanted_;  // what the job orders; list_ once it has come
   Order order_ = std::make_shared<const std::vector<EventRef>>();  // shorter than the list while only the first page is known
+  Stored stored_;  // of a list that is too long to be held, once it is whole
+  bool is_as_wanted_ = false;           // by the column that is wanted
+  mutable std::vector<EventRef> page_;  // of it, from...
+  mutable std::uint64_t page_begin_ = 0;
   EventColumn sort_column_ = EventColumn::kStart;
   SortDirection direction_ = SortDirection::kAscending;
   EventRef hovered_;

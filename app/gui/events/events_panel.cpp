@@ -46,7 +46,8 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       pages_(new QStackedWidget(this)),
       table_(new QuietFocus<QTableView>(this)),
       nothing_(new QLabel(this)),
-      count_(new QLabel(this)) {
+      count_(new QLabel(this)),
+      ordering_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -55,7 +56,16 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   line->addWidget(filter_, 1);
   line->addWidget(count_);
   column->addLayout(line);
+  column->addWidget(ordering_);
   column->addWidget(pages_, 1);
+  ordering_->setContentsMargins(8, 2, 8, 2);
+  ordering_->setWordWrap(true);
+  ordering_->hide();
+  connect(ordering_, &QLabel::linkActivated, this, [this](const QString& link) {
+    order_failure_.clear();
+    link == QStringLiteral("stop") ? model_->stopSorting() : model_->sortAgain();
+    showOrdering();
+  });
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);
@@ -101,11 +111,24 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
 
   connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
+    order_failure_.clear();
+    ordered_ = 0;
     model_->setEvents(shown.list());
     if (!shown.list()) showCount();
+    showOrdering();
+  });
+  connect(model_, &EventTableModel::progressed, this, [this](double share) {
+    ordered_ = share;
+    order_failure_.clear();
+    showOrdering();
+  });
+  connect(model_, &EventTableModel::failed, this, [this](const QString& sentence) {
+    order_failure_ = sentence;
+    showOrdering();
   });
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
+    showOrdering();
     followSelection(ScrollTo::kNothing);
     if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
     if (model_->isWhole()) begins_at_top_ = BeginsAtTop::kNo;
@@ -193,9 +216,26 @@ bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
+// Of an order that is written to a file.
+void EventsPanel::showOrdering() {
+  QString text;
+  if (model_->isStored() && !model_->isWhole()) {
+    const QString room = QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(shown_.list() ? shown_.list()->count() : 0)));
+    if (!order_failure_.isEmpty())
+      text = tr("%1 <a href='again'>Try again</a>").arg(order_failure_.toHtmlEscaped());
+    else if (model_->isSorting())
+      text = tr("Putting the events in order, in a file of up to %1: %2 %. <a href='stop'>Stop</a>").arg(room).arg(static_cast<int>(ordered_ * 100));
+    else
+      text = tr("The events are not in order. <a href='again'>Order them</a>, in a file of up to %1").arg(room);
+  }
+  ordering_->setText(text);
+  ordering_->setVisible(!text.isEmpty());
+}
+
 void EventsPanel::showCount() {
-  const std::size_t count = model_->events() ? model_->events()->events.size() : 0;
-  count_->setText(shown_text(timeline::format_counted(count, "event")));
+  const std::uint64_t count = model_->count();
+  const QString counted = shown_text(timeline::format_counted(count, "event"));
+  count_->setText(model_->isStored() && !model_->isWhole() ? tr("up to %1").arg(counted) : counted);
   nothing_->setText(count == 0 ? whyNothing() : QString());
   pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
 }
@@ -207,10 +247,10 @@ QString EventsPanel::whyNothing() const {
   if (trace->provenance().outline_only) return tr("Only the outline of the trace is loaded so far.");
   if (shown_.areTooMany())
     return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
-              "events).<br><a href='same'>List them all the same</a>, in up to %2 of memory")
+              "events).<br><a href='same'>List them all the same</a>, in a file of up to %2")
         .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))),
-             QString::fromStdString(timeline::format_bytes(32 * trace->event_count())));
-  if (!model_->events() || !model_->events()->events.empty()) return {};
+             QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(trace->event_count()))));
+  if (!model_->events() || !model_->isWhole() || model_->rowCount() > 0) return {};
   if (trace->event_count() == 0) return tr("The trace has no events.");
   QStringList reasons;
   if (state_.shownRow()) reasons += tr("on this row");
@@ -224,6 +264,13 @@ void EventsPanel::listAll() {
   state_.setFilter({});
   state_.setShownRow(std::nullopt);
   state_.setTimeBinding(TimeBinding::kWholeTrace);
+}
+
+QString EventsPanel::whyNoExport() const {
+  if (model_->isStored()) return tr("There are too many events to write them from here. Use: lanescope export -t csv");
+  if (!model_->events() || model_->order().size() != model_->events()->events.size())
+    return tr("The events are still being sorted. Export them when the table is complete.");
+  return {};
 }
 
 void EventsPanel::showHeaderMenu(const QPoint& position) {
@@ -300,7 +347,7 @@ void EventsPanel::copySelection() const {
 Result<void> EventsPanel::exportCsv(const QString& path) const {
   QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) return Error{path.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
-  const bool complete = canExport() && write_events(model_->events()->values, model_->order(), shownColumns(), Delimiter::kComma,
+  const bool complete = whyNoExport().isEmpty() && write_events(model_->events()->values, model_->order(), shownColumns(), Delimiter::kComma,
                                                     [&](std::string_view piece) {
                                                       const auto size = static_cast<qint64>(piece.size());
                                                       return file.write(piece.data(), size) == size;

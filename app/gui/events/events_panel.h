@@ -36,7 +36,8 @@ class EventsPanel : public QWidget {
   void copySelection() const;
   // Writes what is shown, in its order and with its columns, as CSV. Fails with one sentence.
   [[nodiscard]] Result<void> exportCsv(const QString& path) const;
-  [[nodiscard]] bool canExport() const { return model_->events() && model_->order().size() == model_->events()->events.size(); }
+  // Why that is not possible now, in one sentence; empty where it is.
+  [[nodiscard]] QString whyNoExport() const;
 
  signals:
   void exportRequested();
@@ -50,6 +51,7 @@ class EventsPanel : public QWidget {
   [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
   void showCount();
+  void showOrdering();
   void listAll();  // whatever hides events
   [[nodiscard]] QString whyNothing() const;
   void showHeaderMenu(const QPoint& position);
@@ -65,6 +67,9 @@ class EventsPanel : public QWidget {
   QTableView* table_;
   QLabel* nothing_;  // why nothing is listed, in place of the table
   QLabel* count_;
+  QLabel* ordering_;  // how far an order is that is written to a file, and why it is not whole
+  double ordered_ = 0;  // share of it
+  QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
   bool is_choosing_ = false;                       // while the table tells others of its current line

@@ -12,13 +12,13 @@ namespace lanescope::ui {
 namespace {
 
 // A row that shows a part of a lane, one kernel name for example, takes only that part's events.
-void keep_matching(const Trace& trace, const std::vector<timeline::LaneSource>& sources, std::vector<EventRef>& events) {
-  if (std::all_of(sources.begin(), sources.end(), [](const timeline::LaneSource& source) { return source.whole(); })) return;
-  std::erase_if(events, [&](EventRef ref) {
-    const Event event = trace.event(ref);
-    return std::none_of(sources.begin(), sources.end(),
-                        [&](const timeline::LaneSource& source) { return source.lane == ref.lane && source.matches(trace, event); });
-  });
+bool is_whole(const std::vector<timeline::LaneSource>& sources) {
+  return std::all_of(sources.begin(), sources.end(), [](const timeline::LaneSource& source) { return source.whole(); });
+}
+bool is_of(const Trace& trace, const std::vector<timeline::LaneSource>& sources, EventRef ref) {
+  const Event event = trace.event(ref);
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const timeline::LaneSource& source) { return source.lane == ref.lane && source.matches(trace, event); });
 }
 
 // Samples and thread states are many, and seldom what a list of all events is looked at for: they are in it where their kind is asked for.
@@ -94,13 +94,14 @@ void ShownEvents::gather(TraceChange change) {
   }
   EventFilter filter = state_.filter();
   filter.window = state_.boundRange();
-  const std::size_t most = however_many_ ? std::numeric_limits<std::size_t>::max() : most_listed(*trace);
-  job_.start([this, trace, row = state_.shownRow(), filter, change, most](const LatestJob::Context& job) {
+  job_.start([this, trace, row = state_.shownRow(), filter, change, however_many = however_many_](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    EventValues values(trace, scope_of(*trace, row, filter.kind));
-    std::vector<EventRef> events = gather_by_start(*trace, values.scope().lanes(), filter, job.stop(), most);
-    if (events.size() > most) {
+    const std::size_t most = most_listed(*trace);
+    EventList found{EventValues(trace, scope_of(*trace, row, filter.kind)), {}, {}};
+    found.events = gather_by_start(*trace, found.values.scope().lanes(), filter, job.stop(), most);
+    const bool too_many = found.events.size() > most;
+    if (too_many && !however_many) {
       job.deliver([this] {
         list_ = nullptr;
         too_many_ = true;
@@ -108,9 +109,17 @@ void ShownEvents::gather(TraceChange change) {
       });
       return;
     }
-    if (row) keep_matching(*trace, row->sources, events);
+    if (too_many) {
+      found.events = {};
+      found.stream = stream_by_start(*trace, found.values.scope().lanes(), filter);
+    }
+    if (row && !is_whole(row->sources)) {
+      const auto wanted = [&trace = *trace, sources = row->sources](EventRef event) { return is_of(trace, sources, event); };
+      std::erase_if(found.events, [&](EventRef event) { return !wanted(event); });
+      if (found.stream) found.stream = kept_of(*std::move(found.stream), wanted);
+    }
     if (job.stop().stop_requested()) return;
-    auto list = std::make_shared<const EventList>(EventList{std::move(values), std::move(events)});
+    auto list = std::make_shared<const EventList>(std::move(found));
     job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {
       list_ = list;
       paced_.tookMilliseconds(took);

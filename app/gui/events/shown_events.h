@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QObject>
@@ -12,20 +13,24 @@
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
+#include "model/events/event_query.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::ui {
 
 struct EventList {
   EventValues values;
-  std::vector<EventRef> events;  // by start
+  std::vector<EventRef> events;       // by start; none where they are too many to be held
+  std::optional<EventStream> stream;  // which goes through them then
+  // At most, where they are too many to be held.
+  [[nodiscard]] std::uint64_t count() const { return stream ? stream->most : events.size(); }
 };
 
 // The lanes of a whole trace whose events are listed: those of samples and thread states only where they are asked for.
 [[nodiscard]] EventScope listed_scope(const Trace& trace);
 
-// How many events may be listed without asking: a list takes some 32 bytes of memory for each while it is ordered. Of a trace whose events
-// are not in memory, as many as a quarter of the memory for events holds.
+// How many events may be listed in memory: a list takes some 32 bytes for each while it is ordered. Of a trace whose events are not in memory,
+// as many as a quarter of the memory for events holds; of more, the order is kept in a file.
 [[nodiscard]] std::size_t most_listed(const Trace& trace);
 
 class ShownEvents : public QObject {
@@ -38,7 +43,7 @@ class ShownEvents : public QObject {
   [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
   // Whether there are more than most_listed(), and nobody asked for them all the same.
   [[nodiscard]] bool areTooMany() const { return too_many_; }
-  // Lists them all the same, until another trace is shown.
+  // Lists them all the same, in a file, until another trace is shown.
   void listAllTheSame();
   [[nodiscard]] bool isGathering() const { return job_.isRunning() || paced_.isPending(); }
 

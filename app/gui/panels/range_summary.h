@@ -22,11 +22,11 @@ struct RangeSummary {
   std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
   std::vector<timeline::CommunicationTime::OfGpu> communication;  // of each GPU that communicates at all
   std::vector<NameStatistics> names;                 // of events that overlap the range, with their whole durations; longest total first
-  bool too_many = false;                             // events to be summed by name (most_listed())
+  std::vector<NameSum> sums;                         // in place of names, where events are more than most_listed()
 };
 
 // Samples and thread states are left out, as in lists. `idle`, `communication`: null where they are not known. Null when asked to stop. O(events in the range +
-// GPU events).
+// GPU events); where they are more than most_listed(), O(segments + events of those that the range cuts) for the sums.
 [[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
                                                                   const std::shared_ptr<const timeline::IdleTime>& idle,
                                                                   const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,

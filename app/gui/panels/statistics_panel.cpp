@@ -1,6 +1,7 @@
 #include "panels/statistics_panel.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include <QHBoxLayout>
@@ -165,9 +166,10 @@ void StatisticsPanel::showEvent(QShowEvent* event) {
 
 std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
   if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) return taken_;
-  auto events = std::make_shared<EventList>(EventList{taken_->values, {}});
-  std::copy_if(taken_->events.begin(), taken_->events.end(), std::back_inserter(events->events),
-               [this](EventRef event) { return answered_.holds(event); });
+  auto events = std::make_shared<EventList>(EventList{taken_->values, {}, {}});
+  const std::function<bool(EventRef)> is_held = answered_.held();
+  std::copy_if(taken_->events.begin(), taken_->events.end(), std::back_inserter(events->events), is_held);
+  if (taken_->stream) events->stream = kept_of(*taken_->stream, is_held);
   return events;
 }
 
@@ -182,7 +184,9 @@ void StatisticsPanel::compute() {
     return;
   }
   statistics_job_.start([this, list = computed_, trace = state_.trace(), by = grouping()](const LatestJob::Context& job) {
-    std::vector<NameStatistics> statistics = statistics_by_name(list->values.trace(), list->events, job.stop(), by);
+    const Trace& listed = list->values.trace();
+    std::vector<NameStatistics> statistics =
+        list->stream ? statistics_by_name(listed, *list->stream, job.stop(), by) : statistics_by_name(listed, list->events, job.stop(), by);
     if (job.stop().stop_requested()) return;
     job.deliver([this, trace, by, statistics = std::move(statistics)]() mutable {
       std::optional<std::pair<EventKind, NameId>> selected;
@@ -244,9 +248,12 @@ void StatisticsPanel::computeHistogram() {
   }
   histogram_job_.start([this, list = computed_, name, title, by = model_->grouping()](const LatestJob::Context& job) {
     const Trace& trace = list->values.trace();
-    const DurationHistogram histogram =
-        name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second, by), kHistogramBins)
-             : duration_histogram(trace, list->events, kHistogramBins);
+    DurationHistogram histogram;
+    if (list->stream)
+      histogram = duration_histogram(trace, name ? events_named(trace, *list->stream, name->first, name->second, by) : *list->stream, kHistogramBins, job.stop());
+    else
+      histogram = name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second, by), kHistogramBins)
+                       : duration_histogram(trace, list->events, kHistogramBins);
     job.deliver([this, title, histogram] { durations_->setHistogram(title, histogram); });
   });
 }

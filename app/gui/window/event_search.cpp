@@ -82,8 +82,8 @@ void EventSearch::search(Step then) {
     const std::size_t most = most_listed(*trace);
     std::vector<EventRef> matches =
         gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
-    const bool too_many = matches.size() > most;
-    if (too_many) matches.clear();
+    const std::uint64_t too_many = matches.size() > most ? matches.size() : 0;
+    if (too_many > 0) matches = {};
     job.deliver([this, trace, text, then, too_many, matches = std::move(matches)]() mutable {
       searched_trace_ = trace;
       searched_text_ = text;
@@ -94,7 +94,23 @@ void EventSearch::search(Step then) {
   });
 }
 
+// Where matches are too many to be kept, the next is looked for from where the user is.
+void EventSearch::lookFor(Step step) {
+  const EventRef selected = selectedInSearch();
+  const EventPosition from = selected.valid() ? EventPosition{searched_trace_->event(selected).start, selected} : EventPosition{state_.visibleRange().begin, {0, 0}};
+  const auto direction = step == Step::kNext ? SearchDirection::kForward : SearchDirection::kBackward;
+  job_.start([this, trace = searched_trace_, text = searched_text_, from, direction](const LatestJob::Context& job) {
+    const auto found = find_event(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, from, direction, job.stop());
+    if (!found) return;
+    job.deliver([this, trace, found] {
+      if (state_.trace()) state_.reveal(state_.inTrace(*found, *trace));
+      showPosition();
+    });
+  });
+}
+
 void EventSearch::go(Step step) {
+  if (step != Step::kNone && too_many_ > 0 && state_.trace()) return lookFor(step);
   if (step != Step::kNone && !matches_.empty() && state_.trace()) {
     const Trace& trace = *searched_trace_;
     const EventRef selected = selectedInSearch();
@@ -121,7 +137,7 @@ EventRef EventSearch::selectedInSearch() const {
 void EventSearch::showPosition() {
   emit searchedTextChanged(searched_text_);
   if (searched_text_.isEmpty()) return position_->clear();
-  if (too_many_) return position_->setText(tr("too many: type more"));
+  if (too_many_ > 0) return position_->setText(tr("more than %1 found").arg(QString::fromStdString(timeline::format_count(too_many_))));
   const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
   position_->setText(at ? tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count) : tr("%1 found").arg(count));

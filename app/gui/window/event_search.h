@@ -34,6 +34,7 @@ class EventSearch : public QWidget {
   enum class Step { kNone, kNext, kPrevious };
   void search(Step then);
   void go(Step step);
+  void lookFor(Step step);
   [[nodiscard]] EventRef selectedInSearch() const;
   void showPosition();
 
@@ -45,7 +46,7 @@ class EventSearch : public QWidget {
   std::shared_ptr<const Trace> searched_trace_;
   QString searched_text_;
   std::vector<EventRef> matches_;  // by start
-  bool too_many_ = false;          // matches, so that none are kept
+  std::uint64_t too_many_ = 0;     // matches, at least: so many that none are kept
 };
 
 }  // namespace lanescope::ui

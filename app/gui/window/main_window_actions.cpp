@@ -379,7 +379,7 @@ void MainWindow::chooseBeside() {
 }
 
 void MainWindow::exportEvents() {
-  if (!events_->canExport()) return showFailure(tr("The events are still being sorted. Export them when the table is complete."));
+  if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why);
   const QString path = QFileDialog::getSaveFileName(this, tr("Export events as CSV"), QStringLiteral("events.csv"), tr("CSV (*.csv)"));
   if (path.isEmpty()) return;
   if (const Result<void> result = events_->exportCsv(path); !result) showFailure(QString::fromStdString(result.error().text));

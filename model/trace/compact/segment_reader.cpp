@@ -143,7 +143,7 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     std::uint64_t count = 0;
     Nanoseconds total = 0;
     for (const SegmentHead::NameSum& sum : segment.head.names) {
-      names.push_back({sum.name, sum.total});
+      names.push_back({sum.name, sum.count, sum.total, sum.least, sum.greatest});
       count += sum.count;
       total += sum.total;
     }

@@ -1,6 +1,7 @@
 // Large files: what is shown before all is there, and what stays when the user does not want to wait.
 #include <random>
 
+#include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
@@ -13,6 +14,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
+#include "window/event_search.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -222,6 +224,57 @@ class LoadingTest : public QObject {
       return window.messages().text().contains("can be read any more");
     }));
     QCOMPARE(window.state().trace(), trace);
+  }
+
+  // Who asks has all events in the list, whose order is kept in a file; and is told how large that may become.
+  void listsMoreEventsThanMemoryHolds() {
+    constexpr std::uint64_t kEvents = 400'000;
+    const std::filesystem::path log = folder_.path() / "listed.log.trace", compact = folder_.path() / "listed.trace";
+    QVERIFY(export_trace_file(*variedKernels(kEvents), log, Overwrite::kAllow).has_value());
+    QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
+    const QString path = QString::fromStdString(compact.string());
+    MainWindow in_memory(ui::Layout::kInitial);
+    in_memory.show();
+    QVERIFY(open_and_settle(in_memory, path));
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(4 << 20);
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, path));
+    QVERIFY(holds_events(*in_memory.state().trace()) && !holds_events(*window.state().trace()));
+    QCOMPARE(events_table(window)->model()->rowCount(), 0);
+    QLabel* question = nullptr;
+    for (QLabel* label : window.events().findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains("List them all the same</a>, in a file of up to 9")) question = label;
+    QVERIFY(question != nullptr);
+    emit question->linkActivated("same");
+    const auto same_lists = [&] {
+      if (!settle(window) || !settle(in_memory)) return false;
+      const QTableView &list = *events_table(window), &expected = *events_table(in_memory);
+      if (list.model()->rowCount() != static_cast<int>(kEvents) || expected.model()->rowCount() != list.model()->rowCount()) return false;
+      for (const int row : {0, 17, 499, 500, 123'456, static_cast<int>(kEvents) - 1})
+        for (const EventColumn column : {EventColumn::kName, EventColumn::kStart, EventColumn::kDuration, EventColumn::kGapBefore})
+          if (cell(list, row, column) != cell(expected, row, column)) return false;
+      return true;
+    };
+    QVERIFY(same_lists());
+    for (const EventColumn column : {EventColumn::kDuration, EventColumn::kName, EventColumn::kGapBefore, EventColumn::kStart}) {
+      for (MainWindow* each : {&window, &in_memory}) each->events().sortBy(column, SortDirection::kDescending);
+      QVERIFY(same_lists());
+    }
+    QVERIFY(window.events().whyNoExport().contains("lanescope export"));
+    // What is found is more than is kept: Enter goes on from where the user is.
+    for (MainWindow* each : {&window, &in_memory}) {
+      auto* search = each->findChild<ui::EventSearch*>();
+      each->timelineView().selectEvent({0, 300'000});
+      search->searchFor("e");
+      QVERIFY(settle(*each));
+      search->previous();
+      QVERIFY(settle(*each));
+    }
+    QCOMPARE(window.state().selectedEvent(), in_memory.state().selectedEvent());
+    QVERIFY(window.state().selectedEvent() != (EventRef{0, 300'000}));
   }
 
   void theTimelineHasTheFocusOnceATraceIsShown() {

@@ -208,3 +208,27 @@ TEST_CASE("CUDA events are of their stream") {
   const EventValues values(trace, all);
   CHECK_THAT(values.text(found[0], EventColumn::kStream), contains_text("13"));
 }
+
+TEST_CASE("the next event of a filter, and the one before, are the neighbours in the order by start, from any place") {
+  const auto seed = GENERATE(range(1u, 6u));
+  const auto trace = random_trace(seed);
+  const EventScope all = EventScope::whole_trace(*trace);
+  for (const EventFilter& filter : {EventFilter{}, EventFilter{.minimum_duration = 12}, EventFilter{.text = "no such name"}}) {
+    const std::vector<EventRef> order = gather_by_start(*trace, all.lanes(), filter);
+    const auto place = [&](EventRef event) { return EventPosition{trace->event(event).start, event}; };
+    const auto find = [&](EventPosition from, SearchDirection direction) { return find_event(*trace, all.lanes(), filter, from, direction); };
+    if (order.empty()) {
+      CHECK_FALSE(find({0, {0, 0}}, SearchDirection::kForward));
+      CHECK_FALSE(find({0, {0, 0}}, SearchDirection::kBackward));
+      continue;
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      REQUIRE(find(place(order[i]), SearchDirection::kForward) == order[(i + 1) % order.size()]);
+      REQUIRE(find(place(order[i]), SearchDirection::kBackward) == order[(i + order.size() - 1) % order.size()]);
+    }
+    CHECK(find({trace->extent().begin - 10, {0, 0}}, SearchDirection::kForward) == order.front());
+    CHECK(find({trace->extent().end + 10, {0, 0}}, SearchDirection::kForward) == order.front());
+    CHECK(find({trace->extent().begin - 10, {0, 0}}, SearchDirection::kBackward) == order.back());
+    CHECK(find({trace->extent().end + 10, {0, 0}}, SearchDirection::kBackward) == order.back());
+  }
+}

@@ -93,7 +93,7 @@ TEST_CASE("every duration is counted in the bin whose bounds hold it") {
 TEST_CASE("equal durations make one bin, no events none") {
   const auto trace = kernels_of({5, 5, 5});
   CHECK(duration_histogram(*trace, all_events(*trace), 10).counts == std::vector<std::uint64_t>{3});
-  CHECK(duration_histogram(*trace, {}, 10).empty());
+  CHECK(duration_histogram(*trace, std::span<const EventRef>(), 10).empty());
 }
 
 TEST_CASE("families of names are counted as one, and are what a search for them finds") {

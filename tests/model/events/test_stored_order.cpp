@@ -41,7 +41,7 @@ TEST_CASE("an order in a file is the order in memory, of any column, with memory
           const OrderListener listener{.first_count = 20,
                                                .first = [&](std::vector<EventRef> events) { first = std::move(events); },
                                                .progress = [&](double share) { shares.push_back(share); }};
-          const auto order = StoredOrder::make(values, filter, by, direction, {folder.path(), memory}, listener);
+          const auto order = StoredOrder::make(values, stream_by_start(*trace, values.scope().lanes(), filter), by, direction, {folder.path(), memory}, listener);
           REQUIRE(order);
           REQUIRE(order->has_value());
           REQUIRE(all_of(**order, 7) == expected);
@@ -59,17 +59,18 @@ TEST_CASE("an order of no events is empty, one that is called off is none, and a
   const EventValues values(trace, EventScope::whole_trace(*trace));
   EventFilter none;
   none.minimum_duration = 1'000'000'000;
-  const auto empty = StoredOrder::make(values, none, EventColumn::kDuration, SortDirection::kDescending, {folder.path(), 1'000});
+  const EventStream all = stream_by_start(*trace, values.scope().lanes(), {}), nothing = stream_by_start(*trace, values.scope().lanes(), none);
+  const auto empty = StoredOrder::make(values, nothing, EventColumn::kDuration, SortDirection::kDescending, {folder.path(), 1'000});
   REQUIRE(empty);
   CHECK((*empty)->size() == 0);
 
   std::stop_source stop;
   stop.request_stop();
-  const auto stopped = StoredOrder::make(values, {}, EventColumn::kDuration, SortDirection::kDescending, {folder.path(), 1'000}, {}, stop.get_token());
+  const auto stopped = StoredOrder::make(values, all, EventColumn::kDuration, SortDirection::kDescending, {folder.path(), 1'000}, {}, stop.get_token());
   REQUIRE(stopped);
   CHECK_FALSE(stopped->has_value());
 
-  const auto failed = StoredOrder::make(values, {}, EventColumn::kDuration, SortDirection::kDescending, {folder.path() / "missing", 1'000});
+  const auto failed = StoredOrder::make(values, all, EventColumn::kDuration, SortDirection::kDescending, {folder.path() / "missing", 1'000});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().text.find("missing") != std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include "summary.h"
 #include "support/catch.h"
 
+using lanescope::Samples;
 using namespace lanescope::stats;
 
 namespace {

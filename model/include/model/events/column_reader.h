@@ -16,8 +16,8 @@ class ColumnReader {
  public:
   static constexpr std::int64_t kMissing = INT64_MIN;
 
-  // O(events of the scope's processes) for gaps, queue times and NVTX ranges; O(names · log names) for text; else O(1). `values` must
-  // outlive it.
+  // O(events of the scope's processes) for gaps, queue times and NVTX ranges; O(names · log names) for text; else O(1). Of a trace whose
+  // events are not in memory, gaps and NVTX ranges are asked of EventValues for each event. `values` must outlive it.
   ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop = {});
   ~ColumnReader();
   ColumnReader(const ColumnReader&) = delete;

@@ -44,9 +44,39 @@ struct EventFilter {
 [[nodiscard]] std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
                                                     std::stop_token stop = {}, std::size_t most = std::numeric_limits<std::size_t>::max());
 
+// Takes some events, and says whether to go on.
+using EventVisitor = std::function<bool(std::span<const EventRef>)>;
+
 // Calls visit() with the same, about a million at a time, for as long as it says to go on. When asked to stop, ends early.
-void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                    const std::function<bool(std::span<const EventRef>)>& visit, std::stop_token stop = {});
+void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, const EventVisitor& visit,
+                    std::stop_token stop = {});
+
+// Events by start that are gone through anew for each who asks, rather than kept.
+struct EventStream {
+  std::uint64_t most = 0;  // there are no more than that
+  std::function<void(const EventVisitor&, const std::stop_token&)> visit;
+  // The first so many of them by duration, the longest first, where little has to be read for that; else none. May be empty.
+  std::function<std::optional<std::vector<EventRef>>(std::size_t count, const std::stop_token&)> longest;
+};
+// Those of visit_by_start(), and of longest_events(). The trace must outlive it.
+[[nodiscard]] EventStream stream_by_start(const Trace& trace, std::vector<LaneId> lanes, EventFilter filter);
+// The first `count` events of sort_events() by duration, descending. Heads of segments say how long their events are at most, so that only those
+// are decoded which have one of them; none where these are very many, and when asked to stop. Requires: `lanes` ascend.
+[[nodiscard]] std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                                                                  std::size_t count, const std::stop_token& stop = {});
+// Of the events, those that are wanted.
+[[nodiscard]] EventStream kept_of(EventStream events, std::function<bool(EventRef)> wanted);
+
+// The nearest event that the filter, whose window is not looked at, lets through: behind a place in the order of gather_by_start(), or before
+// it. Where there is none on that side, the first or last of all. None where there is none at all, and when asked to stop. O(events in
+// between), and little memory.
+struct EventPosition {
+  Nanoseconds start = 0;
+  EventRef event;
+};
+enum class SearchDirection : std::uint8_t { kForward, kBackward };
+[[nodiscard]] std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                                                 EventPosition from, SearchDirection direction, const std::stop_token& stop = {});
 
 enum class SortDirection : std::uint8_t { kAscending, kDescending };
 

@@ -1,11 +1,14 @@
 // Durations by name, and how they are distributed.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
 
 #include "model/events/event_column.h"
+#include "model/events/event_query.h"
 
 namespace lanescope {
 
@@ -29,9 +32,25 @@ enum class Grouping : std::uint8_t {
   kFamilies,  // names that differ in their counters only (name_family): an entry has one of them
 };
 
-// One entry a kind and name, or family of names; largest total first. O(events). Empty when asked to stop.
+// One entry a kind and name, or family of names; largest total first. O(events), and memory for their different durations. Empty when asked
+// to stop.
 [[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop = {},
                                                              Grouping grouping = Grouping::kNames);
+[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, const EventStream& events, std::stop_token stop = {},
+                                                             Grouping grouping = Grouping::kNames);
+
+// What is known of events of a name without ordering their durations. Times in ns.
+struct NameSum {
+  EventKind kind = EventKind::kKernel;
+  NameId name = 0;
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+  Nanoseconds minimum = 0;
+  Nanoseconds maximum = 0;
+};
+// The same of the events that overlap the window, or start in it: one entry a kind and name, largest total first. O(segments, and events of
+// segments that the window cuts, or whose heads have not all names). Empty when asked to stop.
+[[nodiscard]] std::vector<NameSum> sums_by_name(const Trace& trace, std::span<const LaneId> lanes, TimeRange window, std::stop_token stop = {});
 
 // Durations counted in bins whose bounds grow by a constant factor, because durations span decades.
 struct DurationHistogram {
@@ -43,9 +62,13 @@ struct DurationHistogram {
 // Durations of these events in at most `bins` bins from the shortest to the longest; one bin where all are equal. O(events).
 [[nodiscard]] DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRef> events, std::size_t bins);
 [[nodiscard]] DurationHistogram duration_histogram(std::span<const Nanoseconds> durations, std::size_t bins);
+// Goes through them twice. Empty when asked to stop.
+[[nodiscard]] DurationHistogram duration_histogram(const Trace& trace, const EventStream& events, std::size_t bins, const std::stop_token& stop = {});
 
 // The events of one kind and name, or of its family, in their order. O(events).
 [[nodiscard]] std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name,
                                                  Grouping grouping = Grouping::kNames);
+// The trace must outlive it.
+[[nodiscard]] EventStream events_named(const Trace& trace, EventStream events, EventKind kind, NameId name, Grouping grouping = Grouping::kNames);
 
 }  // namespace lanescope

@@ -1,7 +1,7 @@
 // The order of events by a column, in a file: for tables of more events than there is memory for.
 //
 // Events are read once, by start, and sorted as far as memory goes; then what was sorted is merged. The first page is known when all were
-// read, long before the rest is in order.
+// read, long before the rest is in order; that of the longest events before, where heads of segments say where these are.
 //
 // Threads: one at a time.
 #pragma once
@@ -23,7 +23,7 @@ namespace lanescope {
 
 struct OrderRoom {
   std::filesystem::path folder;                          // for files without a name, which go with the order
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for sorting; columns of gaps and NVTX ranges take 8 bytes an event beside
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for sorting; columns of gaps and NVTX ranges of a trace in memory take 8 bytes an event beside
 };
 struct OrderListener {
   std::size_t first_count = 500;
@@ -36,9 +36,9 @@ class StoredOrder {
   // What so many events take on disk while they are ordered; a third of it from then on.
   [[nodiscard]] static constexpr std::uint64_t disk_bytes(std::uint64_t events) noexcept { return 24 * events; }
 
-  // The events of the scope's lanes that the filter lets through, as sort_events() orders what gather_by_start() gives. O(n log n). None
-  // when asked to stop. Fails with one sentence where the files can't be written or read.
-  [[nodiscard]] static Result<std::optional<StoredOrder>> make(const EventValues& values, const EventFilter& filter, EventColumn column,
+  // The events as sort_events() orders them. Requires: all are of lanes of the scope. O(n log n); by start, ascending, O(n) and without files
+  // for sorting. None when asked to stop. Fails with one sentence where the files can't be written or read.
+  [[nodiscard]] static Result<std::optional<StoredOrder>> make(const EventValues& values, const EventStream& events, EventColumn column,
                                                                SortDirection direction, const OrderRoom& room, const OrderListener& listener = {},
                                                                std::stop_token stop = {});
 

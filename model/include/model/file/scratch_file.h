@@ -14,6 +14,9 @@
 
 namespace lanescope {
 
+// Where temporary files of any size may lie: the folder that TMPDIR names, else /var/tmp, which is on a disk, where /tmp may be memory.
+[[nodiscard]] std::filesystem::path scratch_folder();
+
 class ScratchFile {
  public:
   // It is made in `folder` when something is appended. `need` says in one sentence how much it may take.

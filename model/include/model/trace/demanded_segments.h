@@ -16,10 +16,13 @@ namespace lanescope {
 
 class Trace;
 
-// What events of one name take of a segment: the sum of their durations, in ns.
+// What events of one name take of a segment: how many they are, the sum of their durations, the shortest and the longest, in ns.
 struct NameTime {
   NameId name = 0;
+  std::uint32_t count = 0;
   Nanoseconds total = 0;
+  Nanoseconds least = 0;
+  Nanoseconds greatest = 0;
 };
 
 // What is known of a segment without decoding it. Times in ns since the trace's epoch.
@@ -56,6 +59,11 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] const LaneSegment& pinned(std::size_t s) const noexcept;
   // The same for as long as the caller has it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
+  // The same, read anew and not put into the cache: for who makes another segment of it.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
+    std::shared_ptr<const LaneSegment> segment = read(s);
+    return segment ? segment : substitute(s);
+  }
 
  private:
   friend class SegmentCache;

@@ -1,12 +1,38 @@
-#include "samples.h"
+#include "model/events/samples.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
 
-namespace lanescope::stats {
+namespace lanescope {
 namespace {
+
+using Plain = std::span<std::int64_t>;
+using Counted = std::span<const Samples::Counted>;
+
+std::int64_t nth_of(Plain samples, std::uint64_t rank) {
+  const auto found = samples.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(samples.begin(), found, samples.end());
+  return *found;
+}
+std::int64_t nth_of(Counted samples, std::uint64_t rank) {
+  for (const auto& [sample, count] : samples) {
+    if (rank < count) return sample;
+    rank -= count;
+  }
+  return 0;
+}
+
+// The one before it. Requires: nth_of() was asked for.
+std::int64_t before_nth(Plain samples, std::uint64_t rank) { return *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(rank)); }
+std::int64_t before_nth(Counted samples, std::uint64_t rank) { return nth_of(samples, rank - 1); }
+
+template <typename All>
+double median_of(All samples, std::uint64_t size) {
+  const auto middle = static_cast<double>(nth_of(samples, size / 2));
+  return size % 2 == 0 ? (middle + static_cast<double>(before_nth(samples, size / 2))) / 2 : middle;
+}
 
 // By digits of 11 bits from the lowest on: their differences from the least have few.
 void sort(std::vector<std::int64_t>& samples) {
@@ -65,9 +91,22 @@ void Samples::append(Samples&& others) {
   others.clear();
 }
 
+std::int64_t Samples::nth(std::uint64_t rank) {
+  const auto [plain, counted] = all();
+  return counted.empty() ? nth_of(plain, rank) : nth_of(counted, rank);
+}
+
+double Samples::median() {
+  const auto [plain, counted] = all();
+  if (counted.empty()) return median_of(plain, plain.size());
+  std::uint64_t size = 0;
+  for (const Counted& each : counted) size += each.count;
+  return median_of(counted, size);
+}
+
 Samples::All Samples::all() {
   if (!counted_.empty() && !plain_.empty()) count_plain();
   return {plain_, counted_};
 }
 
-}  // namespace lanescope::stats
+}  // namespace lanescope

@@ -1,12 +1,12 @@
 // The numbers that a summary is made of, all of them, in any order: as they come while they are few, and by how often each occurs once they
-// are many. A billion durations are some hundred thousand different ones. Internal to reports and rules.
+// are many. A billion durations are some hundred thousand different ones.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace lanescope::stats {
+namespace lanescope {
 
 class Samples {
  public:
@@ -34,6 +34,11 @@ class Samples {
   };
   [[nodiscard]] All all();
 
+  // The sample before which so many of all lie, in order. Requires: rank < number of samples. O(n).
+  [[nodiscard]] std::int64_t nth(std::uint64_t rank);
+  // The middle one; the mean of the two middle ones where their number is even. Requires: there are some. O(n).
+  [[nodiscard]] double median();
+
  private:
   static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which the processor's cache holds while they are sorted
 
@@ -46,4 +51,4 @@ class Samples {
   std::size_t most_plain_ = kMostPlain;
 };
 
-}  // namespace lanescope::stats
+}  // namespace lanescope
