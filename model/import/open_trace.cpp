@@ -19,6 +19,7 @@
 #include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/trace/clock_alignment.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/combine.h"
 #include "chrome/text_source.h"
 
@@ -231,13 +232,11 @@ struct Rank {
   std::shared_ptr<const Trace> trace;
 };
 
-}  // namespace
-
-Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress) {
-  if (paths.size() == 1) return open_trace(paths.front(), progress, place);
-  const std::vector<std::string> names = names_of(paths);
-  std::vector<Rank> ranks;
+// Reads those that are not there yet, or, where all shall be in memory, not there.
+Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress,
+                      std::vector<std::shared_ptr<const Trace>>& traces) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (traces[i] && (place != EventPlace::kInMemory || holds_events(*traces[i]))) continue;
     LoadStep step = LoadStep::kContinue;
     const LoadProgress of_all = [&](double fraction, const std::shared_ptr<const Trace>&) {
       if (progress) step = progress((static_cast<double>(i) + fraction) / static_cast<double>(paths.size()), nullptr);
@@ -246,8 +245,15 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
     const Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_all, place);
     if (!trace) return trace.error();
     if (step == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
-    ranks.push_back({rank_of(**trace), names[i], *trace});
+    traces[i] = *trace;
   }
+  return {};
+}
+
+std::shared_ptr<const Trace> combine_ranks(std::span<const std::filesystem::path> paths, std::span<const std::shared_ptr<const Trace>> read) {
+  const std::vector<std::string> names = names_of(paths);
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < paths.size(); ++i) ranks.push_back({rank_of(*read[i]), names[i], read[i]});
   std::set<std::optional<std::uint32_t>> numbers;
   for (const Rank& rank : ranks) numbers.insert(rank.number);
   if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
@@ -263,6 +269,29 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
     sources.push_back({rank.trace, label, clocks[i].shift, alignment_sentence(rank.name, clocks[i])});
   }
   return combine_traces(sources);
+}
+
+// Whether events of all traces that are in files shall be in memory. They are copied when they are combined, so that they take as much again
+// for a while; and who has very many wants to see them now.
+bool fit_into_memory(std::span<const std::shared_ptr<const Trace>> traces) {
+  constexpr std::uint64_t kEventBytes = 24;
+  std::uint64_t events = 0;
+  for (const std::shared_ptr<const Trace>& trace : traces) events += holds_events(*trace) ? 0 : trace->event_count();
+  return events * kEventBytes <= SegmentCache::of_process().use().budget / 4;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress) {
+  if (paths.size() == 1) return open_trace(paths.front(), progress, place);
+  const bool where_they_fit = place == EventPlace::kInMemoryWhereTheyFit;
+  std::vector<std::shared_ptr<const Trace>> traces(paths.size());
+  if (const Result<void> read = read_all(paths, where_they_fit ? EventPlace::kInFile : place, progress, traces); !read) return read.error();
+  std::shared_ptr<const Trace> combined = combine_ranks(paths, traces);
+  if (!where_they_fit || holds_events(*combined) || !fit_into_memory(traces)) return combined;
+  if (progress && progress(0, combined) == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
+  if (const Result<void> read = read_all(paths, EventPlace::kInMemory, progress, traces); !read) return read.error();
+  return combine_ranks(paths, traces);
 }
 
 }  // namespace lanescope

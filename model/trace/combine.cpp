@@ -4,11 +4,66 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "model/trace/demanded_segments.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
 #include "row_index.h"
 
 namespace lanescope {
+namespace {
+
+// What is different in the combined trace of the events of a lane.
+struct Change {
+  Nanoseconds shift = 0;
+  std::uint32_t detail_offset = 0;                     // of details that are not 0
+  std::shared_ptr<const std::vector<NameId>> names;  // there, by id here
+};
+
+std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change& change) {
+  std::vector<Event> events;
+  events.reserve(from.size());
+  for (EventIndex i = 0; i < from.size(); ++i) {
+    const DetailId detail = from.detail(i);
+    events.push_back({from.start(i) + change.shift, from.duration(i), (*change.names)[from.name(i)], from.correlation(i),
+                      detail == 0 ? 0 : detail + change.detail_offset});
+  }
+  return std::make_shared<const LaneSegment>(events);
+}
+
+// A lane of another trace, whose segments are decoded there when they are needed here.
+class ChangedSegments : public DemandedSegments {
+ public:
+  // Requires: the lane is of the trace, and holds no segments.
+  ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change)
+      : DemandedSegments(changed_bounds(from, change), changed_outline(from.outline(), change)),
+        trace_(std::move(trace)),
+        from_(from),
+        change_(std::move(change)) {}
+
+ private:
+  static std::vector<SegmentBounds> changed_bounds(const DemandedSegments& from, const Change& change) {
+    std::vector<SegmentBounds> all(from.bounds().begin(), from.bounds().end());
+    for (SegmentBounds& bounds : all) {
+      bounds.first_start += change.shift;
+      bounds.last_start += change.shift;
+      bounds.end += change.shift;
+      for (NameTime& each : bounds.names) each.name = (*change.names)[each.name];
+    }
+    return all;
+  }
+  static Lane changed_outline(const Lane& outline, const Change& change) {
+    std::vector<std::shared_ptr<const LaneSegment>> segments;
+    for (std::size_t s = 0; s < outline.segment_count(); ++s) segments.push_back(changed(*outline.segment(s), change));
+    return Lane(std::move(segments));
+  }
+  std::shared_ptr<const LaneSegment> read(std::size_t s) const override { return changed(*from_.read_apart(s), change_); }
+
+  std::shared_ptr<const Trace> trace_;  // whose lane has these:
+  const DemandedSegments& from_;
+  Change change_;
+};
+
+}  // namespace
 
 // Appends traces to a copy of the first.
 class TraceCombiner {
@@ -21,7 +76,8 @@ class TraceCombiner {
 
   void append(const TraceSource& source) {
     const auto first_track = static_cast<TrackId>(trace_.tracks_.size());
-    from_ = source.trace.get();
+    source_ = source.trace;
+    from_ = source_.get();
     shift_ = source.shift;
     map_names();
     map_processes();
@@ -227,6 +283,7 @@ class TraceCombiner {
   void append_tracks() {
     const auto first_lane = static_cast<LaneId>(trace_.lanes_.size());
     const auto first_track = static_cast<TrackId>(trace_.tracks_.size());
+    const auto part_names = std::make_shared<const std::vector<NameId>>(names_);
     trace_.lanes_.resize(first_lane + from_->lanes_.size());
     for (const TrackId track : from_->track_of_lane_) trace_.track_of_lane_.push_back(first_track + track);
     for (const Track& track : from_->tracks_) {
@@ -235,15 +292,18 @@ class TraceCombiner {
       appended.key.thread = thread(track.key.thread);
       appended.key.gpu = gpu(track.key.gpu);
       for (LaneId& lane : appended.lanes) lane += first_lane;
-      const std::uint32_t offset = detail_offset(track.key.kind);
+      const Change change{shift_, detail_offset(track.key.kind), part_names};
       for (const LaneId lane : track.lanes) {
+        if (const DemandedSegments* demanded = demanded_segments(from_->lane(lane))) {
+          trace_.lanes_[first_lane + lane] = Lane(std::make_shared<const ChangedSegments>(source_, *demanded, change));
+          continue;
+        }
         segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segment_count())});
         for (std::size_t i = 0; i < segments_.back().built.size(); ++i)
-          work_.push_back({&from_->lane(lane), segments_.size() - 1, i, shift_, offset, part_names_.size()});
+          work_.push_back({&from_->lane(lane), segments_.size() - 1, i, change});
       }
       trace_.tracks_.push_back(std::move(appended));
     }
-    part_names_.push_back(names_);
     trace_.event_count_ += from_->event_count_;
   }
 
@@ -362,9 +422,7 @@ class TraceCombiner {
     const Lane* from;
     std::size_t lane;  // in segments_
     std::size_t position;
-    Nanoseconds shift;
-    std::uint32_t detail_offset;
-    std::size_t names;  // in part_names_
+    Change change;
   };
   struct LaneSegments {
     LaneId lane;
@@ -373,24 +431,10 @@ class TraceCombiner {
 
   void build_lanes() {
     parallel_for(work_.size(), [&](std::size_t i) {
-      if (!stop_.stop_requested()) segments_[work_[i].lane].built[work_[i].position] = copy(work_[i]);
+      if (!stop_.stop_requested()) segments_[work_[i].lane].built[work_[i].position] = changed(*work_[i].from->segment(work_[i].position), work_[i].change);
     });
     if (stop_.stop_requested()) return;
     for (LaneSegments& lane : segments_) trace_.lanes_[lane.lane] = Lane(std::move(lane.built));
-  }
-
-  [[nodiscard]] std::shared_ptr<const LaneSegment> copy(const Work& work) const {
-    const std::shared_ptr<const LaneSegment> held = work.from->segment(work.position);
-    const LaneSegment& from = *held;
-    const std::vector<NameId>& names = part_names_[work.names];
-    std::vector<Event> events;
-    events.reserve(from.size());
-    for (EventIndex i = 0; i < from.size(); ++i) {
-      const DetailId detail = from.detail(i);
-      events.push_back({from.start(i) + work.shift, from.duration(i), names[from.name(i)], from.correlation(i),
-                        detail == 0 ? 0 : detail + work.detail_offset});
-    }
-    return std::make_shared<const LaneSegment>(events);
   }
 
   std::stop_token stop_;
@@ -398,6 +442,7 @@ class TraceCombiner {
   RowIndex name_ids_;  // of trace_.names_
 
   // The source that is being appended.
+  std::shared_ptr<const Trace> source_;
   const Trace* from_ = nullptr;
   Nanoseconds shift_ = 0;
   std::vector<NameId> names_;
@@ -410,7 +455,6 @@ class TraceCombiner {
 
   std::vector<Work> work_;
   std::vector<LaneSegments> segments_;
-  std::vector<std::vector<NameId>> part_names_;
 };
 
 std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop) {

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include "chrome/chrome_file.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/demanded_segments.h"
 #include "nsys_database.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -119,6 +121,50 @@ TEST_CASE("several files are one trace of parts that go by their names, or by th
   CHECK(labels({write("rank0.json"), write("rank1.json")}) == std::vector<std::string>{"rank0.json", "rank1.json"});
   const std::vector<std::filesystem::path> paths = {write("0/run.json"), write("1/run.json")};
   CHECK(labels(paths) == std::vector<std::string>{paths[0].string(), paths[1].string()});
+}
+
+TEST_CASE("compacted files are one trace at once, before their events are in memory, where these fit") {
+  const test::TemporaryFolder folder;
+  std::vector<std::filesystem::path> paths;
+  for (const char* rank : {"ranks_late0", "ranks_late1"}) {
+    paths.push_back(folder.path() / (std::string(rank) + ".trace"));
+    REQUIRE(compact_trace_file(test::data_file(std::string(rank) + ".trace"), paths.back(), Overwrite::kRefuse));
+  }
+  const auto budget = GENERATE(std::uint64_t{16} << 10, std::uint64_t{1} << 30);
+  SegmentCache::of_process().set_budget(budget);
+  std::shared_ptr<const Trace> at_once;
+  const auto trace = open_traces(paths, EventPlace::kInMemoryWhereTheyFit, [&](double, const std::shared_ptr<const Trace>& partial) {
+    if (partial) at_once = partial;
+    return LoadStep::kContinue;
+  });
+  REQUIRE(trace);
+  const bool fits = budget > 1'000'000;
+  CHECK(holds_events(**trace) == fits);
+  REQUIRE((at_once != nullptr) == fits);
+  if (at_once) CHECK_FALSE(holds_events(*at_once));
+  // The same, event by event, as where all is in memory.
+  const auto expected = open_traces(paths, EventPlace::kInMemory);
+  REQUIRE(expected);
+  for (const std::shared_ptr<const Trace>& each : {*trace, at_once}) {
+    if (!each) continue;
+    REQUIRE(each->lanes().size() == (*expected)->lanes().size());
+    CHECK(each->extent() == (*expected)->extent());
+    CHECK(each->parts().size() == 2);
+    for (LaneId id = 0; id < each->lanes().size(); ++id) {
+      const Lane &lane = each->lane(id), &same = (*expected)->lane(id);
+      REQUIRE(lane.size() == same.size());
+      if (lane.empty()) continue;
+      CHECK(lane.extent() == same.extent());
+      CHECK(busy_total(lane) == busy_total(same));
+      bool equal = true;
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const Event a = lane.event(i), b = same.event(i);
+        equal = equal && a.start == b.start && a.duration == b.duration && each->name(a.name) == (*expected)->name(b.name) && a.correlation == b.correlation && a.detail == b.detail;
+      }
+      CHECK(equal);
+    }
+  }
+  SegmentCache::of_process().set_budget(SegmentCache::default_budget());
 }
 
 TEST_CASE("what is not there, is a folder, is empty or is none of all this is refused") {

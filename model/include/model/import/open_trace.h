@@ -33,7 +33,9 @@ struct TraceFileFormat {
 
 // Several files as one trace (combine_traces), each part under the rank of its processes and the name of its file, by rank where all have one.
 // Clocks are set to each other (align_clocks), which diagnostics of the trace tell. One file alone is what open_trace() gives. Progress is that
-// of all files, without parts of them; cancelled, it fails. Requires: at least one path, none of a folder.
+// of all files, without parts of them; cancelled, it fails. Where events are to be in memory if they fit, they are of compacted files that take a
+// quarter of the cache's budget together; progress is called with the whole trace before, whose events are in the files. Requires: at least one
+// path, none of a folder.
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths,
                                                                EventPlace place = EventPlace::kInMemory, const LoadProgress& progress = {});
 

@@ -23,8 +23,8 @@ struct TraceSource {
 // GPUs, tracks, lanes and details of the first stay, those of the others follow, so an event of the first keeps its EventRef. Equal names
 // have one id. Trace::parts() says what came from which source.
 //
-// GPUs stay apart, also where two recordings saw the same one. O(events of the sources that follow) in time and memory, on all cores; the
-// first is shared. Null when asked to stop. Requires: at least one source, none null, none combined itself; the first is
+// GPUs stay apart, also where two recordings saw the same one. Lanes whose segments are decoded when they are needed stay such
+// (demanded_segments.h). O(events in memory of the sources that follow) in time and memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined itself; the first is
 // not shifted.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {});
 
