@@ -2,9 +2,10 @@
 """Runs every command, and the viewer, on files, and prints what takes more than a limit.
 
 measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--cores 2] [--commands info,stats] FILE...
-Processor time and peak memory are those of the command's process. A command is ended at four times the limits.
+Processor time and peak memory are those of the command's process. A command is ended at four times the limits. What writes something for
+each event may take 2 us for each on top: how many events a file can hold is bounded by its size (docs/file-format.md, Limits).
 """
-import argparse, os, resource, subprocess, sys, tempfile, time
+import argparse, os, re, resource, subprocess, sys, tempfile, time
 
 COMMANDS = {
     "info": ["lanescope", "info", "{file}"],
@@ -25,6 +26,25 @@ COMMANDS = {
     "kernels": ["lanescope", "kernels", "{file}"],
     "viewer": ["lanescope-ui", "{file}", "--screenshot", "{out}.png"],
 }
+
+WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import"}
+SECONDS_PER_EVENT = 2e-6
+EVENT_BYTES = 24  # in memory
+
+
+def most_events(file):
+    """Of a .trace file, by the memory that it may take (model/file/limits.h), and a chunk."""
+    return ((64 << 20) + 48 * os.path.getsize(file)) // EVENT_BYTES + 65536
+
+
+def event_count(programs, file):
+    """As `lanescope info` says; 0 where it says none."""
+    try:
+        said = subprocess.run([os.path.join(programs, "lanescope"), "info", file], capture_output=True, timeout=120).stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return 0
+    found = re.search(r"Span .*?([\d,]+) events", said)
+    return int(found.group(1).replace(",", "")) if found else 0
 
 
 def run(command, seconds, megabytes):
@@ -83,13 +103,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         for file in arguments.files:
+            events = event_count(arguments.programs, file)
+            if file.endswith(".trace") and events > most_events(file):
+                beyond += 1
+                print(f"BEYOND {os.path.basename(file):44} has {events} events, and may have {most_events(file)}")
             for name in arguments.commands.split(","):
+                seconds = arguments.seconds + (events * SECONDS_PER_EVENT if name in WRITE_EACH_EVENT else 0)
                 command = [part.format(file=file, out=folder + "/out") for part in COMMANDS[name]]
                 command[0] = os.path.join(arguments.programs, command[0])
-                result = run(command, arguments.seconds, arguments.megabytes)
+                result = run(command, seconds, arguments.megabytes)
                 runs += 1
                 bad = (
-                    result["seconds"] > arguments.seconds
+                    result["seconds"] > seconds
                     or result["megabytes"] > arguments.megabytes
                     or result["exit"] not in (0, 1, 2)
                     or (result["exit"] != 0 and not result["last"])
@@ -102,7 +127,7 @@ def main():
                         f"{result['megabytes']:6.0f} MB exit {result['exit']} {result['ended_for']} {result['last']}",
                         flush=True,
                     )
-    print(f"{runs} runs, {beyond} beyond {arguments.seconds:g} s or {arguments.megabytes:g} MB")
+    print(f"{runs} runs, {beyond} beyond {arguments.seconds:g} s (and 2 us for each event that is written) or {arguments.megabytes:g} MB")
     return 1 if beyond else 0
 
 

@@ -97,6 +97,26 @@ TEST_CASE("what commands hold of a long recording is bounded, whatever its lengt
   is_bounded({"export", "-t", "csv", "-o", "-", "--times", "10s/10.5s", compact.string()}, 64 * kMiB, "64M");
 }
 
+// By night of 200 million events, with half a gibibyte of them in memory at most.
+TEST_CASE("what reports and rules hold of a long program is bounded, whatever its length") {
+  constexpr std::uint64_t kMiB = 1u << 20;
+  const bool is_night = std::getenv("LANESCOPE_TEST_EVENTS") != nullptr;
+  const std::uint32_t events = is_night ? event_count() : 4'000'000;
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace", compact = folder.path() / "compact.trace";
+  REQUIRE(succeeds_elsewhere([&] {
+    write_long_program(log, events);
+    return compact_trace_file(log, compact, Overwrite::kRefuse, {}, {.memory_bytes = 64 * kMiB}).has_value();
+  }));
+  fs::remove(log);
+  for (const char* command : {"stats", "analyze"}) {
+    const Ran ran = run({command, compact.string()}, is_night ? "512M" : "16M");
+    INFO(command << ": " << ran.peak / kMiB << " MiB at most, of " << events << " events");
+    CHECK(ran.code == 0);
+    CHECK(ran.peak < (is_night ? 1'536 : 160) * kMiB);
+  }
+}
+
 TEST_CASE("events that can't be read are told, and the command fails; so does a budget that is no size") {
   const TemporaryFolder folder;
   const fs::path compact = folder.path() / "compact.trace";
