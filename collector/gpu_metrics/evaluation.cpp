@@ -15,8 +15,8 @@ constexpr std::size_t kUnit = 128;    // samples that a thread takes on at once:
 
 std::size_t page_size(std::size_t page, std::size_t image) { return std::min(kPage, image - page * kPage); }
 
-// The numbers of pages that differ, in front of them how many there are, behind them the pages.
-void pack_differences(std::span<const std::uint8_t> fresh, std::span<const std::uint8_t> image, std::vector<std::byte>& packed) {
+// The numbers of pages that differ, in front of them how many there are, behind them the pages. The image is fresh again then.
+void take_differences(std::span<const std::uint8_t> fresh, std::span<std::uint8_t> image, std::vector<std::byte>& packed) {
   std::vector<std::uint32_t> pages{0};
   for (std::size_t page = 0; page * kPage < image.size(); ++page)
     if (std::memcmp(fresh.data() + page * kPage, image.data() + page * kPage, page_size(page, image.size())) != 0)
@@ -25,8 +25,10 @@ void pack_differences(std::span<const std::uint8_t> fresh, std::span<const std::
   const auto numbers = std::as_bytes(std::span(pages));
   packed.assign(numbers.begin(), numbers.end());
   for (std::size_t i = 1; i < pages.size(); ++i) {
-    const auto page = std::as_bytes(image.subspan(pages[i] * kPage, page_size(pages[i], image.size())));
-    packed.insert(packed.end(), page.begin(), page.end());
+    const std::span<std::uint8_t> page = image.subspan(pages[i] * kPage, page_size(pages[i], image.size()));
+    const auto bytes = std::as_bytes(page);
+    packed.insert(packed.end(), bytes.begin(), bytes.end());
+    std::memcpy(page.data(), fresh.data() + pages[i] * kPage, page.size());
   }
 }
 
@@ -45,9 +47,9 @@ Evaluation::~Evaluation() {
   thread_.join();
 }
 
-void Evaluation::add(std::span<const std::uint8_t> fresh, std::span<const std::uint8_t> image, std::vector<SampleTime> times) {
+void Evaluation::add(std::span<const std::uint8_t> fresh, std::span<std::uint8_t> image, std::vector<SampleTime> times) {
+  take_differences(fresh, image, packed_);
   if (times.empty()) return;
-  pack_differences(fresh, image, packed_);
   std::unique_lock lock = acquire();
   while (!queue_.put(packed_)) {
     if (is_done()) {  // one piece is more than may wait: it is worked on where it lies

@@ -47,9 +47,9 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  // Keeps the samples of an image that began as `fresh`, which must stay as it is as long as this lives. Returns at once, unless there is no
-  // room: then it helps until there is. One thread.
-  void add(std::span<const std::uint8_t> fresh, std::span<const std::uint8_t> image, std::vector<SampleTime> times);
+  // Takes the samples of an image that began as `fresh`, and is so again afterwards; `fresh` must stay as it is as long as this lives. Returns
+  // at once, unless there is no room: then it helps until there is. One thread.
+  void add(std::span<const std::uint8_t> fresh, std::span<std::uint8_t> image, std::vector<SampleTime> times);
   // Returns once all that was added has been evaluated and taken, with all threads. One thread, not beside add().
   void finish();
 

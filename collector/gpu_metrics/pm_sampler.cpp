@@ -248,25 +248,34 @@ void PmSampler::stop() {
   cupti_.stop(&stop);
 }
 
-bool PmSampler::reset(std::span<std::uint8_t> image) const {
+CUptiResult PmSampler::reset(std::span<std::uint8_t> image) const {
   CUpti_PmSampling_CounterDataImage_Initialize_Params reset{CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE};
   reset.pPmSamplingObject = sampling_;
   reset.counterDataSize = image.size();
   reset.pCounterData = image.data();
-  return cupti_.initialize_data(&reset) == CUPTI_SUCCESS;
+  return cupti_.initialize_data(&reset);
 }
 
-// The image that has room for what was counted in a pause of so many ns, fresh; null where CUPTI refuses.
+// The image that has room for what was counted in a pause of so many ns, fresh; null where CUPTI refuses. CUPTI makes it fresh once, which takes
+// 18 us for each sample that has room there; afterwards, who takes the samples leaves it fresh.
 PmSampler::Image* PmSampler::image_for(std::int64_t pause) {
   constexpr double kMargin = 1.5;
   const double counted = static_cast<double>(pause) * 1e-9 * static_cast<double>(frequency_) * kMargin;
   Image& image = counted > static_cast<double>(usual_.samples) ? large_ : usual_;
   if (image.data.empty()) {
     std::size_t bytes = 0;
-    if (size_image(image.samples, bytes) != CUPTI_SUCCESS) return nullptr;
+    if (const CUptiResult result = size_image(image.samples, bytes); result != CUPTI_SUCCESS) {
+      fail("cuptiPmSamplingGetCounterDataSize", result);
+      return nullptr;
+    }
     image.data.resize(bytes);
   }
-  if (!reset(image.data)) return nullptr;
+  const CUptiResult result = image.is_fresh ? CUPTI_SUCCESS : reset(image.data);
+  if (result != CUPTI_SUCCESS) {
+    fail("cuptiPmSamplingCounterDataImageInitialize", result);
+    return nullptr;
+  }
+  image.is_fresh = true;
   if (image.fresh.empty()) image.fresh = image.data;
   return &image;
 }
@@ -288,22 +297,27 @@ void PmSampler::collect() {
 }
 
 bool PmSampler::decode(Image& image) {
+  image.is_fresh = false;
   CUpti_PmSampling_DecodeData_Params decode{CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE};
   decode.pPmSamplingObject = sampling_;
   decode.pCounterDataImage = image.data.data();
   decode.counterDataImageSize = image.data.size();
   const CUptiResult result = cupti_.decode(&decode);
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-    tell_once("cuptiPmSamplingDecodeData", result);
+    fail("cuptiPmSamplingDecodeData", result);
     return false;
   }
   CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
   info.pCounterDataImage = image.data.data();
   info.counterDataImageSize = image.data.size();
-  if (cupti_.get_data_info(&info) != CUPTI_SUCCESS) return false;
+  if (const CUptiResult known = cupti_.get_data_info(&info); known != CUPTI_SUCCESS) {
+    fail("cuptiPmSamplingGetCounterDataInfo", known);
+    return false;
+  }
   account_.samples += info.numCompletedSamples;
   ++account_.rounds;
   evaluation_->add(image.fresh, image.data, times_of(image, info.numCompletedSamples));
+  image.is_fresh = true;
   const bool is_full = decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
   if (is_full)  // what the hardware had counted beyond that is gone
     lost_some("Metrics of GPU " + std::to_string(gpu_.ordinal) +
@@ -378,6 +392,11 @@ void PmSampler::settle_clock(std::uint64_t newest) {
     output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING,
                      "The times of the metrics of GPU " + std::to_string(gpu_.ordinal) +
                          " are on a clock of their own: they may be up to 50 ms early or late against everything else.");
+}
+
+void PmSampler::fail(const std::string& what, CUptiResult result) {
+  tell_once(what, result);
+  stop();
 }
 
 void PmSampler::tell_once(const std::string& what, CUptiResult result) {

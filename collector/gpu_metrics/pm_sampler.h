@@ -69,8 +69,8 @@ class PmSampler {
   bool start();
   void stop();
   [[nodiscard]] bool is_started() const noexcept { return started_; }
-  // Fetches what the hardware has counted since the last call, to be evaluated later; nothing where it is not started. One thread, which is
-  // that of start(), stop() and finish(), too.
+  // Fetches what the hardware has counted since the last call, to be evaluated later; nothing where it is not started. Where CUPTI fails, that
+  // is said and it is not started any more: start() may help. One thread, which is that of start(), stop() and finish(), too.
   void collect();
   // Writes what was fetched up to now, evaluated. Returns then.
   void finish();
@@ -88,10 +88,12 @@ class PmSampler {
     std::size_t samples = 0;
     std::vector<std::uint8_t> fresh;
     std::vector<std::uint8_t> data;
+    bool is_fresh = false;  // whether data is as fresh
   };
   [[nodiscard]] CUptiResult size_image(std::size_t samples, std::size_t& bytes) const;
   [[nodiscard]] Image* image_for(std::int64_t pause);
-  [[nodiscard]] bool reset(std::span<std::uint8_t> image) const;
+  [[nodiscard]] CUptiResult reset(std::span<std::uint8_t> image) const;
+  void fail(const std::string& what, CUptiResult result);
   bool decode(Image& image);  // whether there may be more
   [[nodiscard]] std::vector<SampleTime> times_of(const Image& image, std::size_t samples);
   void begin_evaluation(const PmPace& pace, const std::vector<std::string>& names);

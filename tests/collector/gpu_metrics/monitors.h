@@ -23,12 +23,14 @@ struct Monitors {
   // What may be set.
   std::size_t hardware_samples = 1 << 20;  // that the hardware's buffer holds
   std::function<void()> before_evaluation = [] {};
+  int failures = 0;  // of so many calls that ask what an image holds
 
   // What can be seen.
   std::atomic<int> mistakes = 0;
   std::atomic<int> evaluations = 0;
   std::vector<std::size_t> buffers_asked_for;  // bytes
   std::set<std::size_t> images;                // samples
+  int images_made_fresh = 0;
   std::size_t most_memory = SIZE_MAX;          // of the hardware's buffer
   int starts = 0;
 
@@ -155,6 +157,7 @@ inline CuptiFunctions functions_of_monitors() {
     return require(monitors->configured && p->numMetrics > 0);
   };
   f.initialize_data = [](CUpti_PmSampling_CounterDataImage_Initialize_Params* p) {
+    ++monitors->images_made_fresh;
     std::memset(p->pCounterData, 0xA5, p->counterDataSize);
     const ImageHeader header{ImageHeader::kMagic, (p->counterDataSize - Monitors::kHeaderBytes) / Monitors::kSampleBytes, 0,
                              p->counterDataSize};
@@ -180,6 +183,10 @@ inline CuptiFunctions functions_of_monitors() {
     return CUPTI_SUCCESS;
   };
   f.get_data_info = [](CUpti_PmSampling_GetCounterDataInfo_Params* p) {
+    if (monitors->failures > 0) {
+      --monitors->failures;
+      return CUPTI_ERROR_UNKNOWN;
+    }
     const ImageHeader header = header_of(p->pCounterDataImage, p->counterDataImageSize);
     p->numTotalSamples = header.room;
     p->numPopulatedSamples = p->numCompletedSamples = header.held;

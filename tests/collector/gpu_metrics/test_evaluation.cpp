@@ -84,7 +84,9 @@ TEST_CASE("samples of images of any size are taken once each, in their order, wh
   for (int round = 0; round < 200; ++round) {
     const Images& images = random() % 4 == 0 ? large : small;
     const std::size_t count = random() % (images.fresh.size() / kSampleBytes + 1);
-    evaluation.add(images.fresh, images.of(added, count), times(added, count));
+    std::vector<std::uint8_t> image = images.of(added, count);
+    evaluation.add(images.fresh, image, times(added, count));
+    REQUIRE(image == images.fresh);
     added += count;
     if (round % 50 == 49) {
       evaluation.finish();
@@ -113,7 +115,10 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
                            return evaluate(image, samples, values);
                          },
                          [&](auto all, auto values, bool understood) { taker.take(all, values, understood); }});
-  for (std::uint64_t round = 0; round < 100; ++round) evaluation.add(images.fresh, images.of(round * 500, 500), times(round * 500, 500));
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    std::vector<std::uint8_t> image = images.of(round * 500, 500);
+    evaluation.add(images.fresh, image, times(round * 500, 500));
+  }
   CHECK(evaluation.waiting() == 50'000);
   {
     std::unique_lock lock(mutex);
@@ -146,7 +151,10 @@ TEST_CASE("somebody who waits for samples has them evaluated with the share of a
                            return evaluate(image, samples, values);
                          },
                          [&](auto all, auto values, bool understood) { taker.take(all, values, understood); }});
-  for (std::uint64_t round = 0; round < 20; ++round) evaluation.add(images.fresh, images.of(round * 128, 128), times(round * 128, 128));
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    std::vector<std::uint8_t> image = images.of(round * 128, 128);
+    evaluation.add(images.fresh, image, times(round * 128, 128));
+  }
   CHECK(evaluated == 0);
   hurries = true;
   evaluation.finish();

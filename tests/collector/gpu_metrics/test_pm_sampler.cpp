@@ -74,6 +74,7 @@ TEST_CASE("fetching evaluates nothing, and what waited is recorded whole when so
       sampler.collect();
     }
     CHECK(imaginary.evaluations == 0);
+    CHECK(imaginary.images_made_fresh == static_cast<int>(imaginary.images.size()));  // which takes CUPTI as long as decoding
     CHECK(sampler.account().samples == 40'000);
     {
       const std::lock_guard lock(mutex);
@@ -106,6 +107,25 @@ TEST_CASE("samples that came in a long pause find room in a larger image") {
   check_whole(*trace, 700);
   CHECK(trace->diagnostics().empty());
   CHECK(imaginary.images.size() == 2);
+  CHECK(imaginary.mistakes == 0);
+}
+
+TEST_CASE("where CUPTI fails, that is said, and sampling begins anew") {
+  Monitors imaginary;
+  const auto trace = recorded(imaginary, pace_of(), [&](PmSampler& sampler) {
+    imaginary.count(100);
+    imaginary.failures = 1;
+    sampler.collect();
+    CHECK_FALSE(sampler.is_started());
+    sampler.collect();
+    REQUIRE(sampler.start());
+    imaginary.count(50);
+    sampler.collect();
+  });
+  REQUIRE(trace->counters().size() == 2);
+  CHECK(trace->counter_series(0).size() == 49);
+  REQUIRE(trace->diagnostics().size() == 1);
+  CHECK(trace->diagnostics()[0].text.find("cuptiPmSamplingGetCounterDataInfo says CUPTI_ERROR_OF_A_TEST") != std::string::npos);
   CHECK(imaginary.mistakes == 0);
 }
 
