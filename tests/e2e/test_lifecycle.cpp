@@ -149,6 +149,21 @@ struct Ending {
 
 }  // namespace
 
+TEST_CASE("a program that its seccomp filter ends for loading the agent is named, with what to do about it") {
+  constexpr const char* kTold = "its seccomp filter had the kernel end it (SIGSYS), perhaps for loading the agent";
+  constexpr int kEnds = 7;  // as it does alone
+  const TemporaryFolder folder;
+  const Ran ended = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "seccomp-first", "100"});
+  CHECK(ended.code == 128 + SIGSYS);
+  CHECK_THAT(ended.messages, contains_text(kTold) && contains_text("-t osrt"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  for (const char* advised : {"nvtx,osrt", "none"}) {
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-t", advised, "-s", "none", "--cpuctxsw=none", "-f", "-o", "x", lives(), "seccomp-first", "100"});
+    CHECK(ran.code == kEnds);
+    CHECK_THAT(ran.messages, !contains_text("seccomp"));
+  }
+}
+
 TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
   const auto each = GENERATE(values<Ending>(
       {{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},

@@ -263,7 +263,18 @@ void ProcessTable::detach_all() {
   heirs_.clear();
 }
 
+// The agent comes with the first call of NVTX or CUDA where it is not loaded with the program.
+void ProcessTable::note_killed_by_filter(const TargetProcess& process) {
+  const bool comes_late = (settings_.trace_nvtx || settings_.trace_cuda) && !settings_.trace_os_runtime && !settings_.trace_python_lock;
+  if (!comes_late || process.is_connected()) return;
+  const std::string& executable = process.description().executable;
+  unfollowed_.add("[" + std::to_string(process.pid()) + "] " + executable.substr(executable.rfind('/') + 1),
+                  "its seccomp filter had the kernel end it (SIGSYS), perhaps for loading the agent. If it does not end so alone, record it with "
+                  "-t osrt as well, by which the agent is there before the filter, or from outside (-t none).");
+}
+
 void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
+  if (known && known->status.signal == SIGSYS) note_killed_by_filter(process);
   process.set_recording(false);
   const TargetProcess::CaptureCounts captures = process.captures();
   captures_of_ended_.begins += captures.begins;
