@@ -1,4 +1,6 @@
 // Which part of a run is recorded: ranges, repeats, sessions steered from elsewhere.
+#include <sys/wait.h>
+
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -107,6 +109,8 @@ TEST_CASE("a capture holds all of its range where the recorder is not ready at o
   recorder.wait_for_line("ready");
   const pid_t target = recorder.target();
   kill(recorder.pid(), SIGSTOP);
+  siginfo_t stopped{};  // until the last of its threads stands still, they may answer
+  REQUIRE(waitid(P_PID, static_cast<id_t>(recorder.pid()), &stopped, WSTOPPED) == 0);
   std::ofstream(folder.path() / "go").flush();
   if (goes_on) {
     constexpr unsigned kLongerThanAMoment = 2'000'000;  // µs
@@ -116,6 +120,7 @@ TEST_CASE("a capture holds all of its range where the recorder is not ready at o
   }
   kill(recorder.pid(), SIGCONT);
   CHECK(recorder.wait() == 3);
+  INFO(recorder.messages());
   constexpr const char* kGaveUp = "A capture was to begin, and the recorder was not ready for it within 10 s";
   if (goes_on) CHECK(captured(folder.path() / "x.trace") == kOneRound);
   CHECK((recorder.messages().find(kGaveUp) != std::string::npos) == !goes_on);

@@ -231,9 +231,15 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   const auto ask = [&](const std::vector<std::string>& arguments) {
     return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
   };
-  const auto await = [&](const std::string& state) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (ask({"sessions"}).output.find(state) == std::string::npos) REQUIRE(std::chrono::steady_clock::now() < give_up);
+  // However long it takes: a busy machine attaches slowly.
+  const auto await = [&](LanescopeProcess& recorder, const std::string& state) {
+    while (ask({"sessions"}).output.find(state) == std::string::npos) {
+      siginfo_t ended{};
+      REQUIRE(waitid(P_PID, static_cast<id_t>(recorder.pid()), &ended, WEXITED | WNOHANG | WNOWAIT) == 0);
+      if (ended.si_pid == 0) continue;
+      recorder.wait();
+      FAIL(recorder.messages());
+    }
   };
   NvtxProgram target("initialised");
   const auto record = [&](const std::filesystem::path& file) {
@@ -246,7 +252,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   };
   {
     LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-Y", "--session-new=mine"});
-    await("mine");
+    await(lanescope, "mine");
     CHECK(ask({"stop"}).code == 1);  // nothing is recorded
     for (const char* name : {"one", "two"}) {
       const std::filesystem::path file = folder.path() / (std::string(name) + ".trace");
@@ -261,7 +267,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   }
   {
     LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "whole"});
-    await("Collection");
+    await(lanescope, "Collection");
     record(folder.path() / "whole.trace");
     CHECK(ask({"stop"}).code == 0);  // with the only capture the recording ends
     CHECK(lanescope.wait() == 0);
@@ -269,7 +275,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   }
   {
     LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "away"});
-    await("Collection");
+    await(lanescope, "Collection");
     CHECK(ask({"cancel"}).code == 0);
     CHECK(lanescope.wait() == 0);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "away.trace"));

@@ -4,6 +4,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
+#include <QUuid>
+#include <algorithm>
 
 #include "main_window_fixture.h"
 #include "record/attach_dialog.h"
@@ -19,7 +21,8 @@ class AttachTest : public QObject {
   void initTestCase() { use_empty_settings(); }
   void init() {
     process_ = std::make_unique<QProcess>();
-    process_->start(QString::fromStdString(program("lanescope_program_nvtx_ticking").string()), QStringList());
+    mark_ = QUuid::createUuid().toString(QUuid::WithoutBraces);  // by which no other process of the machine is found
+    process_->start(QString::fromStdString(program("lanescope_program_nvtx_ticking").string()), {QStringLiteral("-1"), mark_});
     QVERIFY(process_->waitForReadyRead());  // "ready"
   }
   void cleanup() {
@@ -32,8 +35,11 @@ class AttachTest : public QObject {
     ui::AttachDialog dialog(settings);
     QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
     auto* filter = dialog.findChild<QLineEdit*>();
-    filter->setText(QString::number(process_->processId()));
+    filter->setText(mark_);
     QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
+    filter->setText(QString::number(process_->processId()));  // with which numbers and commands of others may begin
+    const std::vector<pid_t> listed = dialog.listed();
+    QVERIFY(std::find(listed.begin(), listed.end(), pid()) != listed.end());
     filter->setText("nothing is called like this");
     QVERIFY(dialog.listed().empty());
 
@@ -183,6 +189,7 @@ class AttachTest : public QObject {
   [[nodiscard]] pid_t pid() const { return static_cast<pid_t>(process_->processId()); }
   TemporaryFolder folder_;
   std::unique_ptr<QProcess> process_;
+  QString mark_;
 };
 
 QTEST_MAIN(AttachTest)
