@@ -1,6 +1,7 @@
 // Rows of two traces that stand for the same thing.
 #include "model/trace/combine.h"
 #include "support/catch.h"
+#include "timeline/core/row_layout.h"
 #include "timeline/core/row_pairs.h"
 #include "traces.h"
 
@@ -50,4 +51,40 @@ TEST_CASE("rows of two traces are paired by what they are, not by the numbers of
   CHECK_FALSE(row_of_other_trace(tree, *tree.find("part:0")));
   const RowTree alone(*program(1, {"gemm"}));
   CHECK_FALSE(row_of_other_trace(alone, 1));
+}
+
+TEST_CASE("interleaved, each row of B stands below the row of A that it is paired with") {
+  const std::shared_ptr<const Trace> both = combine_traces(
+      std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
+  const RowTree tree(*both);
+  RowArrangement arrangement;
+  arrangement.sides = TraceSides::kInterleaved;
+  for (const Row& row : tree.rows()) arrangement.expanded[row.key] = true;
+  const auto order = [&] {
+    std::vector<std::string> lines;
+    const RowLayout layout(tree, arrangement, {}, "");
+    for (const PlacedRow& placed : layout.rows()) {
+      RowIndex top = placed.row;
+      while (tree.row(top).parent) top = *tree.row(top).parent;
+      lines.push_back((tree.row(top).key == "part:0" ? "A " : "B ") + tree.row(placed.row).label.english());
+    }
+    return lines;
+  };
+  const std::vector<std::string> lines = order();
+  REQUIRE(lines.size() == tree.rows().size());  // each once
+  const auto behind = [&](const std::string& line) { return *(std::find(lines.begin(), lines.end(), line) + 1); };
+  CHECK(behind("A A") == "B B");
+  CHECK(behind("A CUDA HW") == "B CUDA HW");
+  CHECK(behind("A relu") == "B relu");
+  CHECK(behind("A gemm") == "A relu");       // B has none
+  CHECK(behind("B relu") == "B other");      // A has none
+  CHECK(behind("A [10] python") == "B [77] python");
+  CHECK(behind("A CUDA API") == "B CUDA API");
+
+  arrangement.hidden.insert(tree.row(row_of_other_trace(tree, *tree.find("gpu:0/hw")).value()).key);
+  const std::vector<std::string> without = order();
+  CHECK(std::find(without.begin(), without.end(), "B CUDA HW") == without.end());
+  CHECK(std::find(without.begin(), without.end(), "A CUDA HW") != without.end());
+  const RowTree alone(*program(1, {"gemm"}));
+  CHECK(RowLayout(alone, arrangement, {}, "").rows().size() == RowLayout(alone, {.expanded = arrangement.expanded}, {}, "").rows().size());
 }

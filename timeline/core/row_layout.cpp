@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "timeline/core/row_pairs.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -61,22 +63,34 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
   pinned_height_ = height_;
 
   const std::vector<bool> passes = passing(tree, filter);
+  // The children of the row where it is shown and open; none where there is no such row.
+  const auto show = [&](std::optional<RowIndex> index) -> std::vector<RowIndex> {
+    if (!index || !passes[*index] || arrangement.hidden.contains(tree.row(*index).key)) return {};
+    const Row& row = tree.row(*index);
+    const bool open = is_expanded(row, arrangement.expanded);
+    const std::int32_t in_front = position_[*index];
+    place(*index, open, metrics, false);
+    if (pinned(row.key)) position_[*index] = in_front;
+    return open ? siblings_in_order(tree, index, arrangement) : std::vector<RowIndex>();
+  };
   const auto walk = [&](const auto& self, const std::vector<RowIndex>& siblings) -> void {
-    for (const RowIndex index : siblings) {
-      const Row& row = tree.row(index);
-      if (!passes[index] || arrangement.hidden.contains(row.key)) continue;
-      const bool open = is_expanded(row, arrangement.expanded);
-      if (pinned(row.key)) {
-        const std::int32_t shown = position_[index];
-        place(index, open, metrics, false);
-        position_[index] = shown;
-      } else {
-        place(index, open, metrics, false);
-      }
-      if (open) self(self, siblings_in_order(tree, index, arrangement));
+    for (const RowIndex index : siblings) self(self, show(index));
+  };
+  const auto walk_pairs = [&](const auto& self, const std::vector<RowPair>& pairs) -> void {
+    for (const RowPair& pair : pairs) {
+      const std::vector<RowIndex> first = show(pair.first), second = show(pair.second);
+      self(self, pair_rows(tree, first, second));
     }
   };
-  walk(walk, siblings_in_order(tree, std::nullopt, arrangement));
+  const std::vector<RowIndex> topmost = siblings_in_order(tree, std::nullopt, arrangement);
+  const std::optional<RowPair> headings = headings_of_two(tree);
+  const bool interleaved = arrangement.sides == TraceSides::kInterleaved && headings;
+  for (const RowIndex index : topmost) {
+    if (!interleaved || (index != headings->first && index != headings->second))
+      walk(walk, {index});
+    else if (index == headings->first)
+      walk_pairs(walk_pairs, {*headings});
+  }
 }
 
 void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool pinned) {

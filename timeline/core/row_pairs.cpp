@@ -1,8 +1,10 @@
 #include "timeline/core/row_pairs.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace lanescope::timeline {
 namespace {
@@ -15,38 +17,59 @@ std::string name_of(const Row& row) {
   return name;
 }
 
-// Those of the children that are alike, with the position of `child` among them.
-template <typename Alike>
-std::optional<RowIndex> at_same_position(const std::vector<RowIndex>& children, RowIndex child, const std::vector<RowIndex>& others, Alike alike) {
-  const auto position = std::count_if(children.begin(), std::find(children.begin(), children.end(), child), alike);
-  std::vector<RowIndex> matching;
-  std::copy_if(others.begin(), others.end(), std::back_inserter(matching), alike);
-  if (position >= static_cast<std::ptrdiff_t>(matching.size())) return std::nullopt;
-  return matching[static_cast<std::size_t>(position)];
+bool is_told_by_name(RowKind kind) {
+  return kind == RowKind::kKernelName || kind == RowKind::kMemoryOperation || kind == RowKind::kNvtx ||
+         kind == RowKind::kCounter;
 }
 
 }  // namespace
 
-std::optional<RowIndex> row_of_other_trace(const RowTree& tree, RowIndex row) {
-  std::vector<RowIndex> path{row};  // from the row up
-  while (tree.row(path.back()).parent) path.push_back(*tree.row(path.back()).parent);
+std::optional<RowPair> headings_of_two(const RowTree& tree) {
   std::vector<RowIndex> headings;
   for (RowIndex index = 0; index < tree.rows().size(); ++index)
     if (tree.row(index).kind == RowKind::kTrace) headings.push_back(index);
-  if (path.size() < 2 || headings.size() != 2 || tree.row(path.back()).kind != RowKind::kTrace) return std::nullopt;
-  RowIndex other = path.back() == headings[0] ? headings[1] : headings[0];
+  return headings.size() == 2 ? std::optional(RowPair{headings[0], headings[1]}) : std::nullopt;
+}
+
+std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> first, std::span<const RowIndex> second) {
+  std::vector<RowPair> pairs;
+  for (const RowIndex index : first) pairs.push_back({index, std::nullopt});
+  std::vector<RowIndex> left(second.begin(), second.end());
+  // Gives each row of the first that has no partner yet the next one of the same key; rows without a key are left out.
+  const auto pair_by = [&](auto key_of) {
+    std::map<typename decltype(key_of(std::declval<const Row&>()))::value_type, std::deque<RowIndex>> waiting;
+    for (const RowIndex index : left)
+      if (auto key = key_of(tree.row(index))) waiting[*key].push_back(index);
+    for (RowPair& pair : pairs) {
+      if (pair.second) continue;
+      const auto key = key_of(tree.row(*pair.first));
+      const auto found = key ? waiting.find(*key) : waiting.end();
+      if (found == waiting.end() || found->second.empty()) continue;
+      pair.second = found->second.front();
+      found->second.pop_front();
+      std::erase(left, *pair.second);
+    }
+  };
+  pair_by([](const Row& row) { return std::optional(std::pair(row.kind, name_of(row))); });
+  pair_by([](const Row& row) { return is_told_by_name(row.kind) ? std::nullopt : std::optional(row.kind); });
+  for (const RowIndex index : left) pairs.push_back({std::nullopt, index});
+  return pairs;
+}
+
+std::optional<RowIndex> row_of_other_trace(const RowTree& tree, RowIndex row) {
+  std::vector<RowIndex> path{row};  // from the row up
+  while (tree.row(path.back()).parent) path.push_back(*tree.row(path.back()).parent);
+  const std::optional<RowPair> headings = headings_of_two(tree);
+  if (path.size() < 2 || !headings || tree.row(path.back()).kind != RowKind::kTrace) return std::nullopt;
+  const bool is_first = path.back() == headings->first;
+  RowPair pair = *headings;
   for (auto step = path.rbegin() + 1; step != path.rend(); ++step) {
-    const Row& wanted = tree.row(*step);
-    const std::vector<RowIndex>& children = tree.row(*(step - 1)).children;
-    const auto same_name = [&](RowIndex each) { return tree.row(each).kind == wanted.kind && name_of(tree.row(each)) == name_of(wanted); };
-    const auto same_kind = [&](RowIndex each) { return tree.row(each).kind == wanted.kind; };
-    std::optional<RowIndex> found = at_same_position(children, *step, tree.row(other).children, same_name);
-    const bool is_told_by_name = wanted.kind == RowKind::kKernelName || wanted.kind == RowKind::kMemoryOperation || wanted.kind == RowKind::kNvtx || wanted.kind == RowKind::kCounter;
-    if (!found && !is_told_by_name) found = at_same_position(children, *step, tree.row(other).children, same_kind);
-    if (!found) return std::nullopt;
-    other = *found;
+    const std::vector<RowPair> below = pair_rows(tree, tree.row(*pair.first).children, tree.row(*pair.second).children);
+    const auto found = std::find_if(below.begin(), below.end(), [&](const RowPair& each) { return (is_first ? each.first : each.second) == *step; });
+    if (found == below.end() || !found->first || !found->second) return std::nullopt;
+    pair = *found;
   }
-  return other;
+  return is_first ? pair.second : pair.first;
 }
 
 }  // namespace lanescope::timeline

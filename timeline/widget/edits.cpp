@@ -23,6 +23,7 @@ void RowsEdit::change(const RowArrangement& from, const RowArrangement& to) {
   if (from.pinned != to.pinned) now.pinned = to.pinned;
   if (from.hidden != to.hidden) now.hidden = to.hidden;
   if (from.order != to.order) now.order = to.order;
+  if (from.sides != to.sides) now.sides = to.sides;
   state_.arrange(std::move(now));
 }
 

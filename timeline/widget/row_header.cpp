@@ -77,10 +77,12 @@ double RowHeader::triangle_left(const PlacedRow& placed) const {
 }
 
 // Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
-QString RowHeader::pinned_title(const Row& row) const {
+QString RowHeader::title_of(const PlacedRow& placed) const {
+  const Row& row = state_.tree().row(placed.row);
   QString title = shown_text(row.label);
   if (!row.parent) return title;
-  title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
+  if (placed.pinned) title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
+  if (!placed.pinned && state_.arrangement().sides == TraceSides::kApart) return title;
   const Row* top = &row;
   while (top->parent) top = &state_.tree().row(*top->parent);
   return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(QStringLiteral("  "), 0, 0) + QStringLiteral("  ") + title : title;
@@ -304,7 +306,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   painter.setPen(theme.text);
   const QFontMetrics metrics(bold);
   const int room = static_cast<int>(right - text_left);
-  QString title = metrics.elidedText(placed.pinned ? pinned_title(row) : shown_text(row.label), Qt::ElideRight, room);
+  QString title = metrics.elidedText(title_of(placed), Qt::ElideRight, room);
   if (row.kind == RowKind::kKernelName && !placed.pinned && looks_alike(state_.tree(), row, title))
     title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);

@@ -36,7 +36,7 @@ class RowHeader : public QWidget {
   [[nodiscard]] const PlacedRow* row_at(QPointF position) const;
   [[nodiscard]] const PlacedRow* sibling_at(QPointF position) const;
   [[nodiscard]] double triangle_left(const PlacedRow& placed) const;
-  [[nodiscard]] QString pinned_title(const Row& row) const;
+  [[nodiscard]] QString title_of(const PlacedRow& placed) const;
   void toggle(const PlacedRow& row);
   void paint_row(QPainter& painter, const PlacedRow& placed);
   [[nodiscard]] TimeRange busy_range() const;

@@ -8,6 +8,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
+#include "timeline/core/row_pairs.h"
 #include "timeline/widget/surely.h"
 
 namespace lanescope::timeline {
@@ -232,7 +233,7 @@ void ViewState::give_up_refining() {
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
-  arrangement_ = {};
+  arrangement_ = {.sides = arrangement_.sides};
   edits_.clear();
   selection_.begin(trace);
   hover({}, std::nullopt);
@@ -369,6 +370,8 @@ void ViewState::set_expanded(const std::string& key, bool expanded) {
   const auto row = tree().find(key);
   if (!row || is_row_expanded(tree().row(*row)) == expanded) return;
   arrangement_.expanded[key] = expanded;
+  if (arrangement_.sides == TraceSides::kInterleaved)
+    if (const auto other = row_of_other_trace(tree(), *row)) arrangement_.expanded[tree().row(*other).key] = expanded;
   lay_out();
 }
 
@@ -456,6 +459,12 @@ void ViewState::order(const std::string& key, RowMeasure by) {
   keys.clear();
   for (auto& [value, each] : measured) keys.push_back(std::move(each));
   edit_rows(tr("Order the rows"), std::move(arrangement));
+}
+
+void ViewState::set_sides(TraceSides sides) {
+  RowArrangement arrangement = arrangement_;
+  arrangement.sides = sides;
+  edit_rows(sides == TraceSides::kInterleaved ? tr("Interleave the rows of A and B") : tr("Show the rows of B below those of A"), std::move(arrangement));
 }
 
 void ViewState::arrange(RowArrangement arrangement) {

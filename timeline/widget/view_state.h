@@ -115,6 +115,8 @@ class ViewState : public QObject {
   // Puts a row and its siblings in order, the largest first, by what is selected, else by what is visible. Where that is not known of all of them
   // yet, nothing is done.
   void order(const std::string& key, RowMeasure by);
+  // While two traces stand interleaved, a row and its partner are opened and closed together.
+  void set_sides(TraceSides sides);
   void arrange(RowArrangement arrangement);  // no edit
   void arrange_as_at_first();
   [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them

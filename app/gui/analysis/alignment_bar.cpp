@@ -36,7 +36,8 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
       names_(new QLabel(this)),
       alignment_(new QComboBox(this)),
       shift_(new QLineEdit(this)),
-      at_selection_(new QPushButton(tr("Align at the selected event"), this)) {
+      at_selection_(new QPushButton(tr("Align at the selected event"), this)),
+      interleave_(new QPushButton(tr("Interleave rows"), this)) {
   auto* reset = new QPushButton(tr("Reset"), this);
   auto* swap = new QPushButton(tr("Swap"), this);
   auto* close = new QPushButton(tr("Close B"), this);
@@ -50,6 +51,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   line->addWidget(shift_);
   line->addWidget(reset);
   line->addWidget(at_selection_);
+  line->addWidget(interleave_);
   line->addWidget(swap);
   line->addWidget(close);
 
@@ -63,6 +65,11 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   shift_->setMaximumWidth(shift_->fontMetrics().averageCharWidth() * 18);
   reset->setObjectName(QStringLiteral("reset_alignment"));
   close->setObjectName(QStringLiteral("close_b"));
+  interleave_->setObjectName(QStringLiteral("interleave_rows"));
+  interleave_->setCheckable(true);
+  interleave_->setToolTip(tr("Shows each row of B below the row of A that stands for the same thing (I)"));
+  connect(interleave_, &QPushButton::clicked, this,
+          [this](bool checked) { emit rowsWished(checked ? timeline::TraceSides::kInterleaved : timeline::TraceSides::kApart); });
   reset->setToolTip(tr("As it was when B was opened"));
   at_selection_->setToolTip(tr(
       "Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
@@ -89,6 +96,8 @@ void AlignmentBar::showSides() {
   const auto* items = qobject_cast<QStandardItemModel*>(alignment_->model());
   items->item(alignment_->findData(static_cast<int>(Alignment::kUtc)))->setEnabled(pair_.knowsUtc());
 }
+
+void AlignmentBar::showRows(timeline::TraceSides sides) { interleave_->setChecked(sides == timeline::TraceSides::kInterleaved); }
 
 void AlignmentBar::showAlignment() {
   alignment_->setCurrentIndex(alignment_->findData(static_cast<int>(pair_.alignment())));

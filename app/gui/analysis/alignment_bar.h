@@ -9,6 +9,7 @@
 
 #include "analysis/trace_pair.h"
 #include "base/selection_state.h"
+#include "timeline/core/row_layout.h"
 
 namespace lanescope::ui {
 
@@ -22,7 +23,10 @@ class AlignmentBar : public QFrame {
   // Shifts B so that the selected event, of A or B, coincides with the one that stands for it in the other trace, and shows both.
   void alignAtSelection();
 
+  void showRows(timeline::TraceSides sides);  // how the rows of A and B stand now
+
  signals:
+  void rowsWished(lanescope::timeline::TraceSides sides);
   void refused(const QString& sentence);  // why something can't be done
   void closeRequested();                  // B is to go
 
@@ -38,6 +42,7 @@ class AlignmentBar : public QFrame {
   QComboBox* alignment_;
   QLineEdit* shift_;
   QPushButton* at_selection_;
+  QPushButton* interleave_;
 };
 
 }  // namespace lanescope::ui

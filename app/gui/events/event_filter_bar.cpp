@@ -19,7 +19,20 @@ constexpr int kNarrowestInCharacters = 10;  // of a field, in a window that is n
 struct Source {
   std::optional<ThreadId> thread;
   std::optional<StreamName> stream;
+  bool operator==(const Source&) const = default;
 };
+
+using Entries = std::vector<std::pair<QString, QVariant>>;
+
+// Leaves a list alone that has these entries: it may be open while a recording goes on.
+void offer(QComboBox& list, const Entries& entries) {
+  bool same = list.count() == static_cast<int>(entries.size());
+  for (int i = 0; same && i < list.count(); ++i)
+    same = list.itemText(i) == entries[static_cast<std::size_t>(i)].first && list.itemData(i) == entries[static_cast<std::size_t>(i)].second;
+  if (same) return;
+  list.clear();
+  for (const auto& [label, data] : entries) list.addItem(label, data);
+}
 
 }  // namespace
 }  // namespace lanescope::ui
@@ -84,7 +97,10 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(binding_, &QComboBox::activated, this,
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(row_, &QToolButton::clicked, this, [this] { state_.setShownRow(std::nullopt); });
-  connect(&state, &SelectionState::traceChanged, this, &EventFilterBar::showTrace);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    showTrace();
+    if (change == TraceChange::kOther) showFilter();  // what is being typed while a recording goes on stays
+  });
   connect(&state, &SelectionState::filterChanged, this, &EventFilterBar::showFilter);
   connect(&state, &SelectionState::timeBindingChanged, this, &EventFilterBar::showFilter);
   connect(&state, &SelectionState::shownRowChanged, this, &EventFilterBar::showRow);
@@ -98,10 +114,7 @@ void EventFilterBar::focusText() {
 }
 
 void EventFilterBar::showTrace() {
-  kind_->clear();
-  source_->clear();
-  kind_->addItem(tr("All kinds"));
-  source_->addItem(tr("All threads and streams"));
+  Entries kinds_now(1, {tr("All kinds"), QVariant()}), sources_now(1, {tr("All threads and streams"), QVariant()});
   if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
     std::set<EventKind> kinds;
     std::set<StreamName> streams;
@@ -115,18 +128,20 @@ void EventFilterBar::showTrace() {
       else if (track.key.thread != kNone)
         threads.insert(track.key.thread);
     }
-    for (const EventKind kind : kinds) kind_->addItem(shown_text(event_kind_name(kind)), static_cast<int>(kind));
+    for (const EventKind kind : kinds) kinds_now.emplace_back(shown_text(event_kind_name(kind)), static_cast<int>(kind));
     const bool several_processes = trace->processes().size() > 1;
     for (const StreamName& stream : streams) {
       QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
       if (several_processes) label += QStringLiteral(" · ") + QString::fromStdString(process_label(*trace, stream.process));
-      source_->addItem(label, QVariant::fromValue(Source{std::nullopt, stream}));
+      sources_now.emplace_back(isolated(label), QVariant::fromValue(Source{std::nullopt, stream}));
     }
     for (const ThreadId thread : threads)
-      source_->addItem(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread))),
-                       QVariant::fromValue(Source{thread, std::nullopt}));
+      sources_now.emplace_back(isolated(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread)))),
+                               QVariant::fromValue(Source{thread, std::nullopt}));
   }
-  showFilter();
+  offer(*kind_, kinds_now);
+  offer(*source_, sources_now);
+  showChoices();
 }
 
 void EventFilterBar::showFilter() {
@@ -135,6 +150,11 @@ void EventFilterBar::showFilter() {
   if (text_->text() != text) text_->setText(text);
   if (parse_time(minimum_->text()).value_or(0) != filter.minimum_duration)
     minimum_->setText(filter.minimum_duration > 0 ? QString::fromStdString(timeline::format_duration(filter.minimum_duration)) : QString());
+  showChoices();
+}
+
+void EventFilterBar::showChoices() {
+  const EventFilter& filter = state_.filter();
   kind_->setCurrentIndex(filter.kind ? std::max(0, kind_->findData(static_cast<int>(*filter.kind))) : 0);
   int source = 0;
   for (int i = 1; i < source_->count(); ++i) {

@@ -20,8 +20,9 @@ class EventFilterBar : public QWidget {
   void focusText();
 
  private:
-  void showTrace();   // fills the lists of kinds, threads and streams
-  void showFilter();  // what the state says
+  void showTrace();    // fills the lists of kinds, threads and streams
+  void showFilter();   // what the state says
+  void showChoices();  // of that, what is chosen from lists
   void showRow();
   void applyFilter();
 

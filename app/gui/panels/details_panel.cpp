@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
 constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
 
-QString html(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toHtmlEscaped(); }
+QString html(std::string_view text) { return isolated(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))).toHtmlEscaped(); }
 
 QString html(const std::string& text) { return html(std::string_view(text)); }
 

@@ -7,6 +7,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSignalBlocker>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include "tables/quiet_focus.h"
@@ -57,7 +58,8 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       top_down_(addTree(*top_down_model_, tr("Call tree, top-down"))),
       bottom_up_(addTree(*bottom_up_model_, tr("Call tree, bottom-up"))),
       functions_(new ResultTable(tr("Functions"), this)),
-      lines_(new ResultTable(tr("Lines"), this)) {
+      lines_(new ResultTable(tr("Lines"), this)),
+      line_view_(new LineView(this)) {
   layOut();
   // Bottom-up, what is a chain's own is where it began: nobody asks for that.
   for (const int column : {CallTreeModel::kSelfShare, CallTreeModel::kSelf}) bottom_up_->setColumnHidden(column, true);
@@ -84,6 +86,8 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   });
   for (ResultTable* table : {functions_, lines_})
     connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // sorted anew
+  connect(lines_, &ResultTable::rowChosen, this, [this](TableRow row) { line_view_->showLine(profile_->lines[row]); });
+  connect(line_view_, &LineView::lineActivated, this, &SamplesPanel::lineActivated);
   connect(lines_, &ResultTable::rowActivated, this, [this](TableRow row) {
     const samples::LineWeight& line = profile_->lines[row];
     emit lineActivated(QString::fromStdString(std::string(computed_trace_->name(line.file))), line.line);
@@ -100,7 +104,10 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::selectedRangeChanged, this, &SamplesPanel::refresh);
   connect(&state, &SelectionState::visibleRangeChanged, this, &SamplesPanel::refresh);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) source_is_chosen_ = false;
+    if (change == TraceChange::kOther) {
+      source_is_chosen_ = false;
+      clear();
+    }
     fillThreads();
     offerCalls();
     refresh();
@@ -162,8 +169,13 @@ void SamplesPanel::layOut() {
   column->setSpacing(0);
   column->addLayout(line);
   column->addWidget(pages_, 1);
+  auto* line_parts = new QSplitter(this);
+  line_parts->setObjectName(QStringLiteral("samples-line-parts"));
+  line_parts->addWidget(lines_);
+  line_parts->addWidget(line_view_);
+  line_parts->setChildrenCollapsible(false);
   for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_),
-                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(lines_), static_cast<QWidget*>(nothing_)})
+                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(line_parts), static_cast<QWidget*>(nothing_)})
     pages_->addWidget(page);
   top_down_->header()->setObjectName(QStringLiteral("samples-top-down"));
   bottom_up_->header()->setObjectName(QStringLiteral("samples-bottom-up"));
@@ -222,7 +234,7 @@ void SamplesPanel::chooseRunner(const QString& wanted) {
     setSource(source);
     return thread_->findData(wanted) >= 0;
   };
-  if (source() == StackSource::kGpuWork || thread_->findData(wanted) < 0)
+  if (stackSource() == StackSource::kGpuWork || thread_->findData(wanted) < 0)
     static_cast<void>(is_offered(StackSource::kCpuSamples) || is_offered(StackSource::kBacktraces));
   source_is_chosen_ = true;
   thread_->setCurrentIndex(std::max(0, thread_->findData(wanted)));
@@ -237,28 +249,28 @@ void SamplesPanel::fillThreads() {
   thread_->addItem(tr("All threads"), QString());
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return;
-  const TrackKind kind = kind_of_threads(source());
+  const TrackKind kind = kind_of_threads(stackSource());
   for (ProcessId process = 0; process < trace->processes().size(); ++process) {
     bool first = true;
     for (const TrackId id : trace->tracks_of(process, kind)) {
       const Track& track = trace->tracks()[id];
       if (std::exchange(first, false))
         thread_->addItem(
-            QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name)),
+            isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
             QStringLiteral("process:%1").arg(process));
       const Thread& thread = trace->threads()[track.key.thread];
-      thread_->addItem(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name)),
+      thread_->addItem(isolated(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name))),
                        QStringLiteral("thread:%1").arg(track.key.thread));
     }
   }
   thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
 }
 
-samples::StackSource SamplesPanel::source() const { return static_cast<StackSource>(source_->currentData().toInt()); }
+samples::StackSource SamplesPanel::stackSource() const { return static_cast<StackSource>(source_->currentData().toInt()); }
 
 // What to do where the trace has none of the source.
 QString SamplesPanel::missingText() const {
-  switch (source()) {
+  switch (stackSource()) {
     case StackSource::kCpuSamples:
       return tr("The trace has no CPU samples. Record them with: lanescope profile --sample=process-tree");
     case StackSource::kBacktraces:
@@ -291,7 +303,7 @@ ProfileRequest SamplesPanel::request() const {
   request.lines = view_->currentIndex() == static_cast<int>(View::kLines) ? SourceLines::kCounted : SourceLines::kNone;
   request.source_folders = source_folders_;
   samples::SampleSelection& selection = request.selection;
-  selection.source = source();
+  selection.source = stackSource();
   selection.window = state_.boundRange();
   const QString chosen = thread_->currentData().toString();
   const Trace& trace = *state_.trace();
@@ -312,8 +324,21 @@ void SamplesPanel::refresh() {
   if (isVisible()) paced_.request();
 }
 
+void SamplesPanel::clear() {
+  job_.cancel();
+  computed_.reset();
+  computed_trace_.reset();
+  profile_.reset();
+  flame_->setProfile(nullptr, nullptr);
+  for (CallTreeModel* tree : {top_down_model_, bottom_up_model_}) tree->setProfile(nullptr, nullptr);
+  for (ResultTable* table : {functions_, lines_}) table->setTable(nullptr);
+  line_view_->setProfile(nullptr, nullptr);
+  showNote();
+}
+
 void SamplesPanel::compute() {
   paced_.cancel();
+  if (!isVisible()) return;
   const std::shared_ptr<const Trace> trace = state_.trace();
   if (trace && !source_is_chosen_)
     for (const StackSource usual : {StackSource::kCpuSamples, StackSource::kBacktraces, StackSource::kGpuWork})
@@ -321,13 +346,7 @@ void SamplesPanel::compute() {
         setSource(usual);
         break;
       }
-  if (!trace) {
-    job_.cancel();
-    computed_.reset();
-    computed_trace_.reset();
-    profile_.reset();
-    return showNote();
-  }
+  if (!trace) return clear();
   const ProfileRequest wanted = request();
   if (trace == computed_trace_ && computed_ && wanted.is_part_of(*computed_)) return;
   computed_trace_ = trace;
@@ -345,6 +364,7 @@ void SamplesPanel::compute() {
       bottom_up_model_->setProfile(trace, profile);
       functions_->setTable(profile->table);
       lines_->setTable(profile->line_table);
+      line_view_->setProfile(trace, profile);
       filterRows();
       expandMainPath();
       showNote();
@@ -354,6 +374,7 @@ void SamplesPanel::compute() {
 
 void SamplesPanel::setSourceFolders(const QStringList& folders) {
   source_folders_ = folders;
+  line_view_->setSourceFolders(folders);
   refresh();
 }
 
@@ -398,7 +419,7 @@ void SamplesPanel::showNote() {
   search_->setPlaceholderText(table ? tr("Filter functions and modules") : lines ? tr("Filter lines, functions and files") : tr("Highlight functions"));
   note_->clear();
   if (!any) {
-    nothing_->setText(state_.trace() && has_stacks(*state_.trace(), source()) ? tr("There are none in this part of time and of this thread.")
+    nothing_->setText(state_.trace() && has_stacks(*state_.trace(), stackSource()) ? tr("There are none in this part of time and of this thread.")
                                                                               : missingText());
     return;
   }

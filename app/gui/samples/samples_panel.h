@@ -19,6 +19,7 @@
 #include "base/selection_state.h"
 #include "samples/call_tree_model.h"
 #include "samples/flame_graph_view.h"
+#include "samples/line_view.h"
 #include "tables/result_table.h"
 
 namespace lanescope::ui {
@@ -45,8 +46,9 @@ class SamplesPanel : public QWidget {
   }
   [[nodiscard]] ResultTable& functions() { return *functions_; }
   [[nodiscard]] ResultTable& lines() { return *lines_; }
+  [[nodiscard]] LineView& source() { return *line_view_; }
   void setSourceFolders(const QStringList& folders);  // where sources are that are not where the program ran
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending() || line_view_->isComputing(); }
 
  signals:
   void functionActivated(const QString& name);  // its samples are to be found
@@ -62,13 +64,14 @@ class SamplesPanel : public QWidget {
   void setSource(samples::StackSource source);
   void fillThreads();
   void refresh();
+  void clear();
   void compute();
   void filterRows();  // of the table in front
   void expandMainPath();  // of the call tree, top-down
   void showNote();
   void offerCalls();
   [[nodiscard]] ProfileRequest request() const;
-  [[nodiscard]] samples::StackSource source() const;
+  [[nodiscard]] samples::StackSource stackSource() const;
   [[nodiscard]] QString missingText() const;
 
   SelectionState& state_;
@@ -89,6 +92,7 @@ class SamplesPanel : public QWidget {
   QTreeView* bottom_up_;
   ResultTable* functions_;
   ResultTable* lines_;
+  LineView* line_view_;
   QStringList source_folders_;
   int shown_rows_ = 0;  // of the table in front
   std::shared_ptr<const SampleProfile> profile_;

@@ -56,7 +56,7 @@ QString real_text(const Column& column, double value) {
 QString cell_text(const Table& table, const Column& column, TableRow row) {
   if (column.has_texts()) {
     const std::string_view text = table.text(column.text(row));
-    return column.has_words() ? shown_text(text) : QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+    return column.has_words() ? shown_text(text) : isolated(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())));
   }
   if (column.has_reals()) return std::isfinite(column.real(row)) ? real_text(column, column.real(row)) : QString();
   return column.integer(row) == stats::kNoInteger ? QString() : number_text(column, column.integer(row));

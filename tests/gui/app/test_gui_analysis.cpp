@@ -681,7 +681,50 @@ class AnalysisTest : public QObject {
     QVERIFY(!ask("part:0", {}).contains(entry));
   }
 
+  void rowsOfBothTracesAreInterleavedByOneKey() {
+    timeline::TimelineView& view = window_->timelineView();
+    auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    view.edits().clear();
+    const auto order = [&] {
+      QStringList rows;
+      view.setCurrentRow({});
+      window_->state().setSelectedEvent({});
+      for (QString last; view.stepRow(timeline::TimelineView::RowDirection::kDown), view.currentRow() != last;) rows += last = view.currentRow();
+      view.setCurrentRow({});
+      return rows;
+    };
+    const QStringList apart = order();
+    QCOMPARE(apart.first(), QString("part:0"));
+    QVERIFY(apart.indexOf("part:1") > apart.indexOf("gpu:0/hw"));
+    view.setFocus();
+    QTest::keyClick(&view, Qt::Key_I);
+    QVERIFY(button->isChecked());
+    const QStringList together = order();
+    QCOMPARE(QSet<QString>(together.begin(), together.end()), QSet<QString>(apart.begin(), apart.end()));
+    QCOMPARE(together.mid(0, 2), QStringList({"part:0", "part:1"}));
+    QCOMPARE(together[together.indexOf("gpu:0/hw") + 1], QString("gpu:1/hw"));
+    // A row is opened and closed with its partner.
+    QVERIFY(view.isExpanded("gpu:1/hw"));
+    view.setExpanded("gpu:0/hw", false);
+    QVERIFY(!view.isExpanded("gpu:1/hw"));
+    view.setExpanded("gpu:1/hw", true);
+    QVERIFY(view.isExpanded("gpu:0/hw"));
+    window_->pair().swap();
+    QVERIFY(settled());
+    QVERIFY(button->isChecked());  // the traces are others, the wish is the same
+    QCOMPARE(order().mid(0, 2), QStringList({"part:0", "part:1"}));
+    button->click();
+    QCOMPARE(order(), apart);
+    view.edits().undo();
+    QVERIFY(button->isChecked());
+    QTest::keyClick(&view, Qt::Key_I);
+    QCOMPARE(order(), apart);
+  }
+
   void swappedTracesAreComparedTheOtherWayRound() {
+    window_->showPanel("diff");
     window_->openBeside(faster_);
     QVERIFY(settled());
     window_->pair().swap();

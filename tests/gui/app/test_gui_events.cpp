@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include "../../timeline/traces.h"
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "panels/duration_chart.h"
@@ -204,6 +205,26 @@ class EventsTest : public QObject {
     QCOMPARE(QApplication::focusWidget(), &view);
     QTest::keySequence(&view, QKeySequence(Qt::Key_F6));
     QCOMPARE(QApplication::focusWidget(), table);
+  }
+
+  // Snapshots of a recording come ten times a second: nobody types a word in between.
+  void aRecordingThatGoesOnLeavesWhatIsTyped() {
+    const auto snapshot = [](int steps) {
+      SmallTrace trace;
+      std::vector<Event> ranges;
+      for (int i = 0; i < steps; ++i) ranges.push_back(trace.event(i * 1'000, i * 1'000 + 500, "step " + std::to_string(i)));
+      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
+      return trace.builder.snapshot();
+    };
+    window_->state().setTrace(snapshot(5), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    auto* text = field<QLineEdit>(window_->events(), "Name contains");
+    text->setFocus();
+    QTest::keyClicks(text, "step 4");
+    window_->state().setTrace(snapshot(6), ui::TraceChange::kSnapshot);  // before the pause behind the last letter is over
+    QCOMPARE(text->text(), QString("step 4"));
+    QVERIFY(wait_for([&] { return window_->state().filter().text == "step 4" && window_->isSettled(); }));
+    QCOMPARE(table_->model()->rowCount(), 1);
   }
 
   void entriesOfALineLeadToItsCallItsNameAndItsLikes() {

@@ -7,6 +7,7 @@
 #include <QTableWidget>
 #include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextLayout>
 
 #include "../../timeline/traces.h"
 #include "base/remembered_rows.h"
@@ -17,6 +18,7 @@
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/core/viewport.h"
+#include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/key_bindings_dialog.h"
 #include "window/picture.h"
@@ -62,6 +64,43 @@ class HandsTest : public QObject {
     QVERIFY(window_->timelineView().hasHiddenRows());
     menu_after([&] { right_click(*names, first_row); }, "Show hidden rows");
     QVERIFY(!window_->timelineView().hasHiddenRows());
+  }
+
+  void namesThatRunFromTheRightLeaveNumbersInTheirPlaces() {
+    const QString name = QStringLiteral("\u05e2\u05d5\u05d1\u05d3 3");  // "worker 3" in Hebrew
+    const QString label = "[4711] " + name;
+    // The places of '[', '1', ']' and of the name's first letter, from the left.
+    const auto in_order = [](const QString& text, const QList<QChar>& signs) {
+      QTextLayout layout(text);
+      layout.beginLayout();
+      const QTextLine line = layout.createLine();
+      layout.endLayout();
+      double before = -1;
+      for (const QChar sign : signs) {
+        const auto at = static_cast<int>(text.indexOf(sign));
+        const double x = std::min(line.cursorToX(at), line.cursorToX(at + 1));
+        if (x <= before) return false;
+        before = x;
+      }
+      return true;
+    };
+    const QList<QChar> signs{u'[', u'1', u']', name.front()};
+    QVERIFY(!in_order(label, signs));  // as Unicode has it without a word of ours
+    QVERIFY(in_order(isolated(label), signs));
+    QCOMPARE(isolated(label), QString("[4711] \u2068" + name + "\u2069"));
+    QCOMPARE(shown_text(Message::verbatim(label.toStdString())), isolated(label));
+    QCOMPARE(isolated(name), name);  // by itself it runs as it does
+    QCOMPARE(isolated("[4711] main"), QString("[4711] main"));
+    QCOMPARE(isolated("A  " + name + ".trace, " + name), QString("A  \u2068" + name + "\u2069.trace, \u2068" + name + "\u2069"));
+
+    SmallTrace trace;
+    trace.builder.process(trace.process).name = name.toStdString();
+    trace.builder.add(trace.on_thread(TrackKind::kCudaApi), {trace.event(0, 10, "cudaLaunchKernel")});
+    window_->state().setTrace(trace.builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    QStringList titles;
+    for (const timeline::Row& row : window_->timelineView().rows().rows()) titles += window_->timelineView().rowTitle(QString::fromStdString(row.key));
+    QVERIFY2(std::any_of(titles.begin(), titles.end(), [&](const QString& title) { return title.contains("] \u2068" + name + "\u2069"); }), qPrintable(titles.join(u'\n')));
   }
 
   void theMenuOfARowOffersOnlyWhatItCanDoAndNamesTheKeys() {

@@ -356,6 +356,32 @@ class SamplesTest : public QObject {
     QVERIFY2(row_of("train.py:7").contains("|return self.layers(x)|"), qPrintable(row_of("train.py:7")));
     QVERIFY(row_of("train.py:30").contains("|train.py:30||load|"));  // the file here is shorter: no text
 
+    // The whole file with the counts beside its lines.
+    const auto source_line = [&](std::size_t i) {
+      const ui::CodeRow& row = panel_->source().code().code().rows()[i];
+      QStringList cells{row.place, row.text};
+      for (const ui::CodeNumber& number : row.numbers) cells += number.text;
+      return cells.join(u'|');
+    };
+    QVERIFY(panel_->source().title().endsWith("/train.py"));
+    QCOMPARE(panel_->source().code().code().rows().size(), std::size_t{9});  // seven lines, the empty one at the end, and line 30
+    QCOMPARE(source_line(0), QString("1|1"));
+    QCOMPARE(source_line(4), QString("5|5|8.3 %|83.3 %"));
+    QCOMPARE(source_line(6), QString("7|    return self.layers(x)|50.0 %|50.0 %"));
+    QCOMPARE(source_line(8), QString("30||41.7 %|41.7 %"));
+    table.setFocus();
+    for (int row = 0; row < table.model()->rowCount(); ++row)
+      if (table.model()->index(row, 4).data().toString() == "train.py:5")
+        QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, table.visualRect(table.model()->index(row, 4)).center());
+    QCOMPARE(panel_->source().code().chosenRow(), 4);
+    panel_->source().code().setFocus();
+    QTest::keyClick(&panel_->source().code(), Qt::Key_N);
+    QCOMPARE(panel_->source().code().chosenRow(), 6);  // the hottest: what was chosen comes last
+    QSignalSpy opened_here(panel_.get(), &SamplesPanel::lineActivated);
+    QTest::keyClick(&panel_->source().code(), Qt::Key_Return);
+    QCOMPARE(opened_here.size(), 1);
+    QCOMPARE(opened_here[0][1].toUInt(), 7u);
+
     QLineEdit* field = panel_->findChild<QLineEdit*>();
     QTest::keyClicks(field, "layers");
     int shown = 0;

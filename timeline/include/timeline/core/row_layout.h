@@ -17,12 +17,17 @@ namespace lanescope::timeline {
 using ExpandedRows = std::unordered_map<std::string, bool>;
 [[nodiscard]] bool is_expanded(const Row& row, const ExpandedRows& expanded);
 
+// How the rows of two traces on one time axis stand: B's below all of A's, or each below the row of A that stands for the same thing (see
+// row_pairs.h).
+enum class TraceSides : std::uint8_t { kApart, kInterleaved };
+
 // What the user arranged otherwise than the tree has it, all by row key. A key whose row is not there (yet) does no harm.
 struct RowArrangement {
   ExpandedRows expanded;
   std::vector<std::string> pinned;         // shown above all others, in this order, whatever is scrolled; they stay in their places too
   std::unordered_set<std::string> hidden;  // with all that is below them
   std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
+  TraceSides sides = TraceSides::kApart;
   bool operator==(const RowArrangement&) const = default;
 };
 

@@ -2,14 +2,28 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "timeline/core/row_tree.h"
 
 namespace lanescope::timeline {
 
-// The row of the other trace that is at the same place below its heading: step by step, the one of the same kind and name, without the numbers
-// of processes and threads; of several alike, the one with the same position among them; of none, that with the same position among those of
-// its kind. None for headings, and where the tree is not of two traces or the other has no such row. O(depth · siblings).
+struct RowPair {
+  std::optional<RowIndex> first, second;  // one of them at least
+  bool operator==(const RowPair&) const = default;
+};
+
+// The rows that head the two traces; none where the tree is not of two. O(rows).
+[[nodiscard]] std::optional<RowPair> headings_of_two(const RowTree& tree);
+
+// Pairs what is below one row with what is below the row that it is paired with: rows of the same kind and name, without the numbers of processes
+// and threads, in their order; then what is left of a kind whose names tell nothing, in its order. In the order of the first; those of the
+// second that have no partner follow. O(rows · log rows).
+[[nodiscard]] std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> first, std::span<const RowIndex> second);
+
+// The row of the other trace that pair_rows() finds from the headings down. None for headings, and where the tree is not of two traces or the other
+// has no such row. O(rows · depth).
 [[nodiscard]] std::optional<RowIndex> row_of_other_trace(const RowTree& tree, RowIndex row);
 
 }  // namespace lanescope::timeline

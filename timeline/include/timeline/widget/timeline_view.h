@@ -134,6 +134,7 @@ class TimelineView : public QWidget {
   [[nodiscard]] const RowArrangement& rowArrangement() const;
   void setRowArrangement(RowArrangement arrangement);  // is no edit
   void arrangeRowsAsAtFirst();
+  void setTraceSides(TraceSides sides);  // of two traces; of one it changes nothing that is seen
 
   // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
   // of the selected event; "" for none.
