@@ -40,6 +40,18 @@ constexpr std::array kAdapterFiles{"counters/port_rcv_data", "counters/port_xmit
                                    "counters/port_xmit_wait", "hw_counters/np_cnp_sent", "hw_counters/rp_cnp_handled"};
 constexpr std::size_t kDataCounters = 2;  // the first of them
 
+// Of Amazon's adapters (EFA), which have no counters of InfiniBand.
+constexpr std::array kElastic{
+    Quantity{"received", "B/s", Measure::kPerSecond, "rx_bytes", "Bytes that the adapter received.", true},
+    Quantity{"sent", "B/s", Measure::kPerSecond, "tx_bytes", "Bytes that the adapter sent.", true},
+    Quantity{"packets received", "1/s", Measure::kPerSecond, "rx_pkts", "Packets that the adapter received."},
+    Quantity{"packets sent", "1/s", Measure::kPerSecond, "tx_pkts", "Packets that the adapter sent."},
+    Quantity{"packets dropped", "1/s", Measure::kPerSecond, "rx_drops", "Packets that the adapter dropped."},
+    Quantity{"packets sent again", "1/s", Measure::kPerSecond, "retrans_pkts", "Packets that the adapter sent once more: loss or congestion on their way."},
+    Quantity{"read by RDMA", "B/s", Measure::kPerSecond, "rdma_read_bytes", "Bytes that this machine read from others' memory."},
+    Quantity{"written by RDMA", "B/s", Measure::kPerSecond, "rdma_write_bytes", "Bytes that this machine wrote into others' memory."},
+};
+
 constexpr std::array kDisk{
     Quantity{"read", "B/s", Measure::kPerSecond, "sectors read", "Bytes that were read from the disk."},
     Quantity{"written", "B/s", Measure::kPerSecond, "sectors written", "Bytes that were written to the disk."},
@@ -150,11 +162,17 @@ std::vector<Device> adapters(const path& root) {
     for (const std::string& port : names_in(all / adapter / "ports")) {
       if (ports.size() >= kMostDevices) return ports;
       const path folder = all / adapter / "ports" / port;
-      Device device{kAdapters, adapter + " port " + port, kAdapter, {}, rate_of(folder / "rate")};
-      for (std::size_t i = 0; i < kAdapterFiles.size(); ++i) {
-        auto total = number(text_of(folder / kAdapterFiles[i]));
-        if (total && i < kDataCounters) *total *= kLaneBytes;
-        device.totals.push_back(total);
+      const bool is_elastic = is_there(folder / "hw_counters/rx_bytes") && !is_there(folder / "counters/port_rcv_data");
+      Device device{is_elastic ? kElasticAdapters : kAdapters, adapter + " port " + port, kAdapter, {}, rate_of(folder / "rate")};
+      if (is_elastic) {
+        device.quantities = kElastic;
+        for (const Quantity& quantity : kElastic) device.totals.push_back(number(text_of(folder / "hw_counters" / quantity.source)));
+      } else {
+        for (std::size_t i = 0; i < kAdapterFiles.size(); ++i) {
+          auto total = number(text_of(folder / kAdapterFiles[i]));
+          if (total && i < kDataCounters) *total *= kLaneBytes;
+          device.totals.push_back(total);
+        }
       }
       const bool counts = std::any_of(device.totals.begin(), device.totals.end(), [](const auto& total) { return total.has_value(); });
       if (counts) ports.push_back(std::move(device));

@@ -12,6 +12,7 @@ namespace lanescope::machine_metrics {
 
 constexpr const char* kNetworks = "Network";
 constexpr const char* kAdapters = "InfiniBand";
+constexpr const char* kElasticAdapters = "EFA";
 constexpr const char* kDisks = "Disks";
 
 // How samples are made of what is counted.
@@ -40,7 +41,7 @@ struct Device {
 
 // Those that are hardware; where none is (in a container, say), all that are up but the loopback. At most 64.
 [[nodiscard]] std::vector<Device> networks(const std::filesystem::path& root);
-// Ports of InfiniBand and RoCE adapters. At most 64.
+// Ports of InfiniBand, RoCE and EFA adapters. At most 64.
 [[nodiscard]] std::vector<Device> adapters(const std::filesystem::path& root);
 // Disks that are hardware; where none is, all that hold data but loop devices and memory. At most 64.
 [[nodiscard]] std::vector<Device> disks(const std::filesystem::path& root);

@@ -53,7 +53,7 @@ class Sampler::Work final : private counters::CounterSink {
     const auto has = [&](std::string_view kind) {
       return std::any_of(found.begin(), found.end(), [&](const Device& device) { return device.kind == kind; });
     };
-    if (settings_.networks && !has(kNetworks) && !has(kAdapters)) lacks.emplace_back("There is no network device here whose traffic could be sampled.");
+    if (settings_.networks && !has(kNetworks) && !has(kAdapters) && !has(kElasticAdapters)) lacks.emplace_back("There is no network device here whose traffic could be sampled.");
     if (settings_.storage && !has(kDisks)) lacks.emplace_back("There is no disk here whose traffic could be sampled.");
     take(found, channel::monotonic_now());
     thread_ = std::thread([this] { run(); });

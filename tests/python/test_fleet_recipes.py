@@ -316,10 +316,15 @@ class Machines(unittest.TestCase):
             (root / "proc/net/dev").write_text(NETWORK_HEAD + network_line("eth0", 1000, 0) + network_line("eth1", 5, 5))
             (root / "next").write_text(NETWORK_HEAD + network_line("eth0", 1000 + 8_000_000 * (number + 1), 2_000_000, 40) + network_line("eth1", 5, 5))
             (root / "proc/diskstats").write_text(disk_line("nvme0n1", 0, 2048))
+            efa = root / "sys/class/infiniband/rdmap79s0/ports/1/hw_counters"
+            efa.mkdir(parents=True)
+            for name, before, after in (("rx_bytes", 7, 7), ("tx_bytes", 100, 100 + 3_000_000), ("retrans_pkts", 1, 1 + 60 * number), ("rdma_write_bytes", 0, 1_000_000)):
+                (efa / name).write_text(f"{before}\n")
+                (root / f"next_{name}").write_text(f"{after}\n")
             (root / "next_disk").write_text(disk_line("nvme0n1", 500, 2048 + 2000 * (number + 1)))
             file = pathlib.Path(cls.folder.name, f"m{number}.trace")
             environment = {**os.environ, "LANESCOPE_MACHINE_ROOT": str(root)}
-            work = f"cd '{root}' && sleep 0.3 && mv next proc/net/dev && mv next_disk proc/diskstats && sleep 0.3"
+            work = f"cd '{root}' && sleep 0.3 && mv next proc/net/dev && mv next_disk proc/diskstats && for each in rx_bytes tx_bytes retrans_pkts rdma_write_bytes; do mv next_$each {efa}/$each; done && sleep 0.3"
             subprocess.run([support.program(), "profile", "-t", "none", "-s", "none", "--cpuctxsw=none", "--nic-metrics=lf", "--storage-metrics", "-f", "-o", file, "sh", "-c", work],
                            check=True, capture_output=True, env=environment)  # fmt: skip
             cls.traces.append(file)
@@ -337,29 +342,38 @@ class Machines(unittest.TestCase):
             self.assertAlmostEqual(of_device[file, "eth0", "packets dropped"], 40, delta=0.1)
             self.assertEqual(of_device[file, "eth1", "received"], 0)
         # Both have one host and one device, which counts once.
-        self.assertEqual({row["Devices"] for row in answer.tables[1].records()}, {2})
+        self.assertEqual({row["Devices"] for row in answer.tables[1].records()}, {3})
         total = {row["Metric"]: row["Total"] for row in answer.tables[1].records()}
         self.assertTrue(min(abs(total["received"] - expected) for expected in (8e6, 16e6)) < 1000, total)
-        self.assertIn("sent 0.002 GB", answer.sentences[0])
-        self.assertIn("40 packets dropped", answer.sentences[1])
+        self.assertIn("sent 0.005 GB", answer.sentences[0])
+        self.assertIn("40 packets dropped", " ".join(answer.sentences))
         for arguments in ({"hide_inactive": True}, {"bytes_threshold": 10_000}):
-            self.assertEqual({row["Device"] for row in Fleet(self.traces, HERE).ask("network_sum", **arguments).tables[0].records()}, {"eth0"})
+            self.assertEqual({row["Device"] for row in Fleet(self.traces, HERE).ask("network_sum", **arguments).tables[0].records()}, {"eth0", "rdmap79s0 port 1"})
         self.assertEqual(Fleet(self.traces, HERE).ask("network_sum", bytes_threshold=10**12).tables[0].records(), [])
 
     def test_maps_hold_what_went_over_devices(self):
         traffic = Fleet(self.traces, HERE).ask("network_traffic_map", bins=1, disable_alignment=True, hide_inactive=True)
         self.assertEqual([each.title for each in traffic.maps][:2], ["received", "sent"])
-        self.assertEqual(len(traffic.maps[0].rows), 2)
+        self.assertEqual(len(traffic.maps[0].rows), 4)
+        efa = Fleet(self.traces, HERE).ask("network_map_aws", bins=1, disable_alignment=True)
+        self.assertEqual([each.title for each in efa.maps], ["received", "sent", "packets sent again", "written by RDMA"])
+        self.assertEqual({row["adapter"] for row in efa.tables[0].records()}, {"rdmap79s0 port 1"})
+        sent = [row["Mean"] for row in efa.tables[0].records() if row["Metric"] == "sent"]
+        written = [row["Mean"] for row in efa.tables[0].records() if row["Metric"] == "written by RDMA"]
+        for share in zip(sent, written):
+            self.assertAlmostEqual(share[0] / share[1], 3, places=3)
+        self.assertEqual(sorted(row["Mean"] > 0 for row in efa.tables[0].records() if row["Metric"] == "packets sent again"), [False, True])
         disks = Fleet(self.traces, HERE).ask("storage_util_map", bins=4)
         self.assertEqual([each.title for each in disks.maps], ["read", "written", "reads", "writes", "busy", "requests in flight"])
         stats_of = {row["Metric"]: row for row in stats("machine_metric_sum", self.traces[1])}
         mean = {row["Metric"]: row["Mean"] for row in Fleet(self.traces[1], HERE).ask("storage_util_map", bins=1).tables[0].records()}
         self.assertAlmostEqual(mean["written"] / 1e6, stats_of["nvme0n1 written"]["Mean"], delta=0.06)
-        mean = {row["Metric"]: row["Mean"] for row in Fleet(self.traces[1], HERE).ask("network_traffic_map", bins=1, hide_inactive=True).tables[0].records()}
+        rows = Fleet(self.traces[1], HERE).ask("network_traffic_map", bins=1, hide_inactive=True).tables[0].records()
+        mean = {row["Metric"]: row["Mean"] for row in rows if row["device"] == "eth0"}
         self.assertAlmostEqual(mean["received"] / 1e6, stats_of["eth0 received"]["Mean"], delta=0.06)
 
     def test_without_such_counters_a_sentence_says_how_to_record_them(self):
-        for name, option in (("network_sum", "--nic-metrics=lf"), ("network_traffic_map", "--nic-metrics=lf"), ("storage_util_map", "--storage-metrics")):
+        for name, option in (("network_sum", "--nic-metrics=lf"), ("network_traffic_map", "--nic-metrics=lf"), ("network_map_aws", "--nic-metrics=lf"), ("storage_util_map", "--storage-metrics")):
             answer = Fleet(support.recording("gpu_metrics"), HERE).ask(name)
             self.assertIn(option, answer.sentences[0])
             self.assertEqual(sum(len(table.records()) for table in answer.tables), 0)
@@ -491,7 +505,7 @@ class UsersRecipes(unittest.TestCase):
 
 class CommandLine(unittest.TestCase):
     def test_what_is_no_recipe_is_one_sentence_with_those_there_are(self):
-        for name, said in (("no_recipe", "There is no recipe 'no_recipe'. There are align, "), ("network_map_aws", "Counters of EFA adapters are not recorded")):
+        for name, said in (("no_recipe", "There is no recipe 'no_recipe'. There are align, "), ("s3_access_sum", "Requests to S3 are not recorded")):
             done = run(name, "--input", RANKS[0])
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
             self.assertIn(said, done.stderr)

@@ -37,7 +37,7 @@ With the names and arguments of Nsight Systems:
   sums by name            cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, nccl_sum,
                           nccl_gpu_proj_sum, mpi_sum, osrt_sum, gpu_metric_util_sum, nvlink_sum, network_sum
   over time               cuda_gpu_time_util_map, nccl_gpu_time_util_map, mpi_gpu_time_util_map, ucx_gpu_time_util_map, gpu_metric_util_map,
-                          network_traffic_map, storage_util_map
+                          network_traffic_map, network_map_aws, storage_util_map
   one by one              cuda_gpu_kern_hist, cuda_gpu_kern_pace, nvtx_pace, nvtx_gpu_proj_pace, nvtx_gpu_proj_trace, nccl_gpu_overlap_trace
   advice                  cuda_api_sync, cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, gpu_gaps, gpu_time_util, nccl_straggler
 
@@ -54,7 +54,7 @@ Options:
   --per-kernel, --per-projected-nvtx, --match-ranges TEXT, --longest-n N
                           Of gpu_metric_util_sum: while a kernel ran, or the work of a range; only names with this text; only the N longest
   --hide-inactive, --bytes-threshold BYTES
-                          Of network_sum and network_traffic_map: without devices over which nothing, or less, went
+                          Of network_sum and the maps of networks: without devices over which nothing, or less, went
   -o,--output DIR         Write report.html and the tables there; without it, the answer is printed. %h, %p, %n and %q{NAME} are replaced
   -f,--force-overwrite    Write into a folder that is there
   --format LIST           Tables as csv (default; also: --csv), json, parquet, ipynb

@@ -56,6 +56,21 @@ TEST_CASE("ports of InfiniBand count in words of four bytes, and only what they 
   CHECK(found[0].speed == 12.5e9);
 }
 
+TEST_CASE("ports of EFA adapters count in bytes, in files of their own") {
+  const MachineTree machine;
+  const std::string counted = "sys/class/infiniband/rdmap79s0/ports/1/hw_counters/";
+  std::uint64_t value = 10;
+  for (const char* name : {"rx_bytes", "tx_bytes", "rx_pkts", "tx_pkts", "rx_drops", "retrans_pkts", "rdma_read_bytes"})
+    machine.write(counted + name, std::to_string(value++) + "\n");
+  machine.write("sys/class/infiniband/rdmap79s0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+  const std::vector<Device> found = adapters(machine.root());
+  REQUIRE(names(found) == std::vector<std::string>{"rdmap79s0 port 1"});
+  CHECK(found[0].kind == std::string(kElasticAdapters));
+  CHECK(found[0].totals == Totals{10, 11, 12, 13, 14, 15, 16, std::nullopt});
+  CHECK(found[0].totals.size() == found[0].quantities.size());
+  CHECK(found[0].speed == 12.5e9);
+}
+
 TEST_CASE("disks are whole, and hardware where any is") {
   const MachineTree machine;
   machine.write("proc/diskstats", disk_line("loop0", 1, 1, 1, 0) + disk_line("nvme0n1", 100, 200, 50, 3) + disk_line("nvme0n1p1", 1, 2, 3, 0) +

@@ -42,7 +42,6 @@ def main(arguments: "list[str] | None" = None) -> int:
 
 # Recipes of Nsight Systems that are not there, and what there is.
 _ELSEWHERE = {
-    "network_map_aws": "Counters of EFA adapters are not recorded; network_traffic_map has those of the network devices that the kernel counts.",
     "file_access_sum": "Names and bytes of files are not recorded; osrt_sum has the time in calls that touch files.",
     "s3_access_sum": "Requests to S3 are not recorded.",
     "nvtx_cpu_topdown": "Counters of processors are not recorded.",

@@ -23,7 +23,8 @@ _NOT_SAMPLED = "No file has samples of these counters: record with --gpu-metrics
 _NO_NETWORKS = "No file has samples of networks: record with --nic-metrics=lf."
 _NO_DISKS = "No file has samples of disks: record with --storage-metrics."
 # What is counted of each device: a counter is called by the device's name and one of these.
-_OF_NETWORKS = ("received", "sent", "packets received", "packets sent", "packets dropped", "send waits", "CNPs sent", "CNPs handled")
+_OF_NETWORKS = ("received", "sent", "packets received", "packets sent", "packets dropped", "packets sent again", "read by RDMA", "written by RDMA", "send waits", "CNPs sent", "CNPs handled")
+_OF_EFA = ("packets sent again", "read by RDMA", "written by RDMA")  # which no other adapter has
 _OF_DISKS = ("read", "written", "reads", "writes", "busy", "requests in flight")
 
 
@@ -177,7 +178,7 @@ def _traffic_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _bytes(samples: Samples) -> float:
-    return float((samples.values * (samples.ends - samples.starts)).sum()) / 1e9 if samples.unit == "B/s" else 0.0
+    return float((samples.values * (samples.ends - samples.starts)).sum()) / 1e9 if samples.name in ("received", "sent") else 0.0
 
 
 def _busy_networks(trace: Trace, arguments: "dict[str, Any]") -> "list[Samples]":
@@ -204,6 +205,17 @@ class NetworkMap(CounterMap):
 
     def measured(self, trace: Trace) -> "list[Samples]":
         return _busy_networks(trace, self.arguments)
+
+
+@recipe
+class AwsNetworkMap(NetworkMap):
+    name, help = "network_map_aws", "What EFA adapters of AWS receive and send over time, by RDMA, too, and what they send again, for each adapter and bin of time"
+    owner, not_sampled = "adapter", "No file has samples of EFA adapters: record with --nic-metrics=lf where there are some."
+
+    def measured(self, trace: Trace) -> "list[Samples]":
+        found = super().measured(trace)
+        adapters = {each.device for each in found if each.name in _OF_EFA}
+        return [each for each in found if each.device in adapters]
 
 
 @recipe
@@ -259,7 +271,7 @@ class NetworkSum(Recipe):
             answer.sentences.append(_NO_NETWORKS)
             return answer
         answer.sentences.append(f"{len(devices)} devices of {len({host for host, _ in devices})} hosts received {sums['received'] / 1e9:.3f} GB and sent {sums['sent'] / 1e9:.3f} GB.")
-        held = [row for row in longest.values() if row[3] in ("packets dropped", "send waits", "CNPs sent") and row[5] >= 1]
+        held = [row for row in longest.values() if row[3] in ("packets dropped", "packets sent again", "send waits", "CNPs sent") and row[5] >= 1]
         answer.sentences += [f"{row[1]}, {row[2]}: {row[5]:,.0f} {row[3]}." for row in sorted(held, key=lambda row: (-row[5], row[1], row[2], row[3]))[:5]]
         return answer
 
