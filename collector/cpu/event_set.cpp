@@ -64,27 +64,30 @@ std::vector<int> online_processors() {
   return processors;
 }
 
-EventSet::EventSet(const CpuSettings& settings, const Access& access) {
+EventSet::EventSet(const CpuSettings& settings, const Access& access, TracedPoints points) : points_(std::move(points)) {
   plan_.call_chains = settings.call_chains;
   plan_.frequency = std::clamp<std::uint32_t>(settings.frequency, 1, kMaximumFrequency);
   plan_.clock = access.cycles ? SampleClock::kCycles : SampleClock::kTimer;
   plan_.kernel_code = access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut;
-  kinds_.push_back(EventKind::kTracking);
+  sources_.emplace_back(EventKind::kTracking);
   // What was read of Python counts where the thread ran.
-  if (settings.thread_states != Scope::kNone || settings.python_names) kinds_.push_back(EventKind::kSwitches);
+  if (settings.thread_states != Scope::kNone || settings.python_names) sources_.emplace_back(EventKind::kSwitches);
   if (settings.thread_states != Scope::kNone && access.wakeups) {
     wakeup_ = find_wakeup_tracepoint();
     plan_.wakeup_tracepoint = wakeup_.number;
-    kinds_.push_back(EventKind::kWakeups);
+    sources_.emplace_back(EventKind::kWakeups);
   }
-  if (settings.samples != Scope::kNone) kinds_.push_back(EventKind::kSamples);
+  if (settings.samples != Scope::kNone) sources_.emplace_back(EventKind::kSamples);
+  for (std::size_t i = 0; i < points_.size(); ++i) sources_.emplace_back(points_[i].kind, i);
 }
 
-bool EventSet::has(EventKind kind) const noexcept { return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end(); }
+bool EventSet::has(EventKind kind) const noexcept {
+  return std::any_of(sources_.begin(), sources_.end(), [kind](const EventSource& source) { return source.kind == kind; });
+}
 
-EventKind EventSet::kind_of(std::uint64_t event) const {
-  const auto found = kinds_by_id_.find(event);
-  return found == kinds_by_id_.end() ? EventKind::kTracking : found->second;
+EventSource EventSet::source_of(std::uint64_t event) const {
+  const auto found = sources_by_id_.find(event);
+  return found == sources_by_id_.end() ? EventSource(EventKind::kTracking) : found->second;
 }
 
 Result<void> EventSet::open(pid_t thread, int processor) {
@@ -94,8 +97,9 @@ Result<void> EventSet::open(pid_t thread, int processor) {
   plan.wakeup_bytes = static_cast<std::uint32_t>(bytes / 4);
   const auto found = owner_of_processor_.find(processor);
   int owner = processor < 0 || found == owner_of_processor_.end() ? -1 : found->second;
-  for (const EventKind kind : kinds_) {
-    FileDescriptor event = open_event(attributes(kind, plan), thread, processor);
+  for (const EventSource& source : sources_) {
+    const std::uint64_t tracepoint = source.point < points_.size() ? points_[source.point].tracepoint.number : 0;
+    FileDescriptor event = open_event(attributes(source.kind, plan, tracepoint), thread, processor);
     if (!event.valid()) return refusal(errno);
     if (owner < 0) {
       std::optional<RecordBuffer> buffer = RecordBuffer::map(event.get(), bytes);
@@ -109,8 +113,8 @@ Result<void> EventSet::open(pid_t thread, int processor) {
     }
     std::uint64_t id = 0;
     ioctl(event.get(), PERF_EVENT_IOC_ID, &id);
-    kinds_by_id_[id] = kind;
-    events_.push_back({std::move(event), kind});
+    sources_by_id_.insert_or_assign(id, source);
+    events_.push_back({std::move(event), source.kind});
   }
   return {};
 }
@@ -121,18 +125,19 @@ Result<void> EventSet::open_everywhere(pid_t thread) {
   return {};
 }
 
-Result<EventSet> EventSet::of_waiting(pid_t process, const CpuSettings& settings, const Access& access, Begin begin) {
+Result<EventSet> EventSet::of_waiting(pid_t process, const CpuSettings& settings, const Access& access, TracedPoints points, Begin begin) {
   const DescriptorRoom room;
-  EventSet set(settings, access);
+  EventSet set(settings, access, std::move(points));
   set.plan_.begin = begin;
   set.recording_ = begin == Begin::kOnExec;
   if (Result<void> opened = set.open_everywhere(process); !opened) return opened.error();
   return set;
 }
 
-Result<EventSet> EventSet::of_running(const std::vector<pid_t>& threads, const CpuSettings& settings, const Access& access) {
+Result<EventSet> EventSet::of_running(const std::vector<pid_t>& threads, const CpuSettings& settings, const Access& access,
+                                      TracedPoints points) {
   const DescriptorRoom room;
-  EventSet set(settings, access);
+  EventSet set(settings, access, std::move(points));
   set.plan_.begin = Begin::kWhenTold;
   const bool many = threads.size() * online_processors().size() > kMaximumFollowedPairs;
   set.plan_.inheritance = many ? Inheritance::kThreadAlone : Inheritance::kWithChildren;
@@ -150,9 +155,9 @@ Result<EventSet> EventSet::of_running(const std::vector<pid_t>& threads, const C
   return set;
 }
 
-Result<EventSet> EventSet::of_machine(const CpuSettings& settings, const Access& access) {
+Result<EventSet> EventSet::of_machine(const CpuSettings& settings, const Access& access, TracedPoints points) {
   const DescriptorRoom room;
-  EventSet set(settings, access);
+  EventSet set(settings, access, std::move(points));
   set.plan_.begin = Begin::kWhenTold;
   set.plan_.inheritance = Inheritance::kWithChildren;
   if (Result<void> opened = set.open_everywhere(-1); !opened) return opened.error();
@@ -162,9 +167,9 @@ Result<EventSet> EventSet::of_machine(const CpuSettings& settings, const Access&
 }
 
 Result<EventSet> EventSet::of_file(int file, std::size_t bytes, const CpuSettings& settings,
-                                   std::unordered_map<std::uint64_t, EventKind> kinds) {
-  EventSet set(settings, Access{});
-  set.kinds_by_id_ = std::move(kinds);
+                                   std::unordered_map<std::uint64_t, EventSource> sources, TracedPoints points) {
+  EventSet set(settings, Access{}, std::move(points));
+  set.sources_by_id_ = std::move(sources);
   set.recording_ = true;
   std::optional<RecordBuffer> buffer = RecordBuffer::map(file, bytes);
   if (!buffer) return refusal(errno);

@@ -124,8 +124,22 @@ void Observation::name_thread(ProcessRecord& process, ThreadNumber thread, std::
 void Observation::pack(ProcessRecord& process) {
   if (!process.encoder.has_events()) return;
   announce(process);
+  describe_domains(process);
   process.seen_in_part = true;
   process.encoder.flush();
+}
+
+void Observation::describe_domains(ProcessRecord& process) {
+  if (std::exchange(process.has_domains, true) || events_.points().empty()) return;
+  DescribedThings described{process.description.key, {}};
+  const auto add = [&described](std::uint32_t id, const char* name) {
+    proto::NvtxDomain& domain = *described.resources.add_nvtx_domains();
+    domain.set_id(id);
+    domain.set_name(name);
+  };
+  if (events_.has(EventKind::kSystemCallBegins)) add(kSystemCallDomain, "System calls");
+  if (events_.has(EventKind::kTracepoints)) add(kTracepointDomain, "Kernel events");
+  outbox_.put(std::move(described));
 }
 
 void Observation::count(ProcessRecord& process) {
@@ -167,6 +181,7 @@ void Observation::set_recording(bool recording) {
   read();
   recording_ = true;
   events_.set_recording(true);
+  if (counters_) counters_->set_recording(true, monotonic_now());
   if (python_) python_->set_sampling(true);
   if (!follows_states()) return;
   const std::int64_t now = monotonic_now();
@@ -178,7 +193,10 @@ void Observation::set_recording(bool recording) {
   }
 }
 
-void Observation::read() { read_until(static_cast<std::uint64_t>(std::max<std::int64_t>(monotonic_now() - kArrival, 0))); }
+void Observation::read() {
+  read_until(static_cast<std::uint64_t>(std::max<std::int64_t>(monotonic_now() - kArrival, 0)));
+  if (counters_) counters_->read(monotonic_now());
+}
 
 void Observation::read_until(std::uint64_t end) {
   last_times_.resize(events_.buffers().size());
@@ -195,6 +213,7 @@ void Observation::read_until(std::uint64_t end) {
 }
 
 void Observation::flush() {
+  if (counters_) counters_->flush();
   for (const auto& [pid, process] : processes_) {
     const bool undecided = !process->is_announced && process->description.forked && read_until_ - process->description.start < kUndecided;
     if (!undecided) pack(*process);
@@ -209,10 +228,12 @@ void Observation::flush() {
 void Observation::finish_part() {
   events_.set_recording(false);
   const std::int64_t now = monotonic_now();
+  if (counters_) counters_->finish(now);
   if (python_) python_->set_sampling(false);
   read_until(~std::uint64_t{0});  // still as part of the recording: a short program may be told of here alone
   if (!std::exchange(recording_, false)) return;
   states_.end_all(now);
+  while (!system_calls_.empty()) end_system_call(system_calls_.begin()->first, now, std::nullopt);
   for (const auto& [pid, process] : processes_) {
     pack(*process);
     if (process->seen_in_part) count(*process);

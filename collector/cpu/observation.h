@@ -9,6 +9,7 @@
 
 #include "code_namer.h"
 #include "collector/python/sampler.h"
+#include "event_counters.h"
 #include "event_set.h"
 #include "outbox.h"
 #include "process_record.h"
@@ -28,6 +29,9 @@ class Observation {
   // ... or one that runs, with others that run.
   void begin_with_running(pid_t process, const std::vector<pid_t>& others);
   void begin_with_others(pid_t other);  // that runs beside it
+  // Events that are counted as well.
+  void count_events(std::unique_ptr<EventCounters> counters) { counters_ = std::move(counters); }
+  [[nodiscard]] bool counts_events() const noexcept { return counters_ != nullptr; }
 
   [[nodiscard]] const std::vector<int>& descriptors() const noexcept { return events_.descriptors(); }  // readable when buffers fill up
   void set_recording(bool recording);
@@ -70,6 +74,14 @@ class Observation {
   void take_wakeup(const Record& record);
   void take_sample(const Record& record);
   void take_loss(const Record& record);
+  void take_system_call_begin(const Record& record);
+  void take_system_call_end(const Record& record);
+  void take_tracepoint(const Record& record);
+  void end_system_call(ThreadNumber thread, std::int64_t time, std::optional<std::int64_t> result);
+  // Whose events those of a tracepoint are. Null for idle processors, ourselves, and threads that are gone.
+  RecordPointer passed_by(const Record& record);
+  [[nodiscard]] std::int64_t value_of(const Record& record, std::string_view field) const;
+  void describe_domains(ProcessRecord& process);
   [[nodiscard]] bool follows_states() const noexcept { return recording_ && settings_.thread_states != Scope::kNone; }
 
   // Code.
@@ -97,6 +109,14 @@ class Observation {
   Unwinder unwinder_;
 
   CodeNamer namer_;
+  std::unique_ptr<EventCounters> counters_;  // null: none are asked for
+
+  struct SystemCall {
+    std::int64_t begin;  // CLOCK_MONOTONIC ns
+    std::int64_t number;
+    RecordPointer process;
+  };
+  std::unordered_map<ThreadNumber, SystemCall> system_calls_;  // that have not returned
 
   ProcessKey last_key_ = 0;
   std::unordered_map<std::uint32_t, RecordPointer> processes_;  // that live, by pid

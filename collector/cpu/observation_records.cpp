@@ -1,7 +1,10 @@
 // What each record of the kernel means.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "observation.h"
+#include "system_call_names.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -25,7 +28,18 @@ void Observation::take(const perf_event_header& header) {
     case PERF_RECORD_SWITCH_CPU_WIDE:
       return take_switch(record);
     case PERF_RECORD_SAMPLE:
-      return record.event == EventKind::kWakeups ? take_wakeup(record) : take_sample(record);
+      switch (record.event) {
+        case EventKind::kWakeups:
+          return take_wakeup(record);
+        case EventKind::kSystemCallBegins:
+          return take_system_call_begin(record);
+        case EventKind::kSystemCallEnds:
+          return take_system_call_end(record);
+        case EventKind::kTracepoints:
+          return take_tracepoint(record);
+        default:
+          return take_sample(record);
+      }
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
       return take_loss(record);
@@ -75,6 +89,7 @@ void Observation::take_exit(const Record& record) {
   fields.skip(sizeof(std::uint32_t));
   const auto tid = fields.take<std::uint32_t>();
   states_.end(tid, time_of(record));
+  end_system_call(tid, time_of(record), std::nullopt);
   running_times_.forget(tid);
   const auto owner = owners_.find(tid);
   if (owner == owners_.end()) return;
@@ -97,6 +112,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
   RecordPointer process = find(record.who.pid);
   if (!process) process = adopt(record.who.pid, time_of(record));
   if (!process) return;
+  end_system_call(record.who.tid, time_of(record), 0);  // as part of the program that called it
   const bool expected = process == first_ && awaits_exec_;
   if (expected) awaits_exec_ = false;
   if (process->is_announced && !expected) {
@@ -182,6 +198,57 @@ void Observation::take_loss(const Record& record) {
   const RecordPointer process = find(record.who.pid);
   (process ? process : first_)->lost += count;
   if (record.type == PERF_RECORD_LOST) states_.forget(read_until_, time_of(record));
+  system_calls_.clear();  // their ends may be among what was lost
+}
+
+// ---- Tracepoints -----------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::span<const std::byte> data_of(const Record& record) {
+  Fields fields(record.rest);
+  return fields.take(fields.take<std::uint32_t>());
+}
+
+}  // namespace
+
+std::int64_t Observation::value_of(const Record& record, std::string_view name) const {
+  const TracepointField* field = events_.points()[record.point].tracepoint.field(name);
+  return field == nullptr ? 0 : integer_of(*field, data_of(record));
+}
+
+Observation::RecordPointer Observation::passed_by(const Record& record) {
+  const bool is_ours = record.who.pid == static_cast<std::uint32_t>(getpid());  // what we do to record would be recorded without end
+  if (!recording_ || record.point >= events_.points().size() || record.who.tid == 0 || is_ours) return nullptr;
+  if (RecordPointer known = find(record.who.pid)) return known;
+  return adopt(record.who.pid, time_of(record));
+}
+
+void Observation::take_system_call_begin(const Record& record) {
+  const RecordPointer process = passed_by(record);
+  if (process) system_calls_[record.who.tid] = {time_of(record), value_of(record, "id"), process};
+}
+
+// Without a begin: the call was under way when the recording began, or this is how a thread that was just made comes to life.
+void Observation::take_system_call_end(const Record& record) {
+  const auto call = system_calls_.find(record.who.tid);
+  if (call == system_calls_.end() || !passed_by(record)) return;
+  if (call->second.number != value_of(record, "id")) return void(system_calls_.erase(call));
+  end_system_call(record.who.tid, time_of(record), value_of(record, "ret"));
+}
+
+void Observation::end_system_call(ThreadNumber thread, std::int64_t time, std::optional<std::int64_t> result) {
+  const auto call = system_calls_.find(thread);
+  if (call == system_calls_.end()) return;
+  call->second.process->encoder.add_system_call(thread, call->second.begin, time, system_call_name(call->second.number), result);
+  system_calls_.erase(call);
+}
+
+void Observation::take_tracepoint(const Record& record) {
+  const RecordPointer process = passed_by(record);
+  if (!process) return;
+  const Tracepoint& tracepoint = events_.points()[record.point].tracepoint;
+  process->encoder.add_tracepoint(record.who.tid, time_of(record), tracepoint.name, values_as_json(tracepoint, data_of(record)));
 }
 
 }  // namespace lanescope::cpu

@@ -28,6 +28,10 @@ struct NamedCode {
   ProcessKey process;
   proto::Symbols symbols;
 };
+struct DescribedThings {
+  ProcessKey process;
+  proto::Resources resources;
+};
 struct CountedRecords {
   ProcessKey process;
   proto::Counters counters;
@@ -39,7 +43,7 @@ struct ForgottenProcess {
 
 class Outbox {
  public:
-  using Item = std::variant<SeenProcess, EndedProcess, ForgottenProcess, NamedThread, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
+  using Item = std::variant<SeenProcess, EndedProcess, ForgottenProcess, NamedThread, DescribedThings, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
 
   void put(Item item) {
     const std::lock_guard lock(mutex_);

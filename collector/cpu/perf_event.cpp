@@ -2,11 +2,9 @@
 
 #include <sys/syscall.h>
 
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <string>
-#include <string_view>
+
+#include "tracepoint.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -36,7 +34,7 @@ void describe_samples(const EventPlan& plan, perf_event_attr& event) {
 
 }  // namespace
 
-perf_event_attr attributes(EventKind kind, const EventPlan& plan) {
+perf_event_attr attributes(EventKind kind, const EventPlan& plan, std::uint64_t tracepoint) {
   perf_event_attr event{};
   event.size = sizeof(event);
   event.type = PERF_TYPE_SOFTWARE;
@@ -67,8 +65,11 @@ perf_event_attr attributes(EventKind kind, const EventPlan& plan) {
       describe_samples(plan, event);
       break;
     case EventKind::kWakeups:
+    case EventKind::kSystemCallBegins:
+    case EventKind::kSystemCallEnds:
+    case EventKind::kTracepoints:
       event.type = PERF_TYPE_TRACEPOINT;
-      event.config = plan.wakeup_tracepoint;
+      event.config = kind == EventKind::kWakeups ? plan.wakeup_tracepoint : tracepoint;
       event.sample_period = 1;
       event.sample_type |= PERF_SAMPLE_RAW;
       event.exclude_kernel = 0;
@@ -83,21 +84,9 @@ FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int p
 }
 
 WakeupTracepoint find_wakeup_tracepoint() {
-  for (const std::string root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
-    const std::string folder = root + "/events/sched/sched_wakeup/";
-    WakeupTracepoint found;
-    std::ifstream(folder + "id") >> found.number;
-    if (found.number == 0) continue;
-    std::ifstream format(folder + "format");
-    for (std::string line; std::getline(format, line);) {
-      constexpr std::string_view kField = "field:pid_t pid;";
-      const std::size_t offset = line.find("offset:");
-      if (line.find(kField) == std::string::npos || offset == std::string::npos) continue;
-      found.thread_offset = static_cast<std::uint32_t>(std::strtoul(line.c_str() + offset + 7, nullptr, 10));
-      return found;
-    }
-  }
-  return {};
+  const Result<Tracepoint> found = find_tracepoint("sched", "sched_wakeup");
+  const TracepointField* thread = found ? found->field("pid") : nullptr;
+  return thread == nullptr ? WakeupTracepoint{} : WakeupTracepoint{found->number, thread->offset};
 }
 
 }  // namespace lanescope::cpu

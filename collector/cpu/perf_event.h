@@ -18,6 +18,9 @@ enum class EventKind : std::uint8_t {
   kSwitches,  // threads get and lose processors
   kSamples,
   kWakeups,  // threads may run again: the tracepoint sched:sched_wakeup
+  kSystemCallBegins,  // the tracepoint raw_syscalls:sys_enter
+  kSystemCallEnds,    // the tracepoint raw_syscalls:sys_exit
+  kTracepoints,       // another one
 };
 
 enum class SampleClock { kCycles, kTimer };              // of the processor, or of the kernel where that has none
@@ -58,7 +61,8 @@ struct RecordIdentity {
 };
 static_assert(sizeof(RecordIdentity) == 32);
 
-[[nodiscard]] perf_event_attr attributes(EventKind kind, const EventPlan& plan);
+// `tracepoint`: the number of the one that it is of; of kinds for which the plan has none.
+[[nodiscard]] perf_event_attr attributes(EventKind kind, const EventPlan& plan, std::uint64_t tracepoint = 0);
 
 // Invalid where the kernel refuses; errno says why.
 FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int processor);

@@ -1,5 +1,7 @@
 #include "process_encoder.h"
 
+#include <algorithm>
+
 namespace lanescope::cpu {
 namespace {
 
@@ -111,6 +113,36 @@ void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin orig
   if (chunk.events == 0) chunk.last_correlation = 0;
   samples.add_correlation_delta(std::int64_t{correlation} - chunk.last_correlation);
   chunk.last_correlation = correlation;
+  count(chunk);
+}
+
+void ProcessEncoder::add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name,
+                                     std::optional<std::int64_t> result) {
+  Chunk& chunk = chunks_[{Kind::kSystemCalls, thread}];
+  proto::NvtxRanges& ranges = *chunk.message.mutable_nvtx_ranges();
+  begin_event(chunk, ranges, thread, start);
+  ranges.set_domain(kSystemCallDomain);
+  ranges.set_style(proto::NVTX_PUSH_POP);
+  ranges.add_start_delta(start - chunk.last_time);
+  chunk.last_time = start;
+  ranges.add_duration(static_cast<std::uint64_t>(std::max<std::int64_t>(end - start, 0)));
+  ranges.add_name(string(name));
+  ranges.add_depth(0);
+  ranges.add_payload_type(result ? proto::PAYLOAD_SIGNED : proto::PAYLOAD_NONE);
+  ranges.add_payload(static_cast<std::uint64_t>(result.value_or(0)));
+  if (!result) ranges.add_unfinished(chunk.events);
+  count(chunk);
+}
+
+void ProcessEncoder::add_tracepoint(ThreadNumber thread, std::int64_t time, std::string_view name, std::string_view values_as_json) {
+  Chunk& chunk = chunks_[{Kind::kTracepoints, thread}];
+  proto::NvtxMarks& marks = *chunk.message.mutable_nvtx_marks();
+  begin_event(chunk, marks, thread, time);
+  marks.set_domain(kTracepointDomain);
+  marks.add_time_delta(time - chunk.last_time);
+  chunk.last_time = time;
+  marks.add_name(string(name));
+  marks.add_payload_json(string(values_as_json));
   count(chunk);
 }
 

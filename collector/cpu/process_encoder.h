@@ -1,4 +1,5 @@
-// Packs what one process did into chunks: states and samples of its threads, and the dictionaries that samples refer to.
+// Packs what one process did into chunks: states and samples of its threads, its calls of the kernel and what the kernel told of it, and the
+// dictionaries that these refer to.
 //
 // One chunk for each thread and kind is under way; flush() emits them all. Dictionary entries go with the first chunk that is emitted
 // after they were made.
@@ -6,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,10 @@
 #include "thread_states.h"
 
 namespace lanescope::cpu {
+
+// NVTX domains of what is seen from outside. Agents number theirs from 1.
+inline constexpr std::uint32_t kSystemCallDomain = 0x7fff'0001;
+inline constexpr std::uint32_t kTracepointDomain = 0x7fff'0002;
 
 // A function of an interpreter: known by name, without an address.
 struct InterpretedFunction {
@@ -50,6 +56,9 @@ class ProcessEncoder {
   void add_sample(ThreadNumber thread, std::int64_t time, std::uint32_t processor, std::uint32_t call);
   void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
                      std::uint32_t call);
+  // `result`: none where it had not returned when the thread or the recording ended.
+  void add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name, std::optional<std::int64_t> result);
+  void add_tracepoint(ThreadNumber thread, std::int64_t time, std::string_view name, std::string_view values_as_json);
   void flush();
 
   [[nodiscard]] bool has_events() const noexcept { return pending_events_ > 0; }
@@ -66,7 +75,7 @@ class ProcessEncoder {
     std::int64_t last_time = 0;
     std::uint32_t last_correlation = 0;
   };
-  enum class Kind : std::uint8_t { kStates, kSamples, kCudaCalls, kOsCalls };
+  enum class Kind : std::uint8_t { kStates, kSamples, kCudaCalls, kOsCalls, kSystemCalls, kTracepoints };
 
   template <typename Columns>
   void begin_event(Chunk& chunk, Columns& columns, ThreadNumber thread, std::int64_t time);

@@ -33,6 +33,7 @@ struct ProcessRecord {
   SeenProcess description;
   bool is_announced = false;
   bool is_described = false;      // executable and arguments are this program's
+  bool has_domains = false;       // its NVTX domains were described
   bool runs_new_program = false;  // it called exec, and its file has not been mapped yet
   std::shared_ptr<AddressSpace> space;
   std::set<ThreadNumber> threads;

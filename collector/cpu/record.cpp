@@ -11,13 +11,15 @@ Record read_record(const perf_event_header& header, const EventSet& events) {
   if (header.type != PERF_RECORD_SAMPLE) {
     if (body.size() < sizeof(RecordIdentity)) return record;
     std::memcpy(&record.who, body.last(sizeof(RecordIdentity)).data(), sizeof(RecordIdentity));
-    record.event = events.kind_of(record.who.event);
+    record.event = events.source_of(record.who.event).kind;
     record.rest = body.first(body.size() - sizeof(RecordIdentity));
     return record;
   }
   Fields fields(body);
   record.who.event = fields.take<std::uint64_t>();
-  record.event = events.kind_of(record.who.event);
+  const EventSource source = events.source_of(record.who.event);
+  record.event = source.kind;
+  record.point = source.point;
   if (record.event == EventKind::kSamples) record.instruction = fields.take<std::uint64_t>();
   record.who.pid = fields.take<std::uint32_t>();
   record.who.tid = fields.take<std::uint32_t>();

@@ -19,6 +19,7 @@ struct Record {
   std::uint32_t type = 0;  // PERF_RECORD_...
   std::uint16_t misc = 0;
   EventKind event = EventKind::kTracking;  // that wrote it
+  std::size_t point = 0;                   // of tracepoints: which of EventSet::points()
   RecordIdentity who;
   std::uint64_t instruction = 0;    // kSamples: what was being run
   std::span<const std::byte> rest;  // what its type says, behind the fields above

@@ -4,12 +4,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <future>
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "collector/channel/clock.h"
@@ -22,6 +24,7 @@ namespace {
 using channel::FileDescriptor;
 
 constexpr std::chrono::milliseconds kUnwatchedPeriod{20};  // between looks at a buffer that does not wake us
+constexpr std::chrono::milliseconds kCountersPeriod{50};   // ... and for whether counters are to be read
 constexpr std::chrono::milliseconds kProgramsPeriod{20};   // ... and for new programs, whose Python stacks are to be read from then on
 
 proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState state, const std::string& text) {
@@ -38,6 +41,46 @@ std::string refusal(const Access& access) {
   std::string text = "Threads are not observed: " + access.reason + ".";
   if (!access.remedy.empty()) text += " Change it: " + access.remedy;
   return text;
+}
+
+// Whether this user may record it of its own threads.
+bool can_be_traced(const TracedPoint& point) {
+  EventPlan plan;
+  plan.inheritance = Inheritance::kThreadAlone;
+  plan.begin = Begin::kWhenTold;
+  return open_event(attributes(point.kind, plan, point.tracepoint.number), 0, -1).valid();
+}
+
+// The tracepoints that can be had, and notes about the others. Fails where the kernel has none of that name.
+Result<TracedPoints> traced_points(const CpuSettings& settings, std::vector<proto::Diagnostic>& notes) {
+  constexpr const char* kForbidden = "The kernel does not permit it. Change it: sudo sysctl kernel.perf_event_paranoid=-1";
+  TracedPoints points;
+  const auto lack = [&notes](const std::string& what, const std::string& why) {
+    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION, what + " not recorded. " + why));
+  };
+  if (settings.system_calls) {
+    Result<Tracepoint> begins = find_tracepoint("raw_syscalls", "sys_enter");
+    Result<Tracepoint> ends = find_tracepoint("raw_syscalls", "sys_exit");
+    if (begins && ends) {
+      points.push_back({EventKind::kSystemCallBegins, std::move(*begins)});
+      points.push_back({EventKind::kSystemCallEnds, std::move(*ends)});
+    }
+    if (points.empty())
+      lack("System calls are", (begins ? ends : begins).error().text);
+    else if (!can_be_traced(points.front()))
+      lack("System calls are", kForbidden), points.clear();
+  }
+  for (const std::string& name : settings.tracepoints) {
+    const std::size_t slash = name.find('/');
+    Result<Tracepoint> found = find_tracepoint(name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1));
+    if (!found && found.error().kind == ErrorKind::kUsage) return found.error();
+    TracedPoint point{EventKind::kTracepoints, found ? std::move(*found) : Tracepoint{}};
+    if (!found || !can_be_traced(point))
+      lack(name + " is", found ? kForbidden : found.error().text);
+    else
+      points.push_back(std::move(point));
+  }
+  return points;
 }
 
 // Settings that can be fulfilled, and notes about those that can't.
@@ -93,6 +136,16 @@ class Recorder::Worker {
 
   Observation& observation() noexcept { return observation_; }  // before start(), but for python()
   Outbox& outbox() noexcept { return outbox_; }
+  // Before start().
+  void count_events(const CpuSettings& settings, std::span<const pid_t> threads, Begin begin, const Access& access,
+                    std::vector<proto::Diagnostic>& notes) {
+    if (settings.counted_events.empty()) return;
+    std::vector<std::string> lacks;
+    observation_.count_events(std::make_unique<EventCounters>(
+        settings.counted_events, settings.system_wide() ? EventCounters::Of::kMachine : EventCounters::Of::kThreads, threads, begin,
+        access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut, outbox_, lacks));
+    for (const std::string& lack : lacks) notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_FAILED, lack));
+  }
   void start() {
     thread_ = std::thread([this] { loop(); });
   }
@@ -136,6 +189,7 @@ class Recorder::Worker {
     for (pollfd& source : sources_)
       if (hung_up_.contains(source.fd)) source.fd = -1;
     std::chrono::milliseconds limit = hung_up_.empty() ? flush_interval_ : std::min(flush_interval_, kUnwatchedPeriod);
+    if (observation_.counts_events()) limit = std::min(limit, kCountersPeriod);
     if (observation_.python()) limit = std::min(limit, kProgramsPeriod);
     poll(sources_.data(), sources_.size(), static_cast<int>(limit.count()));
     for (const pollfd& source : sources_)
@@ -175,11 +229,14 @@ Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSetti
   std::vector<proto::Diagnostic> notes;
   const Result<CpuSettings> settings = fulfillable(wanted, access, notes);
   if (!settings) return settings.error();
+  Result<TracedPoints> points = traced_points(*settings, notes);
+  if (!points) return points.error();
   const Begin begin = start == Start::kAtOnce ? Begin::kOnExec : Begin::kWhenTold;
-  Result<EventSet> events =
-      settings->system_wide() ? EventSet::of_machine(*settings, access) : EventSet::of_waiting(waiting, *settings, access, begin);
+  Result<EventSet> events = settings->system_wide() ? EventSet::of_machine(*settings, access, std::move(*points))
+                                                    : EventSet::of_waiting(waiting, *settings, access, std::move(*points), begin);
   if (!events) return events.error();
   auto worker = std::make_unique<Worker>(std::move(*events), *settings, flush_interval);
+  worker->count_events(*settings, std::array{waiting}, settings->system_wide() ? Begin::kWhenTold : begin, access, notes);
   for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
   worker->observation().begin_with_waiting(waiting);
   if (settings->system_wide()) {
@@ -200,10 +257,13 @@ Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSetti
   std::vector<pid_t> threads;
   for (const pid_t process : family)
     for (const ThreadNow& thread : threads_now(process)) threads.push_back(static_cast<pid_t>(thread.thread));
-  Result<EventSet> events =
-      settings->system_wide() ? EventSet::of_machine(*settings, access) : EventSet::of_running(threads, *settings, access);
+  Result<TracedPoints> points = traced_points(*settings, notes);
+  if (!points) return points.error();
+  Result<EventSet> events = settings->system_wide() ? EventSet::of_machine(*settings, access, std::move(*points))
+                                                    : EventSet::of_running(threads, *settings, access, std::move(*points));
   if (!events) return events.error();
   auto worker = std::make_unique<Worker>(std::move(*events), *settings, flush_interval);
+  worker->count_events(*settings, threads, Begin::kWhenTold, access, notes);
   for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
   worker->observation().begin_with_running(running, settings->system_wide() ? all_processes() : family);
   if (start == Start::kAtOnce) worker->observation().set_recording(true);
@@ -224,6 +284,7 @@ void Recorder::drain(Listener& listener) {
     void operator()(const EndedProcess& ended) const { to.process_ended(ended.process, ended.time); }
     void operator()(const ForgottenProcess& forgotten) const { to.process_forgotten(forgotten.process); }
     void operator()(const NamedThread& named) const { to.thread_named(named.process, named.thread, named.name); }
+    void operator()(const DescribedThings& described) const { to.described(described.process, described.resources); }
     void operator()(const PackedEvents& packed) const { to.recorded(packed.process, packed.chunk, packed.events); }
     void operator()(const NamedCode& named) const { to.named(named.process, named.symbols); }
     void operator()(const CountedRecords& counted) const { to.counted(counted.process, counted.counters); }

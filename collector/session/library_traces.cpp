@@ -36,6 +36,8 @@ constexpr std::array kLibraries{
     Library{"ucx", "UCX", {}, nullptr, Switch::kMarker, MarkedLibrary::kUcx},
     Library{"openmp", "OpenMP", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenMp},
     Library{"openacc", "OpenACC", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenAcc},
+    Library{"opengl", "OpenGL", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenGl},
+    Library{"opengl-annotations", "OpenGL", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenGl},
 };
 
 bool lists(std::span<const std::string> traces, std::string_view trace) {
@@ -59,7 +61,8 @@ void add_library_traces(std::span<const std::string> traces, CaptureSettings& se
   for (const Library& library : kLibraries) {
     if (!lists(traces, library.trace)) continue;
     settings.trace_cuda |= library.on == Switch::kVariable;
-    if (library.on == Switch::kMarker) settings.marked.push_back(library.marked);
+    const bool is_marked = std::find(settings.marked.begin(), settings.marked.end(), library.marked) != settings.marked.end();
+    if (library.on == Switch::kMarker && !is_marked) settings.marked.push_back(library.marked);
     if (!settings.trace_nvtx) {
       settings.trace_nvtx = true;
       settings.domain_rule = DomainRule::kOnlyListed;

@@ -115,7 +115,8 @@ Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest
 // Observes threads and GPUs as this capture has it, which may be otherwise than the one before.
 Result<void> Recording::Run::observe(const CaptureRequest& request) {
   std::vector<proto::Diagnostic> refusals;
-  const cpu::CpuSettings threads = request.cpu.value_or(request_.settings.cpu);
+  cpu::CpuSettings threads = request.cpu.value_or(request_.settings.cpu);
+  threads.system_calls = request_.settings.cpu.system_calls;  // traced or not, as all that is traced, by the recording
   if (threads != observed_threads_) {
     if (threads.any() && !processes_.lives(pid_))
       return Error{"Process " + std::to_string(pid_) + " has ended: threads of what it started are observed as before, or not at all."};

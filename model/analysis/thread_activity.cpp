@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/kernel_domains.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/python_lock.h"
 
@@ -71,9 +72,8 @@ ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, T
       case TrackKind::kNvtxRanges:
       case TrackKind::kNvtxProcessRanges: {
         const std::string_view domain = trace.domain_name(process, track.key.domain);
-        const Layer layer = domain == kPythonLockDomain       ? Layer::kOsCall
-                            : is_communication_domain(domain) ? Layer::kCommunication
-                                                              : Layer::kRange;
+        const bool is_of_system = domain == kPythonLockDomain || domain == kSystemCallDomain;
+        const Layer layer = is_of_system ? Layer::kOsCall : is_communication_domain(domain) ? Layer::kCommunication : Layer::kRange;
         for (const LaneId id : track.lanes) add(layer, id);
         break;
       }

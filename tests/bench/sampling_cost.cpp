@@ -194,6 +194,7 @@ class Nobody final : public cpu::Listener {
   void process_ended(cpu::ProcessKey, std::int64_t) override {}
   void process_forgotten(cpu::ProcessKey) override {}
   void thread_named(cpu::ProcessKey, std::uint32_t, const std::string&) override {}
+  void described(cpu::ProcessKey, const proto::Resources&) override {}
   void recorded(cpu::ProcessKey, const proto::EventChunk&, std::uint32_t events) override { taken += events; }
   void named(cpu::ProcessKey, const proto::Symbols&) override {}
   void counted(cpu::ProcessKey, const proto::Counters&) override {}

@@ -68,12 +68,24 @@ void append(std::string& bytes, Value value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
+// What a kernel says of its tracepoints, of which one has text in two ways.
+TracedPoints traced_points() {
+  const auto number = [](const char* name, std::uint32_t offset) {
+    return TracepointField{name, offset, 8, TracepointField::Kind::kInteger, true};
+  };
+  const TracepointField text{"comm", 8, 16, TracepointField::Kind::kText, false};
+  const TracepointField elsewhere{"cmd", 24, 4, TracepointField::Kind::kTextElsewhere, false};
+  return {{EventKind::kSystemCallBegins, {"raw_syscalls", "sys_enter", 1, {number("id", 8)}}},
+          {EventKind::kSystemCallEnds, {"raw_syscalls", "sys_exit", 2, {number("id", 8), number("ret", 16)}}},
+          {EventKind::kTracepoints, {"block", "block_rq_issue", 3, {text, elsewhere, number("sector", 28)}}}};
+}
+
 bool add(Buffer& buffer, const Step& step, std::string_view content) {
   constexpr std::uint32_t kTypes[] = {PERF_RECORD_SAMPLE, PERF_RECORD_MMAP2, PERF_RECORD_FORK,   PERF_RECORD_EXIT,
                                       PERF_RECORD_COMM,   PERF_RECORD_LOST,  PERF_RECORD_SWITCH, PERF_RECORD_THROTTLE};
   const std::uint32_t type = kTypes[step.type % std::size(kTypes)];
   const std::uint32_t pid = kFirstPid + step.pid % kPids, tid = kFirstPid + step.tid % kPids, other = kFirstPid + step.other % kPids;
-  RecordIdentity who{pid, tid, step.time, step.processor, 0, step.event % 5u};
+  RecordIdentity who{pid, tid, step.time, step.processor, 0, step.event % 8u};
   std::string body;
   if (type == PERF_RECORD_SAMPLE) {
     append(body, who.event);
@@ -115,7 +127,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!add(buffer, step, content)) break;
   }
   Result<EventSet> events = EventSet::of_file(buffer.file(), kBufferBytes, settings,
-                                              {{1, EventKind::kSwitches}, {2, EventKind::kSamples}, {3, EventKind::kWakeups}});
+                                              {{1, EventKind::kSwitches},
+                                               {2, EventKind::kSamples},
+                                               {3, EventKind::kWakeups},
+                                               {5, {EventKind::kSystemCallBegins, 0}},
+                                               {6, {EventKind::kSystemCallEnds, 1}},
+                                               {7, {EventKind::kTracepoints, 2}}},
+                                              traced_points());
   if (!events) std::abort();
   Outbox outbox;
   Observation observation(std::move(*events), settings, outbox);
@@ -157,10 +175,23 @@ std::vector<std::string> valid_inputs() {
   append(stack, std::uint64_t{64});
   stack += std::string(64, '\x10');
   append(stack, std::uint64_t{64});
+  std::string call;
+  append(call, std::uint32_t{28});  // bytes of data
+  call += std::string(8, '\0');
+  append(call, std::uint64_t{0});  // id
+  append(call, std::uint64_t{17});  // result
+  call += std::string(4, '\0');
+  std::string event;
+  append(event, std::uint32_t{44});
+  event += std::string(8, '\0') + std::string("disk\"\0", 6) + std::string(10, '\0');
+  append(event, std::uint32_t{4} << 16 | 36);  // where the other text is
+  append(event, std::uint64_t{99});
+  event += std::string("read\0\0\0\0", 8);
   const std::string program = record(4, 0, PERF_RECORD_MISC_COMM_EXEC, 10, "program") + record(1, 0, 0, 20, mapping) +
                               record(2, 0, 0, 30, "", 1) + record(6, 1, 0, 40, "") + record(6, 1, PERF_RECORD_MISC_SWITCH_OUT, 50, "") +
                               record(3, 0, 0, 1'000, "");
   return {'\1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain), '\2' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, stack),
           '\3' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain), '\xf1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain),
+          '\0' + program + record(0, 5, 0, 60, call) + record(0, 6, 0, 65, call) + record(0, 7, 0, 66, event) + record(0, 5, 0, 67, call),
           '\0' + program + record(5, 0, 0, 70, std::string(16, '\1'))};
 }

@@ -178,7 +178,7 @@ std::vector<std::string> missing_parts() {
   for (const char* name : {"lanescope-code-names", "lanescope-gpu-metrics", "lanescope-kernel-metrics"})
     if (!fs::exists(own_folder() / name, ignored)) missing.emplace_back(name);
   if (const Result<fs::path> agent = session::find_agent())
-    for (const char* name : {"liblanescope-kernels.so", "liblanescope-mpi.so", "liblanescope-ucx.so", "liblanescope-openmp.so", "liblanescope-openacc.so"})
+    for (const char* name : {"liblanescope-kernels.so", "liblanescope-mpi.so", "liblanescope-ucx.so", "liblanescope-opengl.so", "liblanescope-openmp.so", "liblanescope-openacc.so"})
       if (!fs::exists(agent->parent_path() / name, ignored)) missing.emplace_back(name);
   return missing;
 }

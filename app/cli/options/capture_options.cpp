@@ -23,7 +23,7 @@ std::string check_trace(const std::vector<std::string>& choices, std::string& wo
 }
 
 std::vector<std::string> all_traces() {
-  std::vector<std::string> traces{"cuda", "nvtx", "osrt", "python-gil", "none"};
+  std::vector<std::string> traces{"cuda", "nvtx", "osrt", "python-gil", "syscall", "none"};
   for (std::string& library : session::library_traces()) traces.push_back(std::move(library));
   return traces;
 }
@@ -74,13 +74,13 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record";
   const bool is_running = targets == Targets::kRunning;
   const std::vector<std::string> choices =
-      is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "python-gil", "nccl", "none"} : all_traces();
+      is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "python-gil", "syscall", "nccl", "none"} : all_traces();
   app.add_option(
          "-t,--trace", options.trace,
          is_running
-             ? "cuda, nvtx, osrt, python-gil, nccl (alone of nvtx); none:\nthreads alone, from outside: nothing enters the process"
-             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, ucx,\nopenmp, openacc, cudnn, cublas, cusolver, cusparse (with\n"
-               "-verbose: all calls of the last three)")
+             ? "cuda, nvtx, osrt, python-gil, syscall, nccl (alone of nvtx);\nnone: threads alone, from outside: nothing enters the\nprocess"
+             : "cuda, nvtx, osrt, python-gil, syscall, none; calls of nccl,\nmpi, ucx, openmp, openacc, opengl (frames and debug groups),\n"
+               "cudnn, cublas, cusolver, cusparse (with -verbose: all calls\nof the last three)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -232,6 +232,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
   session::CaptureSettings settings;
   settings.cpu = cpu_settings(options);
+  settings.cpu.system_calls = options.system_calls || traces("syscall");
   settings.trace_cuda = traces("cuda") || traces("cuda-sw");
   settings.trace_nvtx = traces("nvtx");
   settings.trace_os_runtime = traces("osrt");

@@ -44,6 +44,9 @@ struct CaptureOptions {
   bool python_sampling = false;
   unsigned sampling_frequency = 1000;
   std::string debug_folders;
+  bool system_calls = false;  // by a name of nsys's; else of `trace`
+  std::vector<std::string> tracepoints;
+  std::vector<std::string> counted_events;
   UnrecordedOptions unrecorded;
 };
 

@@ -8,7 +8,7 @@
 #include "checks.h"
 #include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
-#include "options/python_functions.h"
+#include "collector/session/python_functions.h"
 
 namespace lanescope::cli {
 namespace {
@@ -116,8 +116,8 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   if (options.capture.python_functions != "none") {
     if (!request.settings.trace_nvtx)
       return Error{"--python-functions-trace marks functions with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
-    Result<std::filesystem::path> functions = python_functions(options.capture.python_functions);
-    if (!functions) return functions.error();
+    Result<std::filesystem::path> functions = session::python_functions(options.capture.python_functions);
+    if (!functions) return Error{"--python-functions-trace: " + functions.error().text, ErrorKind::kUsage};
     request.python_functions = std::move(*functions);
   }
   Result<session::CaptureRange> range = capture_range(options.range);

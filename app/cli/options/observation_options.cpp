@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 
 #include "checks.h"
+#include "collector/cpu/counted_events.h"
 #include "collector/session/gpu_metrics.h"
 #include "text.h"
 
@@ -54,6 +56,46 @@ std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorde
   if (word.starts_with("--") || word == "all") word = "true";
   if (word == "none") word = "false";
   return {};
+}
+
+// Empty where the word is GROUP/EVENT, as tracefs has it, or GROUP:EVENT, as perf has it, which becomes the former.
+std::string tracepoint_word(std::string& word) {
+  if (word == "none") return {};
+  const std::size_t middle = word.find_first_of("/:");
+  const auto is_name = [](std::string_view name) {
+    const auto is_letter = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-'; };
+    return !name.empty() && std::all_of(name.begin(), name.end(), is_letter);
+  };
+  if (middle == std::string::npos || !is_name(std::string_view(word).substr(0, middle)) || !is_name(std::string_view(word).substr(middle + 1)))
+    return "\"" + word + "\" is no event of the kernel such as sched/sched_switch";
+  word[middle] = '/';
+  return {};
+}
+
+[[noreturn]] void print_counted_events() {
+  for (const cpu::CountedEvent& event : cpu::counted_events()) {
+    std::cout << event.name << std::string(26 - std::min<std::size_t>(event.name.size(), 25), ' ')
+              << (cpu::can_be_counted(event) ? event.description : "(not counted on this machine, or not for this user)") << '\n';
+  }
+  std::cout << "rHEX                      An event by its number in the processor's manual.\n";
+  throw CLI::Success();
+}
+
+// nsys numbers events in a list of its own, which begins otherwise on each machine: of these, its default is known.
+std::string counted_event_word(std::string& word, UnrecordedOptions& unrecorded) {
+  if (word == "help") print_counted_events();
+  if (word == "2") word = "instructions";
+  if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+    unrecorded.items.push_back({"--cpu-core-events=" + word, "Events have names here. See: --cpu-core-events=help"});
+    word = "none";
+  }
+  if (word == "none" || cpu::find_counted_event(word)) return {};
+  return "there is no event \"" + word + "\". See: --cpu-core-events=help";
+}
+
+std::vector<std::string> without_none(std::vector<std::string> words) {
+  std::erase(words, "none");
+  return words;
 }
 
 // What is a part of Lanescope is granted: "network_interface,-i10000" by --nic-metrics.
@@ -174,6 +216,25 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
   app.add_flag("--python-sampling", options.python_sampling,
                "Samples of CPython, 3.9 to 3.15, name the Python functions\nthat run, read from outside at the same frequency [false]")
       ->group(kGroup);
+  app.add_option("--ftrace", options.tracepoints, "Events of the kernel on these threads, by the names that\ntracefs has: sched/sched_switch,block/block_rq_issue")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->transform(CLI::Validator(tracepoint_word, "", "event"))
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_option_function<std::string>(  // nsys's name for -t syscall
+         "--syscall", [&options](const std::string& scope) { options.system_calls = scope != "none"; }, "")
+      ->check(one_of({"process-tree", "system-wide", "none"}))
+      ->group("");
+  app.add_option("--cpu-core-events", options.counted_events,
+                 "How often these happen to them, ten times a second:\ninstructions,cache-misses,page-faults; help: which can be\ncounted here")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->transform(CLI::Validator([&options](std::string& word) { return counted_event_word(word, options.unrecorded); }, "", "event"))
+      ->default_str("none")
+      ->group(kGroup);
   app.add_option("--debug-symbols", options.debug_folders, "Folders with debug files besides /usr/lib/debug, separated by\ncolons")
       ->type_name("FOLDERS")
       ->group(kGroup);
@@ -194,6 +255,8 @@ cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
                                          : cpu::CallChains::kFramePointers;
   settings.frequency = options.sampling_frequency;
   settings.debug_folders = options.debug_folders;
+  settings.tracepoints = without_none(options.tracepoints);
+  settings.counted_events = without_none(options.counted_events);
   return settings;
 }
 

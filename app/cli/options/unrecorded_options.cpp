@@ -23,16 +23,15 @@ struct Option {
   std::string_view granted = {};  // the value with which it asks for what is the case here anyway
 };
 
-constexpr const char* kNoCounters = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
+constexpr const char* kCountEvents = "Events of processors are counted of the recorded programs: --cpu-core-events=instructions,cycles";
 constexpr const char* kByTime = "Samples are taken by time. Say how often with --sampling-frequency.";
 constexpr const char* kWholeStacks = "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
 constexpr const char* kNoPython = "Its functions are not known here. Name them in a file: --python-functions-trace";
 constexpr const char* kNoNetwork = "It is not recorded. See the traffic of devices with --nic-metrics=lf and --storage-metrics, and waits with -t osrt.";
-constexpr const char* kNoSystem = "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
 constexpr const char* kNoWindows = "It is for Windows. What threads do here is recorded without it.";
 constexpr const char* kNoQnx = "It is for QNX. What threads do here is recorded without it.";
 constexpr const char* kNoHypervisor = "Hypervisors are not recorded. What threads do is recorded without it.";
-constexpr const char* kNoGraphics = "Graphics is not recorded.";
+constexpr const char* kNoGraphics = "Of graphics, frames and debug groups of OpenGL alone are recorded: -t opengl";
 constexpr const char* kNoFrames = "Frames of graphics are not counted. Choose a part by time, range or profiler API: -d, -c nvtx, -c cudaProfilerApi";
 constexpr const char* kNoChip = "Metrics are sampled of GPUs alone: --gpu-metrics-devices=all";
 constexpr const char* kOnRequest = "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop";
@@ -43,11 +42,10 @@ constexpr std::array kUnrecorded{
     Option{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
     Option{"--auto-report-name", "Reports are named report1, report2, ...; choose with -o", Kind::kFlag},
     Option{"--clock-frequency-changes", "See how clocks of GPUs change with --gpu-metrics-devices=all", Kind::kFlag},
-    Option{"--cpu-cluster-events", kNoCounters},
-    Option{"--cpu-core-events", kNoCounters},
-    Option{"--cpu-core-metrics", kNoCounters},
-    Option{"--cpu-socket-events", kNoCounters},
-    Option{"--cpu-socket-metrics", kNoCounters},
+    Option{"--cpu-cluster-events", kCountEvents},
+    Option{"--cpu-core-metrics", kCountEvents},
+    Option{"--cpu-socket-events", kCountEvents},
+    Option{"--cpu-socket-metrics", kCountEvents},
     Option{"--cuda-trace-scope", "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID",
            Kind::kValue, "process-tree"},
     Option{"--dask", kNoPython},
@@ -58,13 +56,12 @@ constexpr std::array kUnrecorded{
     Option{"--dx12-gpu-workload", kNoGraphics},
     Option{"--dx12-wait-calls", kNoGraphics, Kind::kFlag},
     Option{"--etw-provider", kNoWindows},
-    Option{"--event-sample", kNoCounters},
-    Option{"--event-sampling-frequency", kNoCounters},
-    Option{"--event-sampling-interval", kNoCounters},
-    Option{"--event-sampling-multiplex-interval", kNoCounters},
+    Option{"--event-sample", kCountEvents},
+    Option{"--event-sampling-frequency", kCountEvents},
+    Option{"--event-sampling-interval", kCountEvents},
+    Option{"--event-sampling-multiplex-interval", kCountEvents},
     Option{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case.", Kind::kFlag, "true"},
-    Option{"--ftrace", kNoSystem},
-    Option{"--ftrace-keep-user-config", kNoSystem, Kind::kFlag},
+    Option{"--ftrace-keep-user-config", "It is not needed: the settings of ftrace stay as they are.", Kind::kFlag, "true"},
     Option{"--gds-libs-path", kNoNetwork},
     Option{"--gds-metrics", kNoNetwork},
     Option{"--gpu-video-device", "Video engines are not recorded. See the GPU's other units with --gpu-metrics-devices=all"},
@@ -85,7 +82,7 @@ constexpr std::array kUnrecorded{
     Option{"--isr", kNoWindows, Kind::kFlag},
     Option{"--nccl-trace", "NCCL's calls are recorded as NVTX ranges: -t cuda,nvtx"},
     Option{"--opengl-gpu-workload", kNoGraphics, Kind::kFlag},
-    Option{"--os-events", kNoSystem},
+    Option{"--os-events", "Take --cpu-core-events=page-faults,context-switches"},
     Option{"--osrt-backtrace-depth", kWholeStacks},
     Option{"--osrt-backtrace-stack-size", kWholeStacks},
     Option{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt", Kind::kFlag},
@@ -105,7 +102,6 @@ constexpr std::array kUnrecorded{
     Option{"--soc-metrics-set", kNoChip},
     Option{"--start-frame-index", kNoFrames},
     Option{"--storage-devices", "All disks of the machine are sampled: --storage-metrics", Kind::kValue, "all"},
-    Option{"--syscall", kNoSystem},
     Option{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec.", Kind::kFlag, "true"},
     Option{"--vsync", kNoGraphics, Kind::kFlag},
     Option{"--vulkan-gpu-workload", kNoGraphics},
@@ -143,14 +139,11 @@ constexpr std::array kValues{
     Value{"--trace", "dx12-annotations", kNoGraphics},
     Value{"--trace", "gds", kNoNetwork},
     Value{"--trace", "nvvideo", kMarkIt},
-    Value{"--trace", "opengl", kNoGraphics},
-    Value{"--trace", "opengl-annotations", kNoGraphics},
     Value{"--trace", "openxr", kNoGraphics},
     Value{"--trace", "openxr-annotations", kNoGraphics},
     Value{"--trace", "oshmem", kMarkIt},
     Value{"--trace", "s3", kNoNetwork},
     Value{"--trace", "s3-verbose", kNoNetwork},
-    Value{"--trace", "syscall", kNoSystem},
     Value{"--trace", "tegra-accelerators", "Accelerators besides the GPU are not recorded."},
     Value{"--trace", "vulkan", kNoGraphics},
     Value{"--trace", "vulkan-annotations", kNoGraphics},

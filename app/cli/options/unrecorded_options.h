@@ -13,7 +13,7 @@ namespace lanescope::cli {
 // As typed.
 struct UnrecordedOptions {
   struct Item {
-    std::string argument;  // "--ftrace=sched", "--trace=opengl"
+    std::string argument;  // "--isr=true", "--trace=vulkan"
     std::string advice;    // a sentence or two
   };
   std::vector<Item> items;

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a recorder consists of, as seen from the folder of programs.
-constexpr std::array<std::string_view, 11> kParts{
+constexpr std::array<std::string_view, 12> kParts{
     "lanescope",
     "lanescope-code-names",
     "lanescope-gpu-metrics",
@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 11> kParts{
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-kernels.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-mpi.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-ucx.so",
+    LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-opengl.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openmp.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openacc.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/lanescope",

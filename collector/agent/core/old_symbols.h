@@ -8,7 +8,9 @@ __asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 #endif
 __asm__(".symver dlinfo,dlinfo@GLIBC_2.3.3");
+#if !defined(LANESCOPE_DEFINES_DLSYM)
 __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+#endif
 __asm__(".symver dlvsym,dlvsym@GLIBC_2.2.5");
 __asm__(".symver pthread_attr_setstacksize,pthread_attr_setstacksize@GLIBC_2.2.5");
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");

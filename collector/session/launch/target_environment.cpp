@@ -63,6 +63,7 @@ struct Marker {
 constexpr std::array kMarkers{
     Marker{MarkedLibrary::kMpi, "MPI", "liblanescope-mpi.so", kPreload},
     Marker{MarkedLibrary::kUcx, "UCX", "liblanescope-ucx.so", kPreload},
+    Marker{MarkedLibrary::kOpenGl, "OpenGL", "liblanescope-opengl.so", kPreload},
     Marker{MarkedLibrary::kOpenMp, "OpenMP", "liblanescope-openmp.so", kOpenMpTools},
     Marker{MarkedLibrary::kOpenAcc, "OpenACC", "liblanescope-openacc.so", kOpenAccTools, ';'},
 };

@@ -7,7 +7,7 @@ ThreadFollower::ThreadFollower(std::unique_ptr<cpu::Recorder> recorder, std::uin
     : recorder_(std::move(recorder)), log_(log), directory_(std::move(directory)), instances_{{cpu::kFirstProcess, first}} {}
 
 FrameTag ThreadFollower::tag(proto::FrameType type, cpu::ProcessKey process, std::uint32_t events) const {
-  return {type, instances_.at(process), proto::SOURCE_CPU, events};
+  return {type, process == cpu::kWholeRecording ? 0 : instances_.at(process), proto::SOURCE_CPU, events};
 }
 
 proto::Counters ThreadFollower::counters(std::uint32_t instance) const {
@@ -35,6 +35,10 @@ void ThreadFollower::process_forgotten(cpu::ProcessKey process) {
 
 void ThreadFollower::thread_named(cpu::ProcessKey process, std::uint32_t thread, const std::string& name) {
   directory_.name_thread(instances_.at(process), thread, name);
+}
+
+void ThreadFollower::described(cpu::ProcessKey process, const proto::Resources& resources) {
+  log_.write(tag(proto::FRAME_RESOURCES, process), resources);
 }
 
 void ThreadFollower::recorded(cpu::ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) {

@@ -47,6 +47,7 @@ class ThreadFollower final : private cpu::Listener {
   void process_ended(cpu::ProcessKey process, std::int64_t time) override;
   void process_forgotten(cpu::ProcessKey process) override;
   void thread_named(cpu::ProcessKey process, std::uint32_t thread, const std::string& name) override;
+  void described(cpu::ProcessKey process, const proto::Resources& resources) override;
   void recorded(cpu::ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) override;
   void named(cpu::ProcessKey process, const proto::Symbols& symbols) override;
   void counted(cpu::ProcessKey process, const proto::Counters& counters) override;

@@ -151,6 +151,18 @@ const std::vector<Taken> kTaken{
     {{"-t", "ucx"}, [](L r) { return marks(r, session::MarkedLibrary::kUcx) && has_domain(r, "UCX"); }},
     {{"-t", "cuda,openacc"}, [](L r) { return marks(r, session::MarkedLibrary::kOpenAcc) && has_domain(r, "OpenACC"); }},
     {{"-t", "cuda,openmp"}, [](L r) { return marks(r, session::MarkedLibrary::kOpenMp) && has_domain(r, "OpenMP"); }},
+    {{"-t", "opengl"}, [](L r) { return marks(r, session::MarkedLibrary::kOpenGl) && has_domain(r, "OpenGL"); }},
+    {{"--trace=opengl,opengl-annotations"}, [](L r) { return r.settings.marked.size() == 1 && r.settings.domains.size() == 1; }},
+    {{"-t", "cuda,syscall"}, [](L r) { return r.settings.cpu.system_calls && r.settings.trace_cuda && !r.settings.trace_nvtx; }},
+    {{"--syscall=process-tree"}, [](L r) { return r.settings.cpu.system_calls; }},
+    {{"--syscall=none"}, [](L r) { return !r.settings.cpu.system_calls; }},
+    {{"--ftrace", "sched/sched_switch,drm:drm_vblank_event"},
+     [](L r) { return r.settings.cpu.tracepoints == std::vector<std::string>{"sched/sched_switch", "drm/drm_vblank_event"}; }},
+    {{"--ftrace=none"}, [](L r) { return r.settings.cpu.tracepoints.empty(); }},
+    {{"--ftrace-keep-user-config=true"}, [](L) { return true; }},
+    {{"--cpu-core-events=2"}, [](L r) { return r.settings.cpu.counted_events == std::vector<std::string>{"instructions"}; }},
+    {{"--cpu-core-events", "cycles,r01c2", "-s", "none", "--cpuctxsw=none"},
+     [](L r) { return r.settings.cpu.counted_events.size() == 2 && r.settings.cpu.any(); }},
     {{"--osrt-threshold=5000"}, [](L r) { return r.settings.os_runtime_threshold == 5us; }},
     {{"--osrt-backtrace-threshold=90000"}, [](L r) { return r.settings.os_runtime_backtraces == 90us; }},
     {{"--gpu-metrics-devices=all"}, [](L r) { return r.settings.gpu_metrics.devices == "all"; }},
@@ -201,11 +213,9 @@ struct LeftOut {
 };
 const std::vector<LeftOut> kLeftOut{
     {{"-t", "oshmem"}, "NVTX"},
-    {{"-t", "opengl"}, "Graphics"},
-    {{"-t", "opengl-annotations"}, "Graphics"},
-    {{"-t", "vulkan"}, "Graphics"},
-    {{"-t", "vulkan-annotations"}, "Graphics"},
-    {{"-t", "openxr"}, "Graphics"},
+    {{"-t", "vulkan"}, "-t opengl"},
+    {{"-t", "vulkan-annotations"}, "-t opengl"},
+    {{"-t", "openxr"}, "-t opengl"},
     {{"-t", "cudla"}, "NVTX"},
     {{"-t", "cudla-verbose"}, "NVTX"},
     {{"-t", "gds"}, "-t osrt"},
@@ -224,16 +234,14 @@ const std::vector<LeftOut> kLeftOut{
     {{"--samples-per-backtrace=1"}, "--sampling-frequency"},
     {{"--resolve-symbols=false"}, "always looked up"},
     {{"--show-source-info=false"}, "always looked up"},
-    {{"--cpu-core-events=help"}, "-s process-tree"},
-    {{"--cpu-core-metrics=help"}, "-s process-tree"},
-    {{"--cpu-socket-events=help"}, "-s process-tree"},
-    {{"--cpu-cluster-events=0"}, "-s process-tree"},
-    {{"--event-sample=system-wide"}, "-s process-tree"},
-    {{"--event-sampling-interval=3"}, "-s process-tree"},
-    {{"--os-events=help"}, "-t osrt"},
-    {{"--ftrace=sched"}, "-t osrt"},
-    {{"--ftrace-keep-user-config=true"}, "-t osrt"},
-    {{"--syscall=process-tree"}, "-t osrt"},
+    {{"--cpu-core-events=0"}, "--cpu-core-events=help"},
+    {{"--cpu-core-metrics=help"}, "--cpu-core-events"},
+    {{"--cpu-socket-events=help"}, "--cpu-core-events"},
+    {{"--cpu-cluster-events=0"}, "--cpu-core-events"},
+    {{"--event-sample=system-wide"}, "--cpu-core-events"},
+    {{"--event-sampling-interval=3"}, "--cpu-core-events"},
+    {{"--os-events=help"}, "page-faults"},
+    {{"--ftrace-keep-user-config=false"}, "not needed"},
     {{"--xhv-trace=x"}, "Hypervisors"},
     {{"--osrt-backtrace-depth=24"}, "whole"},
     {{"--osrt-backtrace-stack-size=6144"}, "whole"},
@@ -242,7 +250,7 @@ const std::vector<LeftOut> kLeftOut{
     {{"--python-sampling-frequency=500"}, "--sampling-frequency"},
     {{"--dask=functions-trace"}, "--python-functions-trace"},
     {{"--gpuctxsw=true"}, "--gpu-metrics-devices"},
-    {{"--dx12-gpu-workload=true"}, "Graphics"},
+    {{"--dx12-gpu-workload=true"}, "-t opengl"},
     {{"--wddm-additional-events=true"}, "Windows"},
     {{"--etw-provider=x"}, "Windows"},
     {{"--isr=true"}, "Windows"},
@@ -263,18 +271,17 @@ const std::vector<LeftOut> kLeftOut{
     {{"--discard-environment=false"}, "never stored"},
     {{"--after-collection-start=cmd"}, "beside the recording"},
     {{"--after-report-ready=cmd"}, "behind it"},
-    {{"--opengl-gpu-workload=true"}, "Graphics"},
-    {{"--vulkan-gpu-workload=batch"}, "Graphics"},
-    {{"--vsync=true"}, "Graphics"},
+    {{"--opengl-gpu-workload=true"}, "-t opengl"},
+    {{"--vulkan-gpu-workload=batch"}, "-t opengl"},
+    {{"--vsync=true"}, "-t opengl"},
     {{"--export=hdf"}, "lanescope export"},
-    {{"-t", "dx11"}, "Graphics"},
-    {{"-t", "dx11-annotations"}, "Graphics"},
-    {{"-t", "dx12"}, "Graphics"},
-    {{"-t", "dx12-annotations"}, "Graphics"},
-    {{"-t", "openxr-annotations"}, "Graphics"},
+    {{"-t", "dx11"}, "-t opengl"},
+    {{"-t", "dx11-annotations"}, "-t opengl"},
+    {{"-t", "dx12"}, "-t opengl"},
+    {{"-t", "dx12-annotations"}, "-t opengl"},
+    {{"-t", "openxr-annotations"}, "-t opengl"},
     {{"-t", "wddm"}, "Windows"},
     {{"-t", "s3-verbose"}, "-t osrt"},
-    {{"-t", "syscall"}, "-t osrt"},
     {{"-s", "xhv"}, "Hypervisors"},
     {{"--sample=xhv-system-wide"}, "Hypervisors"},
     {{"--pytorch=functions-trace"}, "autograd-nvtx"},
@@ -286,13 +293,13 @@ const std::vector<LeftOut> kLeftOut{
     {{"--gpu-metrics-set=ga10x-gfxt"}, "--gpu-metrics-set=help"},
     {{"--gpu-metrics-set=file:x.config"}, "--gpu-metrics-set=help"},
     {{"--auto-report-name=true"}, "-o"},
-    {{"--cpu-socket-metrics=0"}, "-s process-tree"},
+    {{"--cpu-socket-metrics=0"}, "--cpu-core-events"},
     {{"--duration-frames=60"}, "-d"},
     {{"--start-frame-index=60"}, "-d"},
-    {{"--dx-force-declare-adapter-removal-support=true"}, "Graphics"},
-    {{"--dx12-wait-calls=true"}, "Graphics"},
-    {{"--event-sampling-frequency=3"}, "-s process-tree"},
-    {{"--event-sampling-multiplex-interval=3"}, "-s process-tree"},
+    {{"--dx-force-declare-adapter-removal-support=true"}, "-t opengl"},
+    {{"--dx12-wait-calls=true"}, "-t opengl"},
+    {{"--event-sampling-frequency=3"}, "--cpu-core-events"},
+    {{"--event-sampling-multiplex-interval=3"}, "--cpu-core-events"},
     {{"--gds-libs-path=x"}, "-t osrt"},
     {{"--ib-net-info-devices=mlx5_0"}, "-t osrt"},
     {{"--ib-net-info-output=x"}, "-t osrt"},
@@ -311,7 +318,6 @@ const std::vector<LeftOut> kLeftOut{
     {{"--wddm-memory-trace=true"}, "Windows"},
     {{"--xhv-trace-events=all"}, "Hypervisors"},
     {{"--xhv-vm-symbols=x"}, "Hypervisors"},
-    {{"--ftrace", "sched/sched_switch"}, "-t osrt"},
     {{"--isr"}, "Windows"},
 };
 
@@ -326,7 +332,11 @@ const std::vector<Named> kNamed{
     {{"-c", "cuda"}, "Did you mean --trace=cuda?"},
     {{"--output-dir=x"}, "Did you mean --output?"},
     {{"--ftrase=x"}, "Did you mean --ftrace?"},
-    {{"-t", "opengll"}, "is none of cuda, nvtx"},
+    {{"--ftrace=sched"}, "no event of the kernel such as sched/sched_switch"},
+    {{"--ftrace=sched/../../etc"}, "no event of the kernel"},
+    {{"--cpu-core-events=instuctions"}, "--cpu-core-events=help"},
+    {{"-t", "opengll"}, "Did you mean opengl?"},
+    {{"-t", "direct3d"}, "is none of cuda, nvtx"},
     {{"--pytorch=functions"}, "autograd-nvtx"},
     {{"--sample=xhw"}, "process-tree"},
     {{"--export=hdf6"}, "none of"},
@@ -368,13 +378,13 @@ TEST_CASE("options and values of nsys that we do not record are left out, which 
 }
 
 TEST_CASE("the rest of a command line is recorded when a part of it is left out") {
-  const Asked all = ask({"--trace=cuda,opengl,nvtx,osrt"});
+  const Asked all = ask({"--trace=cuda,vulkan,nvtx,osrt"});
   REQUIRE(all.request);
   CHECK(all.request->settings.trace_cuda);
   CHECK(all.request->settings.trace_nvtx);
   CHECK(all.request->settings.trace_os_runtime);
   CHECK(all.left_out.size() == 1);
-  const Asked some = ask({"-t", "cuda,opengl,Vulkan", "--ftrace", "sched", "-f", "true", "--ib-switch-metrics-devices=1", "-s", "none"});
+  const Asked some = ask({"-t", "cuda,openxr,Vulkan", "--os-events", "1", "-f", "true", "--ib-switch-metrics-devices=1", "-s", "none"});
   REQUIRE(some.request);
   CHECK(some.left_out.size() == 4);
   CHECK(some.request->overwrite == Overwrite::kAllow);
@@ -391,13 +401,13 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
 TEST_CASE("--strict refuses what would be left out, before anything runs") {
   std::ostringstream messages;
   std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
-  const int code = run({"profile", "--strict", "-t", "cuda,opengl", "--ftrace=sched", "/no/such/program"});
-  const int without = run({"profile", "-t", "cuda,opengl", "/no/such/program"});
+  const int code = run({"profile", "--strict", "-t", "cuda,vulkan", "--isr", "/no/such/program"});
+  const int without = run({"profile", "-t", "cuda,vulkan", "/no/such/program"});
   std::cerr.rdbuf(before);
   CHECK(code == kUsage);
   CHECK(without == kFailure);  // it comes as far as the program
-  CHECK_THAT(messages.str(), contains_text("--trace=opengl") && contains_text("--ftrace=sched"));
-  CHECK_THAT(messages.str(), contains_text("Warning: --trace=opengl is left out. Graphics is not recorded.\n"));
+  CHECK_THAT(messages.str(), contains_text("--trace=vulkan") && contains_text("--isr=true"));
+  CHECK_THAT(messages.str(), contains_text("Warning: --trace=vulkan is left out. Of graphics, "));
 }
 
 TEST_CASE("options that are none are named, with what to do") {

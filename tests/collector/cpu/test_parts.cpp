@@ -1,17 +1,21 @@
 // The parts of the recorder that can be held to facts without a running program.
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "modules.h"
 #include "perf_map.h"
 #include "running_times.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "system_call_names.h"
 #include "thread_states.h"
+#include "tracepoint.h"
 
 using namespace lanescope;
 using namespace lanescope::cpu;
@@ -105,6 +109,54 @@ TEST_CASE("whether a thread ran at a time is known from its switches, and suppos
   CHECK_FALSE(times.ran_at(2, 9));
   times.forget(2);
   CHECK(times.ran_at(2, 9));
+}
+
+namespace {
+
+// As tracefs has them.
+constexpr const char* kFormat =
+    "name: block_rq_issue\nID: 2104\nformat:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+    "\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"
+    "\tfield:long delta;\toffset:16;\tsize:8;\tsigned:1;\n"
+    "\tfield:unsigned long args[6];\toffset:24;\tsize:48;\tsigned:0;\n"
+    "\tfield:char rwbs[10];\toffset:72;\tsize:10;\tsigned:0;\n"
+    "\tfield:__data_loc char[] cmd;\toffset:84;\tsize:4;\tsigned:0;\n"
+    "\nprint fmt: \"%d field:int no; offset:1;\", REC->dev\n";
+
+void put(std::string& data, std::size_t at, std::string_view bytes) { data.replace(at, bytes.size(), bytes); }
+
+}  // namespace
+
+TEST_CASE("the data of a tracepoint is read as its format says") {
+  Tracepoint point{"block", "block_rq_issue", 2104, tracepoint_fields(kFormat)};
+  using Kind = TracepointField::Kind;
+  CHECK(point.fields == std::vector<TracepointField>{{"dev", 8, 4, Kind::kInteger, false},
+                                                     {"delta", 16, 8, Kind::kInteger, true},
+                                                     {"rwbs", 72, 10, Kind::kText, false},
+                                                     {"cmd", 84, 4, Kind::kTextElsewhere, false}});
+  std::string data(96, '\0');
+  put(data, 8, "\xff\xff\xff\xff");
+  put(data, 16, "\xfe\xff\xff\xff\xff\xff\xff\xff");
+  put(data, 72, "W\"\\\n");
+  put(data, 84, std::string("\x58\0\x05\0", 4));  // 5 bytes from 88 on
+  put(data, 88, "flush");
+  const auto values = [&](std::size_t size) { return values_as_json(point, std::as_bytes(std::span(data)).first(size)); };
+  CHECK(values(96) == R"({"dev":4294967295,"delta":-2,"rwbs":"W\"\\\u000a","cmd":"flush"})");
+  CHECK(values(90) == R"({"dev":4294967295,"delta":-2,"rwbs":"W\"\\\u000a","cmd":"fl"})");  // cut short
+  CHECK(values(20) == R"({"dev":4294967295,"delta":0,"rwbs":"","cmd":""})");
+  CHECK(values(0) == R"({"dev":0,"delta":0,"rwbs":"","cmd":""})");
+  CHECK(tracepoint_fields("").empty());
+  CHECK(tracepoint_fields("field:").empty());
+}
+
+TEST_CASE("system calls have the names of the kernel's headers") {
+  CHECK(system_call_name(SYS_read) == "read");
+  CHECK(system_call_name(SYS_clone3) == "clone3");
+  CHECK(system_call_name(SYS_exit_group) == "exit_group");
+  CHECK(system_call_name(99'999) == "system call 99999");
+  CHECK(system_call_name(-1) == "system call -1");
 }
 
 TEST_CASE("a mapping covers what was there before, and leaves the rest") {

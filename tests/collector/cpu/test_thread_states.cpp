@@ -196,6 +196,7 @@ TEST_CASE("a running process is observed from the moment of attaching, with thre
     void process_ended(cpu::ProcessKey, std::int64_t) override {}
     void process_forgotten(cpu::ProcessKey) override {}
     void thread_named(cpu::ProcessKey, std::uint32_t, const std::string&) override {}
+    void described(cpu::ProcessKey, const proto::Resources&) override {}
     void recorded(cpu::ProcessKey, const proto::EventChunk& chunk, std::uint32_t events) override {
       if (chunk.has_samples()) samples += events;
       const proto::ThreadStates& states = chunk.thread_states();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lanescope::cpu {
 
@@ -29,9 +30,15 @@ struct CpuSettings {
   std::uint32_t frequency = 1000;  // samples for each second of processor time; at most kMaximumFrequency
   bool python_names = false;       // Python functions stand in call chains: read from the programs' memory (collector/python)
   std::string debug_folders;       // to look for debug files in, besides the usual ones; separated by colons
+  // Of the programs, or of every process where states or samples are of all. They are recorded as NVTX ranges and marks of domains of their own.
+  bool system_calls = false;
+  std::vector<std::string> tracepoints;     // "sched/sched_switch", as tracefs has them
+  std::vector<std::string> counted_events;  // names of counted_events.h: how often they happen in a second
 
   bool operator==(const CpuSettings&) const = default;
-  [[nodiscard]] bool any() const noexcept { return thread_states != Scope::kNone || samples != Scope::kNone; }
+  [[nodiscard]] bool any() const noexcept {
+    return thread_states != Scope::kNone || samples != Scope::kNone || system_calls || !tracepoints.empty() || !counted_events.empty();
+  }
   [[nodiscard]] bool system_wide() const noexcept { return thread_states == Scope::kSystemWide || samples == Scope::kSystemWide; }
 };
 

@@ -28,6 +28,7 @@ namespace lanescope::cpu {
 // One program in one process: an exec makes another. Counts from 1; the process that a recording begins with is the first.
 using ProcessKey = std::uint32_t;
 inline constexpr ProcessKey kFirstProcess = 1;
+inline constexpr ProcessKey kWholeRecording = 0;  // what is said of no process
 
 enum class Membership {
   kRecorded,  // one of the recorded programs, or started by one
@@ -45,7 +46,8 @@ struct SeenProcess {
   Membership membership = Membership::kRecorded;
 };
 
-// Who takes what was recorded. A process is announced before anything else is said about it.
+// Who takes what was recorded. A process is announced before anything else is said about it; described() and recorded() are said of the whole
+// recording, too.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -53,6 +55,7 @@ class Listener {
   virtual void process_ended(ProcessKey process, std::int64_t time) = 0;
   virtual void process_forgotten(ProcessKey process) = 0;  // nothing more is said of it
   virtual void thread_named(ProcessKey process, std::uint32_t thread, const std::string& name) = 0;
+  virtual void described(ProcessKey process, const proto::Resources& resources) = 0;  // what events refer to
   virtual void recorded(ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) = 0;
   virtual void named(ProcessKey process, const proto::Symbols& symbols) = 0;
   virtual void counted(ProcessKey process, const proto::Counters& counters) = 0;  // of this part of the recording

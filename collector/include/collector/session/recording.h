@@ -61,7 +61,7 @@ struct CaptureRange {
 enum class PytorchRanges { kNone, kOperations, kOperationsAndShapes };
 
 // Libraries whose calls one of ours marks in their place, as ranges of an NVTX domain of their name.
-enum class MarkedLibrary : std::uint8_t { kMpi, kUcx, kOpenMp, kOpenAcc };
+enum class MarkedLibrary : std::uint8_t { kMpi, kUcx, kOpenMp, kOpenAcc, kOpenGl };
 
 // CUDA calls of which the call chain is taken, where they took at least so long.
 struct CudaBacktraces {
@@ -95,7 +95,7 @@ struct CaptureSettings {
   DomainRule domain_rule = DomainRule::kAll;
   std::vector<std::string> domains;  // NVTX domains that the rule lists; "" is the default domain. 4,096 bytes at most, with one for each.
   CaptureRange range;
-  cpu::CpuSettings cpu;  // states and samples of threads
+  cpu::CpuSettings cpu;  // what is seen of threads from outside
   GpuMetricsSettings gpu_metrics;
   machine_metrics::Settings machine_metrics;
 };

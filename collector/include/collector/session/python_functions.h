@@ -1,4 +1,4 @@
-// The file of --python-functions-trace: functions of Python that are marked with NVTX.
+// The file that names functions of Python which are marked with NVTX (LaunchRequest::python_functions).
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 #include "model/file/result.h"
 
-namespace lanescope::cli {
+namespace lanescope::session {
 
 // Its absolute path. Fails with one sentence, of kind kUsage, where it can't be read or has another form than a list of modules with their
 // functions (docs/user-guide.md).
 Result<std::filesystem::path> python_functions(const std::string& file);
 
-}  // namespace lanescope::cli
+}  // namespace lanescope::session

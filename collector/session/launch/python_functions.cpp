@@ -1,4 +1,4 @@
-#include "options/python_functions.h"
+#include "collector/session/python_functions.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace lanescope::cli {
+namespace lanescope::session {
 namespace {
 
 constexpr std::size_t kMostBytes = 4u << 20;
 
-Error error_of(const std::string& file, const std::string& what) { return {"--python-functions-trace: " + file + " " + what, ErrorKind::kUsage}; }
+Error error_of(const std::string& file, const std::string& what) { return {file + " " + what, ErrorKind::kUsage}; }
 
 bool is_name(const nlohmann::json& value) { return value.is_string() && !value.get_ref<const std::string&>().empty(); }
 
@@ -58,4 +58,4 @@ Result<std::filesystem::path> python_functions(const std::string& file) {
   return std::filesystem::absolute(file);
 }
 
-}  // namespace lanescope::cli
+}  // namespace lanescope::session

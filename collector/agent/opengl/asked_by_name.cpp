@@ -1,0 +1,65 @@
+// dlsym(), by which programs ask for functions of OpenGL. Where another one is asked for, or who asks matters (RTLD_NEXT), a few instructions
+// jump on to the real dlsym(), which finds the stack and the registers as its caller left them.
+#include <atomic>
+
+#include <dlfcn.h>
+
+#include "agent/opengl/functions.h"
+
+#if defined(__x86_64__)
+
+namespace {
+
+using Find = void* (*)(void*, const char*);
+
+constinit std::atomic<Find> real{nullptr};
+
+// The C library's, or that of another tool that stands before it behind us.
+Find real_dlsym() noexcept {
+  Find known = real.load(std::memory_order_relaxed);
+  if (known == nullptr) real.store(known = reinterpret_cast<Find>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5")), std::memory_order_relaxed);
+  return known;
+}
+
+void* find_in_library(void* library, const char* name) { return lanescope::agent::opengl::answer(name, real_dlsym()(library, name)); }
+
+// Ours is found where a program looks among all that is loaded, also where OpenGL is not: then there is none.
+void* find_anywhere(void* everywhere, const char* name) {
+  void* const ours = real_dlsym()(everywhere, name);
+  return lanescope::agent::opengl::next_of(name) != nullptr ? ours : nullptr;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"), used)) void* lanescope_choose_dlsym(void* library, const char* name) {
+  if (library == RTLD_NEXT || !lanescope::agent::opengl::is_stood_before(name)) return reinterpret_cast<void*>(real_dlsym());
+  return reinterpret_cast<void*>(library == RTLD_DEFAULT ? &find_anywhere : &find_in_library);
+}
+
+__asm__(R"(
+  .text
+  .p2align 4
+  .globl dlsym
+  .type dlsym, @function
+dlsym:
+  .cfi_startproc
+  endbr64
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call lanescope_choose_dlsym
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size dlsym, .-dlsym
+)");
+
+#endif
