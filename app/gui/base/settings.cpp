@@ -198,6 +198,8 @@ RemoteSettings Settings::remoteSettings(const QString& target) const {
   const QString group = program_group("remote", target);
   RemoteSettings remote{target, file_.value(group + "lanescope").toString(), launch(group)};
   remote.launch.program = file_.value(group + "program").toString();
+  remote.what = file_.value(group + "attaches", false).toBool() ? Target::kRunning : Target::kLaunched;
+  remote.further = file_.value(group + "further").toString();
   return remote;
 }
 
@@ -206,6 +208,8 @@ void Settings::rememberRemote(const RemoteSettings& remote) {
   const QString group = program_group("remote", remote.target);
   file_.setValue(group + "lanescope", remote.lanescope);
   file_.setValue(group + "program", remote.launch.program);
+  file_.setValue(group + "attaches", remote.what == Target::kRunning);
+  file_.setValue(group + "further", remote.further);
   setLaunch(group, remote.launch);
 }
 
@@ -268,6 +272,10 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.samples = file_.value(group + "samples", choices.samples).toBool();
   choices.call_chains = words("callChains", kCallChains, choices.call_chains);
   choices.sampling_frequency = file_.value(group + "samplingFrequency", choices.sampling_frequency).toInt();
+  choices.python_ranges_of = file_.value(group + "pythonRangesOf").toString();
+  choices.system_calls = file_.value(group + "systemCalls", false).toBool();
+  choices.kernel_events = file_.value(group + "kernelEvents").toStringList();
+  choices.counted_events = file_.value(group + "countedEvents").toStringList();
   choices.network_metrics = file_.value(group + "networkMetrics", false).toBool();
   choices.storage_metrics = file_.value(group + "storageMetrics", false).toBool();
   choices.gpu_metrics = file_.value(group + "gpuMetrics", choices.gpu_metrics).toBool();
@@ -314,6 +322,10 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "samples", choices.samples);
   file_.setValue(group + "callChains", word(kCallChains, choices.call_chains));
   file_.setValue(group + "samplingFrequency", choices.sampling_frequency);
+  file_.setValue(group + "pythonRangesOf", choices.python_ranges_of);
+  file_.setValue(group + "systemCalls", choices.system_calls);
+  file_.setValue(group + "kernelEvents", choices.kernel_events);
+  file_.setValue(group + "countedEvents", choices.counted_events);
   file_.setValue(group + "networkMetrics", choices.network_metrics);
   file_.setValue(group + "storageMetrics", choices.storage_metrics);
   file_.setValue(group + "gpuMetrics", choices.gpu_metrics);

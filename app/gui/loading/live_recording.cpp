@@ -143,7 +143,8 @@ LiveRecording::Started LiveRecording::launchElsewhere(const RemoteSettings& sett
   const auto queue = std::make_shared<FrameQueue>();
   Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sink_of(queue));
   if (!source) return source.error();
-  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*source), queue, ProgramAtEnd::kEnds));
+  const ProgramAtEnd at_end = settings.what == Target::kRunning ? ProgramAtEnd::kRunsOn : ProgramAtEnd::kEnds;
+  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*source), queue, at_end));
 }
 
 LiveRecording::~LiveRecording() {
@@ -159,6 +160,12 @@ void LiveRecording::stop() {
 }
 
 QString LiveRecording::path() const { return QString::fromStdString(source_->path().string()); }
+
+QStringList LiveRecording::further() const {
+  QStringList files;
+  for (const std::filesystem::path& file : source_->further()) files << QString::fromStdString(file.string());
+  return files;
+}
 
 void LiveRecording::ingest() {
   std::shared_ptr<const Trace> whole;

@@ -1,4 +1,4 @@
-// What a live recording is a recording of: a program on this machine, or on another one. It gives frames, as they come, to the sink that it
+// What a live recording is a recording of: a program on this machine, or on others. It gives frames, as they come, to the sink that it
 // was made with, on a thread of its own.
 //
 // Threads: the GUI thread only, but for complete().
@@ -7,6 +7,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <QString>
 
@@ -35,7 +37,9 @@ class RecordingSource {
   [[nodiscard]] virtual std::filesystem::path path() const = 0;  // of the last file; empty while there is none
   [[nodiscard]] virtual session::RecordingStatistics statistics() const = 0;
   virtual std::vector<std::string> takeMessages() = 0;
-  [[nodiscard]] virtual pid_t pid() const = 0;  // 0: not of this machine
+  // Files that make one trace with that one: of the same program, which ran on several machines.
+  [[nodiscard]] virtual std::vector<std::filesystem::path> further() const { return {}; }
+  [[nodiscard]] virtual pid_t pid() const = 0;  // 0: not known here
   [[nodiscard]] virtual bool wasAttachedTo() const = 0;
   // Of a program that runs elsewhere: which machine, and how far what is here is behind what is there.
   struct Elsewhere {

@@ -2,11 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include <QObject>
 
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
@@ -64,8 +67,9 @@ class GrowingFrames {
 
 class RemoteSource : public RecordingSource {
  public:
-  RemoteSource(remote::WorkSettings work, std::string output, session::FrameSink sink)
-      : work_(std::move(work)), output_(std::move(output)), sink_(std::move(sink)) {
+  // `process`: there, that is attached to; 0: a program is started.
+  RemoteSource(remote::WorkSettings work, std::string output, pid_t process, session::FrameSink sink)
+      : work_(std::move(work)), output_(std::move(output)), process_(process), sink_(std::move(sink)) {
     thread_ = std::thread([this] { run(); });
   }
   ~RemoteSource() override {
@@ -97,8 +101,8 @@ class RemoteSource : public RecordingSource {
     const std::lock_guard lock(mutex_);
     return std::exchange(messages_, {});
   }
-  [[nodiscard]] pid_t pid() const override { return 0; }
-  [[nodiscard]] bool wasAttachedTo() const override { return false; }
+  [[nodiscard]] pid_t pid() const override { return process_; }
+  [[nodiscard]] bool wasAttachedTo() const override { return process_ != 0; }
   [[nodiscard]] std::optional<Elsewhere> elsewhere() const override { return Elsewhere{QString::fromStdString(work_.target), behind_.load()}; }
 
  private:
@@ -174,7 +178,7 @@ class RemoteSource : public RecordingSource {
       outcome_.files.push_back(std::move(recorded));
     }
     if (!outcome.files.empty()) path_ = outcome.files.front().path;
-    if (!outcome.is_known || outcome.failure) return;
+    if (!outcome.is_known || outcome.failure || process_ != 0) return;
     // A recorder ends as its program has: with 128 + N where a signal did that.
     constexpr int kSignals = 128;
     const bool was_signal = outcome.signal == 0 && outcome.code > kSignals && outcome.code < kSignals + NSIG;
@@ -183,6 +187,7 @@ class RemoteSource : public RecordingSource {
 
   remote::WorkSettings work_;
   std::string output_;
+  pid_t process_;
   session::FrameSink sink_;
   fs::path first_;
   std::optional<GrowingFrames> frames_;
@@ -200,13 +205,93 @@ class RemoteSource : public RecordingSource {
   std::thread thread_;
 };
 
+// The same on several machines, of which the first is drawn.
+class RemoteSources : public RecordingSource {
+ public:
+  explicit RemoteSources(std::vector<std::unique_ptr<RecordingSource>> sources) : sources_(std::move(sources)) {}
+
+  void stop(Program program) override {
+    for (const auto& source : sources_) source->stop(program);
+  }
+  void stopAtOnce() override {
+    for (const auto& source : sources_) source->stopAtOnce();
+  }
+  [[nodiscard]] bool hasEnded() const override {
+    return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) { return source->hasEnded(); });
+  }
+  // The first one's, with all files, and what became of the others where that was not good.
+  [[nodiscard]] session::RecordingOutcome outcome() const override {
+    session::RecordingOutcome whole;
+    for (const auto& source : sources_) {
+      const session::RecordingOutcome part = source->outcome();
+      if (source == sources_.front()) whole = part;
+      else whole.files.insert(whole.files.end(), part.files.begin(), part.files.end());
+      if (source == sources_.front() || !part.failure) continue;
+      whole.failure = whole.failure ? Error{whole.failure->text + " " + part.failure->text} : *part.failure;
+    }
+    return whole;
+  }
+  Result<void> complete(const Trace&) override { return {}; }
+  [[nodiscard]] fs::path path() const override {
+    const std::vector<fs::path> all = paths();
+    return all.empty() ? fs::path() : all.front();
+  }
+  [[nodiscard]] std::vector<fs::path> further() const override {
+    std::vector<fs::path> all = paths();
+    if (!all.empty()) all.erase(all.begin());
+    return all;
+  }
+  [[nodiscard]] session::RecordingStatistics statistics() const override {
+    session::RecordingStatistics sum;
+    for (const auto& source : sources_) {
+      const session::RecordingStatistics part = source->statistics();
+      sum.events += part.events;
+      sum.elapsed = std::max(sum.elapsed, part.elapsed);
+    }
+    return sum;
+  }
+  std::vector<std::string> takeMessages() override {
+    std::vector<std::string> all;
+    for (const auto& source : sources_)
+      for (const std::string& sentence : source->takeMessages()) all.push_back(source->elsewhere()->machine.toStdString() + ": " + sentence);
+    return all;
+  }
+  [[nodiscard]] pid_t pid() const override { return 0; }
+  [[nodiscard]] bool wasAttachedTo() const override { return false; }
+  [[nodiscard]] std::optional<Elsewhere> elsewhere() const override {
+    Elsewhere all{QObject::tr("%n machines", nullptr, static_cast<int>(sources_.size()))};
+    for (const auto& source : sources_) all.behind = std::max(all.behind, source->elsewhere()->behind);
+    return all;
+  }
+
+ private:
+  [[nodiscard]] std::vector<fs::path> paths() const {
+    std::vector<fs::path> all;
+    for (const auto& source : sources_)
+      if (fs::path path = source->path(); !path.empty()) all.push_back(std::move(path));
+    return all;
+  }
+
+  std::vector<std::unique_ptr<RecordingSource>> sources_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink) {
   std::signal(SIGPIPE, SIG_IGN);  // a link may end at any time
-  Result<remote::WorkSettings> work = remote_work(settings);
-  if (!work) return work.error();
-  return std::unique_ptr<RecordingSource>(new RemoteSource(std::move(*work), output_pattern(settings.launch.output, {}), std::move(sink)));
+  Result<std::vector<remote::WorkSettings>> all = remote_work(settings);
+  if (!all) return all.error();
+  const pid_t process = settings.what == Target::kRunning ? process_of(settings) : 0;
+  if (all->size() == 1)
+    return std::unique_ptr<RecordingSource>(
+        new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink)));
+  std::vector<std::unique_ptr<RecordingSource>> sources;
+  for (remote::WorkSettings& work : *all) {
+    const QString output = output_of_machine(settings.launch.output, QString::fromStdString(work.target));
+    session::FrameSink drawn = sources.empty() ? std::move(sink) : session::FrameSink([](std::span<const std::byte>) {});
+    sources.push_back(std::make_unique<RemoteSource>(std::move(work), output_pattern(output, {}), 0, std::move(drawn)));
+  }
+  return std::unique_ptr<RecordingSource>(new RemoteSources(std::move(sources)));
 }
 
 }  // namespace lanescope::ui

@@ -15,7 +15,7 @@ struct Runtime {
   const char* trace;
   const char* name;
 };
-constexpr Runtime kRuntimes[] = {{"openmp", "OpenMP"}, {"openacc", "OpenACC"}, {"ucx", "UCX"}};
+constexpr Runtime kRuntimes[] = {{"openmp", "OpenMP"}, {"openacc", "OpenACC"}, {"opengl", "OpenGL"}, {"ucx", "UCX"}};
 
 QString tr(const char* text) { return QObject::tr(text); }
 
@@ -33,6 +33,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
       domain_rule_(new QComboBox),
       domains_(new QLineEdit),
       pytorch_(new QComboBox),
+      python_ranges_of_(new QLineEdit),
       os_runtime_(new QCheckBox(tr("Calls that wait (I/O, locks, sleep), from"))),
       threshold_(new QSpinBox),
       chains_(new QLabel(tr("and the code that makes them, from"))),
@@ -63,6 +64,8 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   form.addRow(tr("NVTX do&mains"), domains);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(domains))) label->setBuddy(domain_rule_);
   form.addRow(tr("P&yTorch's operations"), pytorch_);
+  python_ranges_of_->setPlaceholderText(tr("A JSON file that names those to mark: [{\"module\": \"numpy\", \"functions\": [\"dot\"]}]"));
+  form.addRow(tr("Functions of Python"), python_ranges_of_);
   auto* calls = new QHBoxLayout;
   calls->addWidget(os_runtime_);
   calls->addWidget(threshold_);
@@ -85,7 +88,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   form.addRow(tr("Runtimes"), runtimes);
   // They are put in front of the program before it starts.
   if (target == Target::kRunning) {
-    for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(mpi_)}) form.setRowVisible(field, false);
+    for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(python_ranges_of_), static_cast<QWidget*>(mpi_)}) form.setRowVisible(field, false);
     form.setRowVisible(runtimes, false);
   }
   for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { show_fitting(); });
@@ -98,6 +101,7 @@ void CallsForm::show_fitting() const {
   domain_rule_->setEnabled(nvtx_->isChecked());
   domains_->setEnabled(nvtx_->isChecked() && lists);
   pytorch_->setEnabled(nvtx_->isChecked());
+  python_ranges_of_->setEnabled(nvtx_->isChecked());
   for (QWidget* field : {static_cast<QWidget*>(threshold_), static_cast<QWidget*>(chains_), static_cast<QWidget*>(chains_from_)})
     field->setEnabled(os_runtime_->isChecked());
 }
@@ -108,6 +112,7 @@ void CallsForm::set(const CaptureChoices& choices) {
   choose(domain_rule_, static_cast<int>(choices.domain_rule));
   domains_->setText(choices.domains.join(QStringLiteral(", ")));
   choose(pytorch_, static_cast<int>(choices.pytorch));
+  python_ranges_of_->setText(choices.python_ranges_of);
   os_runtime_->setChecked(choices.trace_os_runtime);
   threshold_->setValue(choices.os_runtime_threshold);
   chains_from_->setValue(choices.os_runtime_chains_from);
@@ -122,6 +127,7 @@ void CallsForm::read_into(CaptureChoices& choices) const {
   for (const QString& domain : domains_->text().split(u',', Qt::SkipEmptyParts))
     if (!domain.trimmed().isEmpty()) choices.domains.push_back(domain.trimmed());
   choices.pytorch = static_cast<PytorchRanges>(pytorch_->currentData().toInt());
+  choices.python_ranges_of = python_ranges_of_->text().trimmed();
   choices.trace_os_runtime = os_runtime_->isChecked();
   choices.os_runtime_threshold = threshold_->value();
   choices.os_runtime_chains_from = chains_from_->value();

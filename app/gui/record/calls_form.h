@@ -29,6 +29,7 @@ class CallsForm {
   QComboBox* domain_rule_;
   QLineEdit* domains_;
   QComboBox* pytorch_;
+  QLineEdit* python_ranges_of_;
   QCheckBox* os_runtime_;
   QSpinBox* threshold_;
   QLabel* chains_;

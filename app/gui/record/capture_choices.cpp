@@ -66,6 +66,9 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   const cpu::Scope scope = choices.whole_machine ? cpu::Scope::kSystemWide : cpu::Scope::kProcessTree;
   if (choices.thread_states) settings.cpu.thread_states = scope;
   if (choices.samples) settings.cpu.samples = scope;
+  settings.cpu.system_calls = choices.system_calls;
+  settings.cpu.tracepoints = words(choices.kernel_events);
+  settings.cpu.counted_events = words(choices.counted_events);
   settings.cpu.debug_folders = choices.debug_folders.toStdString();
   settings.cpu.call_chains = choices.call_chains;
   settings.cpu.python_names = choices.python_functions && settings.cpu.any();

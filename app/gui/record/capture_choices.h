@@ -27,6 +27,7 @@ struct CaptureChoices {
   bool trace_mpi = false;
   QStringList libraries;                                           // of session::library_traces(), whose calls are recorded
   session::PytorchRanges pytorch = session::PytorchRanges::kNone;  // of programs that are launched, where NVTX is recorded
+  QString python_ranges_of;  // file that names functions of Python which become ranges, where the program runs; as the one before
   bool memory_usage = false;
   bool page_faults = false;  // of unified memory
   bool cuda_events = false;
@@ -57,6 +58,9 @@ struct CaptureChoices {
   QString debug_folders;       // separated by colons
   cpu::CallChains call_chains = cpu::CallChains::kFramePointers;
   int sampling_frequency = 1000;  // Hz
+  bool system_calls = false;
+  QStringList kernel_events;   // "sched/sched_switch"
+  QStringList counted_events;  // of cpu::counted_events()
   bool network_metrics = false;  // of the machine, as the next
   bool storage_metrics = false;
   bool gpu_metrics = false;

@@ -7,6 +7,7 @@
 
 #include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
+#include "collector/session/python_functions.h"
 
 namespace lanescope::ui {
 namespace {
@@ -64,6 +65,11 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
       settings.capture.trigger != session::CaptureTrigger::kNone && settings.capture.after_range == session::AfterCapture::kShutdown;
   if (range_ends_it || settings.capture.program_at_end == ProgramAtEnd::kEnds) request.end_signal = SIGTERM;
   if (settings.capture.trace_nvtx) request.pytorch = settings.capture.pytorch;
+  if (settings.capture.trace_nvtx && !settings.capture.python_ranges_of.isEmpty()) {
+    Result<std::filesystem::path> functions = session::python_functions(settings.capture.python_ranges_of.toStdString());
+    if (!functions) return functions.error();
+    request.python_functions = std::move(*functions);
+  }
   request.target_output = session::TargetOutput::kStore;
   request.output = output_pattern(settings.output, settings.working_directory);
   return request;

@@ -5,6 +5,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QVBoxLayout>
 
 #include "model/trace/utf8.h"
 #include "record/start_dialog.h"
@@ -16,6 +17,23 @@ constexpr int kWidthInCharacters = 84;
 constexpr int kAnswerLines = 7;
 
 QString shown(const std::string& text) { return QString::fromStdString(printable(text, LineBreaks::kKept)); }
+
+// Has a question answered there, on the thread of the job: what is printed, or why nothing was.
+Result<std::string> answer_to(remote::WorkSettings question, const LatestJob::Context& job) {
+  constexpr std::size_t kMost = 1u << 20;
+  std::string printed;
+  std::string said;
+  question.print = [&printed](remote::TextStream stream, std::string_view bytes) {
+    if (stream == remote::TextStream::kOutput && printed.size() < kMost) printed.append(bytes);
+  };
+  question.tell = [&said](const std::string& sentence) {
+    if (said.size() < kMost) said += sentence + '\n';
+  };
+  question.wish = [&job] { return job.stop().stop_requested() ? remote::Wish::kLeave : remote::Wish::kGoOn; };
+  const remote::WorkOutcome outcome = remote::work_on(question);
+  if (outcome.failure) return Error{said + outcome.failure->text};
+  return printed;
+}
 
 }  // namespace
 
@@ -45,6 +63,11 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
       examine_(new QPushButton(tr("&Examine it"))),
       answer_(new QLabel),
       lanescope_(new QLineEdit),
+      what_(new QComboBox),
+      process_(new QComboBox),
+      list_(new QPushButton(tr("L&ist them"))),
+      process_line_(new QWidget),
+      further_(new QLineEdit),
       program_(new QLineEdit),
       arguments_(new QLineEdit),
       folder_(new QLineEdit),
@@ -52,13 +75,18 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
       inherit_environment_(new QCheckBox(tr("and that of commands there"))),
       output_(new OutputField),
       problem_(new QLabel),
-      capture_(new CaptureForm(Target::kLaunched)) {
+      form_(new QFormLayout),
+      capture_(new CaptureForm(Target::kLaunched)),
+      attach_capture_(new CaptureForm(Target::kRunning)) {
   setWindowTitle(tr("Record on another machine"));
   layOut();
   connect(examine_, &QPushButton::clicked, this, &RemoteDialog::examine);
   connect(target_, &QComboBox::activated, this, [this](int index) { set(settings_.remoteSettings(target_->itemText(index))); });
   connect(target_, &QComboBox::editTextChanged, this, &RemoteDialog::forgetAnswer);
   connect(lanescope_, &QLineEdit::textChanged, this, &RemoteDialog::forgetAnswer);
+  connect(list_, &QPushButton::clicked, this, &RemoteDialog::listProcesses);
+  connect(what_, &QComboBox::currentIndexChanged, this, &RemoteDialog::showFitting);
+  connect(&list_job_, &LatestJob::runningChanged, list_, [this](bool running) { list_->setEnabled(!running); });
   connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) { examine_->setEnabled(!running); });
   resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
   set(target_->count() > 0 ? settings.remoteSettings(target_->itemText(0)) : RemoteSettings{});
@@ -87,11 +115,26 @@ void RemoteDialog::layOut() {
   line->setContentsMargins(0, 0, 0, 0);
   line->addWidget(target_, 1);
   line->addWidget(examine_);
-  auto* form = new QFormLayout;
+  what_->addItem(tr("start a program"));
+  what_->addItem(tr("attach to a process that runs"));
+  process_->setEditable(true);
+  process_->setInsertPolicy(QComboBox::NoInsert);
+  process_->setAccessibleName(tr("Process there"));
+  process_->lineEdit()->setPlaceholderText(tr("Its number there"));
+  further_->setPlaceholderText(tr("More machines, at the same time: ssh:gpu8 ssh:gpu9. What they do becomes one trace."));
+  auto* processes = new QHBoxLayout(process_line_);
+  processes->setContentsMargins(0, 0, 0, 0);
+  processes->addWidget(process_, 1);
+  processes->addWidget(list_);
+  QFormLayout* const form = form_;
   form->addRow(tr("&Machine"), machine);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(machine))) label->setBuddy(target_);
   form->addRow(QString(), answer_);
   form->addRow(tr("&lanescope there"), lanescope_);
+  form->addRow(tr("&To record, there"), what_);
+  form->addRow(tr("Pro&cess"), process_line_);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(process_line_))) label->setBuddy(process_);
+  form->addRow(tr("And on"), further_);
   form->addRow(tr("&Program"), program_);
   form->addRow(tr("&Arguments"), arguments_);
   form->addRow(tr("&Folder there"), folder_);
@@ -100,6 +143,21 @@ void RemoteDialog::layOut() {
   form->addRow(tr("&Output file here"), output_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
   fill_start_dialog(*this, form, capture_, problem_, tr("Record"));
+  auto* column = qobject_cast<QVBoxLayout*>(layout());
+  column->insertWidget(column->indexOf(capture_) + 1, attach_capture_);
+  showFitting();
+}
+
+bool RemoteDialog::attaches() const { return what_->currentIndex() == 1; }
+
+void RemoteDialog::showFitting() {
+  const bool attach = attaches();
+  for (QWidget* field : {static_cast<QWidget*>(further_), static_cast<QWidget*>(program_), static_cast<QWidget*>(arguments_), static_cast<QWidget*>(folder_),
+                         static_cast<QWidget*>(environment_), static_cast<QWidget*>(inherit_environment_)})
+    form_->setRowVisible(field, !attach);
+  form_->setRowVisible(process_line_, attach);
+  capture_->setVisible(!attach);
+  attach_capture_->setVisible(attach);
 }
 
 void RemoteDialog::set(const RemoteSettings& settings) {
@@ -110,7 +168,10 @@ void RemoteDialog::set(const RemoteSettings& settings) {
   folder_->setText(settings.launch.working_directory);
   environment_->setPlainText(settings.launch.environment.join(u'\n'));
   inherit_environment_->setChecked(settings.launch.inherit_environment);
-  capture_->set(settings.launch.capture);
+  what_->setCurrentIndex(settings.what == Target::kRunning ? 1 : 0);
+  process_->setEditText(settings.process);
+  further_->setText(settings.further);
+  for (CaptureForm* capture : {capture_, attach_capture_}) capture->set(settings.launch.capture);
   output_->set(settings.launch.output, settings.launch.overwrite);
 }
 
@@ -124,7 +185,10 @@ RemoteSettings RemoteDialog::settings() const {
   settings.launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
   settings.launch.inherit_environment = inherit_environment_->isChecked();
   settings.launch.overwrite = output_->overwrite();
-  settings.launch.capture = capture_->choices();
+  settings.what = attaches() ? Target::kRunning : Target::kLaunched;
+  settings.process = process_->currentText().trimmed();
+  settings.further = further_->text().trimmed();
+  settings.launch.capture = (attaches() ? attach_capture_ : capture_)->choices();
   settings.launch.output = output_->pattern();
   return settings;
 }
@@ -134,19 +198,30 @@ void RemoteDialog::examine() {
   if (!question) return showProblem(QString::fromStdString(question.error().text));
   problem_->setVisible(false);
   answer_->setText(tr("Asking %1 …").arg(QString::fromStdString(question->target)));
-  job_.start([this, work = std::move(*question)](const LatestJob::Context& job) mutable {
-    constexpr std::size_t kMost = 1u << 20;
-    std::string json;
-    std::string said;
-    work.print = [&json](remote::TextStream stream, std::string_view bytes) {
-      if (stream == remote::TextStream::kOutput && json.size() < kMost) json.append(bytes);
-    };
-    work.tell = [&said](const std::string& sentence) {
-      if (said.size() < kMost) said += sentence + '\n';
-    };
-    work.wish = [&job] { return job.stop().stop_requested() ? remote::Wish::kLeave : remote::Wish::kGoOn; };
-    const remote::WorkOutcome outcome = remote::work_on(work);
-    job.deliver([this, text = outcome.failure ? shown(said + outcome.failure->text) : examination_text(QByteArray::fromStdString(json))] { answer_->setText(text); });
+  job_.start([this, work = std::move(*question)](const LatestJob::Context& job) {
+    const Result<std::string> json = answer_to(work, job);
+    job.deliver([this, text = json ? examination_text(QByteArray::fromStdString(*json)) : shown(json.error().text)] { answer_->setText(text); });
+  });
+}
+
+void RemoteDialog::listProcesses() {
+  Result<remote::WorkSettings> question = remote_question(settings(), {"attach", "--list=true"});
+  if (!question) return showProblem(QString::fromStdString(question.error().text));
+  problem_->setVisible(false);
+  list_job_.start([this, work = std::move(*question)](const LatestJob::Context& job) {
+    const Result<std::string> list = answer_to(work, job);
+    QStringList processes;  // a line each: its number, its user, whether it can be attached to, its command
+    if (list)
+      for (const QString& line : shown(*list).split(u'\n', Qt::SkipEmptyParts))
+        if (line.front() >= u'1' && line.front() <= u'9') processes << line.simplified();
+    job.deliver([this, processes, problem = list ? QString() : shown(list.error().text)] {
+      const QString typed = process_->currentText();
+      process_->clear();
+      process_->addItems(processes);
+      process_->setEditText(typed);
+      if (!problem.isEmpty()) return showProblem(problem);
+      if (isVisible()) process_->showPopup();
+    });
   });
 }
 
@@ -159,8 +234,9 @@ void RemoteDialog::accept() {
   const RemoteSettings asked = settings();
   if (const auto work = remote_work(asked); !work) return showProblem(QString::fromStdString(work.error().text));
   problem_->setVisible(false);
-  if (!output_->check({})) return;
+  if ((asked.what == Target::kRunning || asked.further.isEmpty()) && !output_->check({})) return;
   job_.cancel();
+  list_job_.cancel();
   settings_.rememberRemote(asked);
   if (const QString problem = start_ ? start_(asked) : QString(); !problem.isEmpty()) return showProblem(problem);
   QDialog::accept();

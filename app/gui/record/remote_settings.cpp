@@ -32,13 +32,16 @@ void add_calls(Options& options, const CaptureChoices& choices) {
   if (choices.trace_os_runtime) trace << QStringLiteral("osrt");
   if (choices.trace_mpi) trace << QStringLiteral("mpi");
   if (choices.python_lock) trace << QStringLiteral("python-gil");
+  if (choices.system_calls) trace << QStringLiteral("syscall");
   trace << choices.libraries;
   options.add("trace", trace.isEmpty() ? std::string("none") : joined(trace));
   options.add("osrt-threshold", choices.os_runtime_threshold);
   options.add("osrt-backtrace-threshold", choices.os_runtime_chains_from > 0 ? std::to_string(choices.os_runtime_chains_from) : std::string("none"));
   if (!choices.domains.isEmpty() && choices.domain_rule != session::DomainRule::kAll)
     options.add(choices.domain_rule == session::DomainRule::kOnlyListed ? "nvtx-domain-include" : "nvtx-domain-exclude", joined(choices.domains));
-  if (!choices.trace_nvtx || choices.pytorch == session::PytorchRanges::kNone) return;
+  if (!choices.trace_nvtx) return;
+  if (!choices.python_ranges_of.isEmpty()) options.add("python-functions-trace", choices.python_ranges_of);
+  if (choices.pytorch == session::PytorchRanges::kNone) return;
   options.add("pytorch", std::string(choices.pytorch == session::PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx"));
 }
 
@@ -80,6 +83,8 @@ void add_threads(Options& options, const CaptureChoices& choices) {
   options.add("sampling-frequency", choices.sampling_frequency);
   options.add("python-sampling", choices.python_functions && (choices.thread_states || choices.samples));
   if (!choices.debug_folders.isEmpty()) options.add("debug-symbols", choices.debug_folders);
+  if (!choices.kernel_events.isEmpty()) options.add("ftrace", joined(choices.kernel_events));
+  if (!choices.counted_events.isEmpty()) options.add("cpu-core-events", joined(choices.counted_events));
   options.add("nic-metrics", std::string(choices.network_metrics ? "lf" : "none"));
   options.add("storage-metrics", choices.storage_metrics);
   if (!choices.gpu_metrics) return;
@@ -88,14 +93,12 @@ void add_threads(Options& options, const CaptureChoices& choices) {
   options.add("gpu-metrics-frequency", choices.gpu_metrics_frequency);
 }
 
+// What happens in time, and which part of it is recorded.
 void add_part(Options& options, const CaptureChoices& choices) {
   if (choices.delay > 0) options.add("delay", seconds_text(choices.delay));
   if (choices.duration > 0) options.add("duration", seconds_text(choices.duration));
   if (choices.keep_last > 0) options.add("ring", seconds_text(choices.keep_last));
   if (choices.file_size > 0) options.add("max-file-size", std::to_string(static_cast<std::uint64_t>(std::llround(choices.file_size * 1e6))));
-  options.add("wait", std::string(choices.wait_for_children ? "all" : "primary"));
-  const bool range_ends_it = choices.trigger != session::CaptureTrigger::kNone && choices.after_range == session::AfterCapture::kShutdown;
-  options.add("kill", std::string(range_ends_it || choices.program_at_end == ProgramAtEnd::kEnds ? "sigterm" : "none"));
   if (choices.trigger == session::CaptureTrigger::kNone) return;
   if (choices.trigger == session::CaptureTrigger::kNvtxRange) {
     options.add("capture-range", std::string("nvtx"));
@@ -115,9 +118,22 @@ void add_part(Options& options, const CaptureChoices& choices) {
   }
 }
 
+// What becomes of the program.
+void add_end(Options& options, const CaptureChoices& choices) {
+  options.add("wait", std::string(choices.wait_for_children ? "all" : "primary"));
+  const bool range_ends_it = choices.trigger != session::CaptureTrigger::kNone && choices.after_range == session::AfterCapture::kShutdown;
+  options.add("kill", std::string(range_ends_it || choices.program_at_end == ProgramAtEnd::kEnds ? "sigterm" : "none"));
+}
+
+// As seen from here, where files that are read there are not.
+Result<session::LaunchRequest> request_from_here(LaunchSettings settings) {
+  settings.capture.python_ranges_of.clear();
+  return launch_request(settings);
+}
+
 // The link alone.
-Result<remote::WorkSettings> link_to(const RemoteSettings& settings) {
-  const Result<remote::Target> target = remote::parse_target(settings.target.trimmed().toStdString());
+Result<remote::WorkSettings> link_to(const RemoteSettings& settings, const std::string& text) {
+  const Result<remote::Target> target = remote::parse_target(text);
   if (!target) return target.error();
   const QString lanescope = settings.lanescope.trimmed().isEmpty() ? QStringLiteral("lanescope") : settings.lanescope.trimmed();
   remote::WorkSettings work;
@@ -132,13 +148,14 @@ Result<remote::WorkSettings> link_to(const RemoteSettings& settings) {
 }  // namespace
 
 Result<std::vector<std::string>> profile_options(const LaunchSettings& settings) {
-  const Result<session::LaunchRequest> request = launch_request(settings);
+  const Result<session::LaunchRequest> request = request_from_here(settings);
   if (!request) return request.error();
   Options options;
   add_calls(options, settings.capture);
   add_cuda(options, settings.capture);
   add_threads(options, settings.capture);
   add_part(options, settings.capture);
+  add_end(options, settings.capture);
   options.add("show-output", false);
   options.add("inherit-environment", settings.inherit_environment);
   for (const QString& line : settings.environment)
@@ -146,19 +163,71 @@ Result<std::vector<std::string>> profile_options(const LaunchSettings& settings)
   return options.take();
 }
 
-Result<remote::WorkSettings> remote_work(const RemoteSettings& settings) {
-  const Result<std::vector<std::string>> options = profile_options(settings.launch);
-  if (!options) return options.error();
-  Result<remote::WorkSettings> work = link_to(settings);
-  if (!work) return work.error();
-  remote::NewRecording recording{"profile", *options, launch_request(settings.launch)->command, settings.launch.working_directory.toStdString()};
-  work->task = std::move(recording);
-  work->overwrite = settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  return work;
+std::vector<std::string> attach_options(const CaptureChoices& asked) {
+  CaptureChoices choices = asked;
+  choices.trace_mpi = false;
+  choices.libraries.clear();  // they have to be switched on when a program starts, as the next two
+  choices.pytorch = session::PytorchRanges::kNone;
+  choices.python_ranges_of.clear();
+  if (choices.from_outside) {
+    choices.trace_cuda = choices.trace_nvtx = choices.trace_os_runtime = choices.python_lock = false;
+    choices.trigger = session::CaptureTrigger::kNone;
+  }
+  Options options;
+  add_calls(options, choices);
+  add_cuda(options, choices);
+  add_threads(options, choices);
+  add_part(options, choices);
+  return options.take();
+}
+
+pid_t process_of(const RemoteSettings& settings) {
+  const QString text = settings.process.trimmed();
+  qsizetype digits = 0;
+  while (digits < text.size() && text[digits] >= u'0' && text[digits] <= u'9') ++digits;
+  return text.left(digits).toInt();
+}
+
+QString output_of_machine(const QString& output, const QString& target) {
+  QString machine = target.mid(target.indexOf(u':') + 1);
+  for (QChar& letter : machine)
+    if (!letter.isLetterOrNumber() && letter != u'-' && letter != u'.') letter = u'_';
+  constexpr qsizetype kLongest = 60;
+  const QString pattern = output.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : output.trimmed();
+  const qsizetype end = pattern.endsWith(u".trace") ? pattern.size() - 6 : pattern.size();
+  return pattern.left(end) + u'-' + machine.right(kLongest) + pattern.mid(end);
+}
+
+Result<std::vector<remote::WorkSettings>> remote_work(const RemoteSettings& settings) {
+  remote::NewRecording recording;
+  if (settings.what == Target::kRunning) {
+    const pid_t process = process_of(settings);
+    if (process <= 0) return Error{"Name the process to record by its number, or choose one of the list.", ErrorKind::kUsage};
+    recording = {"attach", attach_options(settings.launch.capture), {std::to_string(process)}, {}};
+  } else {
+    const Result<std::vector<std::string>> options = profile_options(settings.launch);
+    if (!options) return options.error();
+    recording = {"profile", *options, request_from_here(settings.launch)->command, settings.launch.working_directory.toStdString()};
+  }
+  std::vector<std::string> targets{settings.target.trimmed().toStdString()};
+  if (settings.what == Target::kLaunched) {
+    const Result<std::vector<std::string>> further = remote::split_words(settings.further.toStdString());
+    if (!further) return Error{"The text of the further machines " + further.error().text, ErrorKind::kUsage};
+    targets.insert(targets.end(), further->begin(), further->end());
+  }
+  std::vector<remote::WorkSettings> all;
+  for (const std::string& target : targets) {
+    Result<remote::WorkSettings> work = link_to(settings, target);
+    if (!work) return work.error();
+    work->task = recording;
+    work->overwrite = settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+    all.push_back(std::move(*work));
+  }
+  return all;
 }
 
 Result<remote::WorkSettings> remote_question(const RemoteSettings& settings, std::vector<std::string> arguments) {
-  Result<remote::WorkSettings> work = link_to(settings);
+  Result<remote::WorkSettings> work = link_to(settings, settings.target.trimmed().toStdString());
   if (!work) return work.error();
   work->task = remote::ForeignCommand{std::move(arguments)};
   return work;

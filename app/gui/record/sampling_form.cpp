@@ -35,6 +35,14 @@ void choose_text(QComboBox* box, const QString& value) {
   box->setCurrentIndex(std::max(0, index));
 }
 
+// Words that commas separate.
+QStringList listed(const QLineEdit& field) {
+  QStringList words;
+  for (const QString& word : field.text().split(u',', Qt::SkipEmptyParts))
+    if (!word.trimmed().isEmpty()) words.push_back(word.trimmed());
+  return words;
+}
+
 QString chosen_text(const QComboBox* box) {
   const int index = box->findText(box->currentText());
   return index < 0 ? box->currentText().remove(u' ') : box->itemData(index).toString();
@@ -51,6 +59,9 @@ SamplingForm::SamplingForm(QFormLayout& form)
       debug_folders_(new QLineEdit),
       python_functions_(new QCheckBox(tr("Its functions in samples"))),
       python_lock_(new QCheckBox(tr("Who holds its lock (GIL), and who waits for it"))),
+      system_calls_(new QCheckBox(tr("System calls"))),
+      kernel_events_(new QLineEdit),
+      counted_events_(new QLineEdit),
       network_metrics_(new QCheckBox(tr("Networks"))),
       storage_metrics_(new QCheckBox(tr("Disks"))),
       gpu_metrics_(new QCheckBox(tr("Samples of"))),
@@ -87,6 +98,18 @@ SamplingForm::SamplingForm(QFormLayout& form)
   form.addRow(tr("&Debug files"), debug_folders_);
   form.addRow(tr("P&ython"), python_functions_);
   form.addRow(QString(), python_lock_);
+  system_calls_->setToolTip(tr("What the threads call of the kernel, and what it returns"));
+  kernel_events_->setAccessibleName(tr("Events of the kernel"));
+  kernel_events_->setPlaceholderText(tr("and events of it: sched/sched_switch, block/block_rq_issue"));
+  kernel_events_->setToolTip(tr("As the folders of /sys/kernel/tracing/events are called. They may take rights: lanescope status says which."));
+  counted_events_->setAccessibleName(tr("Events that are counted"));
+  counted_events_->setPlaceholderText(QStringLiteral("instructions, cycles, cache-misses, page-faults"));
+  counted_events_->setToolTip(tr("How often they happen to the threads, ten times a second. lanescope profile --cpu-core-events=help says which can be counted."));
+  auto* kernel = new QHBoxLayout;
+  kernel->addWidget(system_calls_);
+  kernel->addWidget(kernel_events_, 1);
+  form.addRow(tr("Kernel"), kernel);
+  form.addRow(tr("Processors count"), counted_events_);
   network_metrics_->setToolTip(tr("What network devices and InfiniBand ports of the machine send and receive, ten times a second"));
   storage_metrics_->setToolTip(tr("What disks of the machine read and write, ten times a second"));
   form.addRow(tr("Machine"), in_a_line({network_metrics_, storage_metrics_}));
@@ -120,6 +143,9 @@ void SamplingForm::set(const CaptureChoices& choices) {
   choose_text(gpu_metrics_devices_, choices.gpu_metrics_devices);
   python_functions_->setChecked(choices.python_functions);
   python_lock_->setChecked(choices.python_lock);
+  system_calls_->setChecked(choices.system_calls);
+  kernel_events_->setText(choices.kernel_events.join(QStringLiteral(", ")));
+  counted_events_->setText(choices.counted_events.join(QStringLiteral(", ")));
   network_metrics_->setChecked(choices.network_metrics);
   storage_metrics_->setChecked(choices.storage_metrics);
   gpu_metrics_->setChecked(choices.gpu_metrics);
@@ -137,6 +163,9 @@ void SamplingForm::read_into(CaptureChoices& choices) const {
   choices.gpu_metrics_devices = chosen_text(gpu_metrics_devices_);
   choices.python_functions = python_functions_->isChecked();
   choices.python_lock = python_lock_->isChecked();
+  choices.system_calls = system_calls_->isChecked();
+  choices.kernel_events = listed(*kernel_events_);
+  choices.counted_events = listed(*counted_events_);
   choices.network_metrics = network_metrics_->isChecked();
   choices.storage_metrics = storage_metrics_->isChecked();
   choices.gpu_metrics = gpu_metrics_->isChecked();

@@ -32,6 +32,9 @@ class SamplingForm {
   QLineEdit* debug_folders_;
   QCheckBox* python_functions_;
   QCheckBox* python_lock_;
+  QCheckBox* system_calls_;
+  QLineEdit* kernel_events_;
+  QLineEdit* counted_events_;
   QCheckBox* network_metrics_;
   QCheckBox* storage_metrics_;
   QCheckBox* gpu_metrics_;

@@ -42,8 +42,9 @@ QString attached_end_text(const RecordingFacts& facts, const Trace* whole) {
       return tr("%1 was killed, or ended without running its exit handlers. What it did until then is shown.").arg(name);
     case ProcessEndKind::kReplaced:
       return tr("%1 became another program (exec), which is not recorded. What it did until then is shown.").arg(name);
-    case ProcessEndKind::kExited:
     case ProcessEndKind::kDetached:
+      return tr("The recording has ended. The program runs on as process %1.").arg(facts.pid);
+    case ProcessEndKind::kExited:
     case ProcessEndKind::kUnknown:
       return tr("%1 has ended.").arg(name);
   }

@@ -22,7 +22,7 @@ struct Message {
 // What the outcome does not know of the recording.
 struct RecordingFacts {
   QString path;  // of its file; empty where there is none
-  pid_t pid = 0;  // 0: of another machine
+  pid_t pid = 0;  // 0: not known here
   Target target = Target::kLaunched;
   ProgramAtEnd program_at_end = ProgramAtEnd::kRunsOn;
 };

@@ -90,9 +90,10 @@ void SessionController::connect_recording(LiveRecording& recording, Ticket ticke
   connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
   connect(&recording, &LiveRecording::ended, this, [this, ticket](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording_);
+    const QStringList further = recording_->further();
     recording_->setParent(this);
     recording_.release()->deleteLater();  // it is at work until this returns
-    run(event::RecordingEnded{ticket, facts.path});
+    run(event::RecordingEnded{ticket, facts.path, further});
     for (const Message& message : end_messages(outcome, facts, whole.get())) emit said(message);
     emit recordingEnded();
   });

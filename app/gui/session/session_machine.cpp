@@ -168,7 +168,7 @@ void SessionMachine::on(const session_event::RecordingEnded& event) {
   const std::optional<Wish> next = std::exchange(next_, std::nullopt);
   const bool leaves_it = next && next->kind != WishKind::kOpenBeside;
   if (!leaves_it && !event.file.isEmpty()) {
-    effects_.emplace_back(effect::Read{start(Source::kFile), event.file});
+    effects_.emplace_back(effect::Read{start(Source::kFile), event.file, event.further});
     state_ = SessionState::kEnded;
   }
   if (next) begin(*next);

@@ -90,6 +90,7 @@ struct SnapshotReady {  // to be drawn, after MakeReady
 struct RecordingEnded {
   Ticket from;
   QString file;  // empty: nothing was recorded
+  QStringList further = {};  // that make one trace with it
 };
 struct PairArrived {
   Ticket from;

@@ -1,6 +1,8 @@
 // Recordings on another machine: the dialog, and what the window draws. The other machine is this one, behind a command prefix.
 #include <sstream>
 
+#include <QProcess>
+
 #include "options/launch_options.h"
 #include "main_window_fixture.h"
 #include "record/remote_dialog.h"
@@ -37,7 +39,10 @@ std::string text_of(const session::LaunchRequest& request) {
   text << "\nosrt from " << s.os_runtime_threshold.count() << " chains " << seconds(s.os_runtime_backtraces) << "\ndomains " << static_cast<int>(s.domain_rule);
   for (const std::string& domain : s.domains) text << " [" << domain << "]";
   text << "\nthreads " << static_cast<int>(s.cpu.thread_states) << static_cast<int>(s.cpu.samples) << static_cast<int>(s.cpu.call_chains) << " " << s.cpu.frequency << " "
-       << s.cpu.python_names << " " << s.cpu.debug_folders << "\ngpu metrics " << s.gpu_metrics.devices << " " << s.gpu_metrics.set << " " << s.gpu_metrics.frequency
+       << s.cpu.python_names << " " << s.cpu.debug_folders << "\nkernel " << s.cpu.system_calls;
+  for (const std::string& event : s.cpu.tracepoints) text << " [" << event << "]";
+  for (const std::string& event : s.cpu.counted_events) text << " (" << event << ")";
+  text << "\ngpu metrics " << s.gpu_metrics.devices << " " << s.gpu_metrics.set << " " << s.gpu_metrics.frequency
        << "\nrange " << static_cast<int>(s.range.trigger);
   if (s.range.trigger != session::CaptureTrigger::kNone)
     text << " after " << static_cast<int>(s.range.after) << " " << s.range.repeats.value_or(0);
@@ -50,6 +55,27 @@ std::string text_of(const session::LaunchRequest& request) {
 }
 
 }  // namespace
+
+// A program that runs until it is ended.
+class Running {
+ public:
+  explicit Running(const std::filesystem::path& program) {
+    process_.setStandardOutputFile(QProcess::nullDevice());
+    process_.start(QString::fromStdString(program.string()), {});
+    process_.waitForStarted();
+  }
+  ~Running() {
+    process_.kill();
+    process_.waitForFinished();
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  [[nodiscard]] pid_t pid() const { return static_cast<pid_t>(process_.processId()); }
+  [[nodiscard]] bool lives() const { return process_.state() == QProcess::Running; }
+
+ private:
+  QProcess process_;
+};
 
 class ElsewhereTest : public QObject {
   Q_OBJECT
@@ -69,7 +95,7 @@ class ElsewhereTest : public QObject {
     add("no cuda, no nvtx", [](ui::LaunchSettings& s) { s.capture.trace_cuda = s.capture.trace_nvtx = false; });
     add("calls", [](ui::LaunchSettings& s) {
       s.capture.trace_os_runtime = s.capture.trace_mpi = s.capture.python_lock = true;
-      s.capture.libraries = QStringList{"cublas", "nccl", "openmp", "openacc", "ucx"};
+      s.capture.libraries = QStringList{"cublas", "nccl", "openmp", "openacc", "opengl", "ucx"};
       s.capture.os_runtime_threshold = 77;
       s.capture.os_runtime_chains_from = 0;
     });
@@ -106,6 +132,11 @@ class ElsewhereTest : public QObject {
       s.capture.gpu_metrics_devices = "0,1";
       s.capture.gpu_metrics_set = "light";
       s.capture.gpu_metrics_frequency = 100;
+    });
+    add("kernel", [](ui::LaunchSettings& s) {
+      s.capture.system_calls = true;
+      s.capture.kernel_events = QStringList{"sched/sched_switch", "irq/softirq_raise"};
+      s.capture.counted_events = QStringList{"cycles", "page-faults"};
     });
     add("machine", [](ui::LaunchSettings& s) { s.capture.network_metrics = s.capture.storage_metrics = true; });
     add("times", [](ui::LaunchSettings& s) {
@@ -248,6 +279,107 @@ class ElsewhereTest : public QObject {
     window.launchElsewhere(settings);
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY2(window.messages().text().contains("code 9"), qPrintable(window.messages().text()));
+  }
+
+  void attachesToAProcessThereAndLeavesItRunning() {
+    Running target(program("lanescope_program_nvtx_ticking"));
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::RemoteSettings settings = elsewhere("attached.trace");
+    settings.what = ui::Target::kRunning;
+    settings.process = QString::number(target.pid()) + " root yes " + QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launchElsewhere(settings);
+    const auto events = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
+    QVERIFY2(wait_for([&] { return events() > 100 || !window.isRecording(); }), qPrintable(window.messages().text()));
+    if (!window.isRecording()) QSKIP(qPrintable("This machine lets nothing be attached to: " + window.messages().text()));
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(kPatienceMs));
+    QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "attached.trace").string()));
+    QVERIFY(target.lives());
+    QVERIFY2(window.messages().text().contains(QStringLiteral("runs on as process %1").arg(target.pid())), qPrintable(window.messages().text()));
+  }
+
+  void asksElsewhereForAttachingInTheWordsOfItsCommand() {
+    CLI::App app("", "lanescope attach");
+    cli::CaptureOptions capture;
+    cli::RangeOptions range;
+    cli::RecordingOptions recording;
+    cli::describe_capture(app, capture, cli::Targets::kRunning);
+    cli::describe_range(app, range, cli::Targets::kRunning);
+    cli::describe_recording(app, recording, cli::Targets::kRunning);
+    ui::CaptureChoices choices;
+    choices.trace_mpi = choices.system_calls = choices.python_lock = true;
+    choices.pytorch = session::PytorchRanges::kOperations;
+    choices.libraries = QStringList{"cublas", "openmp"};
+    choices.python_ranges_of = "/there.json";
+    choices.duration = 2;
+    const auto read = cli::read_options(app, ui::attach_options(choices));
+    QVERIFY2(read, read ? "" : read.error().text.c_str());
+    QCOMPARE(capture.trace, (std::vector<std::string>{"cuda", "nvtx", "python-gil", "syscall"}));
+    QCOMPARE(recording.duration, 2.0);
+    choices.from_outside = true;
+    choices.system_calls = false;
+    CLI::App second("", "lanescope attach");
+    cli::describe_capture(second, capture, cli::Targets::kRunning);
+    cli::describe_range(second, range, cli::Targets::kRunning);
+    cli::describe_recording(second, recording, cli::Targets::kRunning);
+    QVERIFY(cli::read_options(second, ui::attach_options(choices)));
+    QCOMPARE(capture.trace, std::vector<std::string>{"none"});
+  }
+
+  void listsWhatRunsThere() {
+    ui::Settings settings;
+    ui::RemoteDialog dialog(settings);
+    ui::RemoteSettings there = elsewhere("x.trace");
+    there.what = ui::Target::kRunning;
+    dialog.set(there);
+    dialog.accept();  // no process is chosen
+    QVERIFY(!dialog.result());
+    dialog.listProcesses();
+    QVERIFY(wait_for([&] { return !dialog.isListing(); }));
+    QComboBox* processes = nullptr;
+    for (QComboBox* each : dialog.findChildren<QComboBox*>())
+      if (each->accessibleName() == u"Process there") processes = each;
+    QVERIFY(processes != nullptr);
+    const int own = processes->findText(QString::number(QCoreApplication::applicationPid()) + ' ', Qt::MatchStartsWith);
+    QVERIFY(own >= 0);  // this program is one of them
+    processes->setCurrentIndex(own);
+    QCOMPARE(ui::process_of(dialog.settings()), static_cast<pid_t>(QCoreApplication::applicationPid()));
+  }
+
+  void whatSeveralMachinesDoBecomesOneTrace() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::RemoteSettings settings = elsewhere("both.trace");
+    settings.further = "'command:env SECOND=1'";
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launchElsewhere(settings);
+    const auto events = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
+    QVERIFY2(wait_for([&] { return events() > 100; }), qPrintable(window.messages().text()));
+    QVERIFY2(wait_for([&] { return activity(window).contains("Recording on 2 machines"); }), qPrintable(activity(window)));
+    const std::filesystem::path second = folder_.path() / "both-env_SECOND_1.trace";
+    QVERIFY(wait_for([&] { return std::filesystem::exists(second); }));
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
+    QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "both-env.trace").string()));
+    QVERIFY2(wait_for([&] { return window.state().trace() && window.state().trace()->parts().size() == 2; }), qPrintable(window.messages().text()));
+    // Where one of them has no lanescope, the other's recording is what there is.
+    settings.further = "command:false";
+    settings.launch.output = QString::fromStdString((folder_.path() / "one.trace").string());
+    settings.launch.program = "true";
+    opened.clear();
+    window.launchElsewhere(settings);
+    QVERIFY(opened.wait(kPatienceMs));
+    QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "one-env.trace").string()));
+    QVERIFY2(window.messages().text().contains("No lanescope has answered on command:false"), qPrintable(window.messages().text()));
+  }
+
+  void filesOfMachinesAreCalledAfterThem() {
+    QCOMPARE(ui::output_of_machine("run%n.trace", "ssh:gpu7"), QStringLiteral("run%n-gpu7.trace"));
+    QCOMPARE(ui::output_of_machine("", "k8s:ns/pod/c"), QStringLiteral("report%n-ns_pod_c.trace"));
+    QCOMPARE(ui::output_of_machine("a/b", "ssh:../../etc %p%q{X}"), QStringLiteral("a/b-.._.._etc__p_q_X_"));
   }
 
   void saysWhyThereIsNoWay() {

@@ -3,6 +3,7 @@
 
 #include <QAbstractButton>
 #include <QComboBox>
+#include <QFile>
 #include <QTabWidget>
 #include <QtTest>
 
@@ -11,6 +12,7 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/launch_settings.h"
+#include "record/remote_settings.h"
 
 using namespace lanescope;
 
@@ -110,13 +112,19 @@ class TestGuiRecordForm : public QObject {
       field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/cat"));
       for (const char* name :
            {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
-            "cuBLAS", "OpenMP", "UCX", "Networks", "Disks", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
+            "cuBLAS", "OpenMP", "OpenGL", "UCX", "Networks", "Disks", "System calls", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
         press(dialog, QString::fromLatin1(name));
+      field<QLineEdit>(dialog, QStringLiteral("Events of the kernel"))->setText(QStringLiteral(" sched/sched_switch ,,irq/softirq_raise"));
+      field<QLineEdit>(dialog, QStringLiteral("Events that are counted"))->setText(QStringLiteral("cycles, page-faults"));
       dialog.accept();
     }
     const Result<session::LaunchRequest> request = ui::launch_request(ui::LaunchDialog(settings).launch());
     QVERIFY(bool(request));
     const session::CaptureSettings& asked = request->settings;
+    QVERIFY(asked.cpu.system_calls);
+    QCOMPARE(asked.cpu.tracepoints, (std::vector<std::string>{"sched/sched_switch", "irq/softirq_raise"}));
+    QCOMPARE(asked.cpu.counted_events, (std::vector<std::string>{"cycles", "page-faults"}));
+    QVERIFY(std::find(asked.marked.begin(), asked.marked.end(), session::MarkedLibrary::kOpenGl) != asked.marked.end());
     QVERIFY(asked.memory_usage && asked.cpu_page_faults && asked.gpu_page_faults && asked.cuda_events);
     QVERIFY(asked.cpu.python_names && asked.trace_python_lock);
     QVERIFY(asked.machine_metrics.networks && asked.machine_metrics.storage && !ui::capture_settings({}).machine_metrics.asked_for());
@@ -125,6 +133,30 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(std::any_of(request->environment.begin(), request->environment.end(), tells));
     const session::CaptureSettings usual = ui::capture_settings({});
     QVERIFY(!usual.memory_usage && !usual.cpu_page_faults && !usual.cuda_events && !usual.cpu.python_names && !usual.trace_python_lock);
+  }
+
+  void marksFunctionsOfPythonThatAFileNames() {
+    const test::TemporaryFolder folder;
+    const QString file = QString::fromStdString((folder.path() / "functions.json").string());
+    ui::LaunchSettings launch;
+    launch.program = QStringLiteral("/bin/true");
+    launch.capture.python_ranges_of = file;
+    const auto missing = ui::launch_request(launch);
+    QVERIFY(!missing);
+    QVERIFY2(missing.error().text.find("functions.json can't be read") != std::string::npos, missing.error().text.c_str());
+    QFile written(file);
+    QVERIFY(written.open(QIODevice::WriteOnly));
+    written.write("[{\"module\": \"math\", \"functions\": [\"sqrt\"]}]");
+    written.close();
+    QCOMPARE(ui::launch_request(launch)->python_functions, std::filesystem::path(file.toStdString()));
+    launch.capture.trace_nvtx = false;
+    QVERIFY(ui::launch_request(launch)->python_functions.empty());
+    // On another machine, the file is there.
+    launch.capture.trace_nvtx = true;
+    launch.capture.python_ranges_of = QStringLiteral("/there/functions.json");
+    const auto options = ui::profile_options(launch);
+    QVERIFY(options);
+    QVERIFY(std::find(options->begin(), options->end(), "--python-functions-trace=/there/functions.json") != options->end());
   }
 
   void endsTheProgramWhereThatIsChosen() {
