@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04,
 # records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
-# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it.
+# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it. The
+# viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed.
 #
 # Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx_threads.cpp, linked against the C
 # library of glibc 2.28 so that one runs on all.
@@ -112,12 +113,36 @@ try_viewer() {  # SYSTEM
   printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
 }
 
+# The viewer's archive, in a root without Qt, X or fonts.
+try_archive() {  # SYSTEM FILE
+  local system=$1 file=$2 begin seconds result="drew a trace, recorded" removed=removed
+  begin=$(date +%s.%N)
+  files >"$work/before"
+  inside mkdir -p /opt
+  cp "$file" tests/data/cuda_streams.trace "$work/root/tmp/"
+  tar xJf "$file" -C "$work/root/opt"
+  local place=/opt/$(basename "$file" .tar.xz)
+  if ! inside sh -c "cd /tmp && $place/bin/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then
+    result="did not draw"
+    tail -5 "$work/log" | sed 's/^/    /' >&2
+  elif ! recorded "$place/bin/lanescope"; then
+    result="did not record"
+  fi
+  inside rm -rf "$place"
+  files >"$work/after"
+  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
+  cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
+  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
+}
+
 echo '| system | package | bytes | what it did | afterwards | time |'
 echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
   try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
   try "$system" deb "$(echo "$packages"/lanescope-recorder_*.deb)"
+  viewer=$(find "$packages" -name 'lanescope-*-linux-x86_64.tar.xz')
+  if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
   if with_python "$system" >"$work/log" 2>&1; then
     try "$system" whl "$(echo "$packages"/lanescope-*.whl)"
   else

@@ -7,6 +7,7 @@
 #   lanescope-recorder-VERSION-image.tar              the same as a layer for containers (docker load, podman load), to be copied from
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
+#   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where patchelf is installed)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
@@ -48,7 +49,7 @@ fi
 
 echo "package: building the recorder"
 cmake --preset portable -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_openmp lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
+cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_opengl lanescope_openmp lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
   { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
 
 # strip_tree TREE DEBUG: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it.
@@ -120,6 +121,11 @@ if [ "$viewer" = yes ]; then
     strip_tree "$tree" "$work/viewerdebug"
   }
   put viewer viewer desktop
+  if command -v patchelf >/dev/null; then
+    packaging/viewer_archive.sh "$version" "$work/viewer/usr" "$tree" "$out"
+  else
+    echo "package: no patchelf here, so no archive of the viewer is made" >&2
+  fi
   packaging/debian.sh --viewer "$version" "$work/viewer" "$out"
   put library library
   packaging/debian.sh --library "$version" "$work/library" "$out"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# viewer_archive.sh CMAKE BUILD PACKAGING TRACE: makes the viewer's archive of a build, unpacks it elsewhere, and runs what is in it; made twice, it is the
+# same. Exit code 77 (skipped) where there are no tools for it, or Qt is none of the system's.
+set -euo pipefail
+cmake=$1 build=$2 packaging=$3 trace=$4
+for tool in patchelf xz dpkg; do command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }; done
+widgets=$(ldd "$build/bin/lanescope-ui" | sed -n 's/.*libQt6Widgets.so.6 => \([^ ]*\).*/\1/p')
+dpkg -S "$(realpath "${widgets:-/}")" >/dev/null 2>&1 || { echo "Qt is of no package here"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "$1"; exit 1; }
+for component in viewer desktop; do
+  "$cmake" --install "$build" --prefix "$folder/viewer" --component $component >"$folder/log" || { cat "$folder/log"; exit 1; }
+done
+strip --strip-unneeded "$folder/viewer/bin/lanescope-ui"
+mkdir -p "$folder/recorder/bin"
+echo "what records" >"$folder/recorder/bin/lanescope"
+export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=-0
+for copy in first second; do
+  mkdir "$folder/$copy"
+  "$packaging/viewer_archive.sh" 0.1.0 "$folder/viewer" "$folder/recorder" "$folder/$copy"
+done
+archive=lanescope-0.1.0-linux-x86_64.tar.xz
+cmp "$folder/first/$archive" "$folder/second/$archive" || fail "made twice, the archive is not the same"
+rm -rf "$folder/viewer" "$folder/second"
+
+mkdir "$folder/a place"
+tar xJf "$folder/first/$archive" -C "$folder/a place"
+root="$folder/a place/lanescope-0.1.0-linux-x86_64"
+for file in bin/lanescope bin/qt.conf lib/lanescope-viewer/libQt6Charts.so.6 lib/lanescope-viewer/plugins/platforms/libqxcb.so share/doc/lanescope/bundled.txt \
+  share/doc/lanescope/licences/libqt6core6 share/applications/io.github.lanescope.Lanescope.desktop; do
+  [ -e "$root/$file" ] || fail "$file is not in the archive"
+done
+grep -q 'GPL-3' "$root/share/doc/lanescope/copyright" || fail "the licence of Qt Charts is not told"
+grep -q '^libqt6core6.* 6\.' "$root/share/doc/lanescope/bundled.txt" || fail "the version of Qt is not told"
+# Of the system, the program and its plug-ins take the C library alone: all else comes from beside it.
+export QT_QPA_PLATFORM=offscreen HOME=$folder
+run() { env -u QT_PLUGIN_PATH -u LD_LIBRARY_PATH "$@"; }
+run "$root/lanescope-ui" --version | grep -q '0\.1\.0' || fail "the viewer does not start"
+LD_DEBUG=files LD_DEBUG_OUTPUT=$folder/loaded run "$root/bin/lanescope-ui" "$trace" --screenshot "$folder/x.png" --size 800x600
+head -c 4 "$folder/x.png" | grep -q PNG || fail "nothing was drawn"
+sed -n 's/.*calling init: //p' "$folder"/loaded.* | sort -u >"$folder/files"
+grep -q "a place/.*/libqoffscreen.so" "$folder/files" || fail "Qt's plug-ins are not those beside the program: $(cat "$folder/files")"
+foreign=$(grep -v "a place/" "$folder/files" | grep -vE '/(ld-linux[^/]*|lib(c|m|dl|pthread|rt|resolv|nss_[a-z]+))\.so[.0-9]*$' || true)
+[ -z "$foreign" ] || fail "taken from the system: $foreign"
