@@ -37,7 +37,6 @@ constexpr std::array kLibraries{
     Library{"openmp", "OpenMP", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenMp},
     Library{"openacc", "OpenACC", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenAcc},
     Library{"opengl", "OpenGL", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenGl},
-    Library{"opengl-annotations", "OpenGL", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenGl},
 };
 
 bool lists(std::span<const std::string> traces, std::string_view trace) {

@@ -17,6 +17,7 @@ namespace {
 // Empty where it is one of the choices, or a name of nsys's for one.
 std::string check_trace(const std::vector<std::string>& choices, std::string& word) {
   word = in_small_letters(word);
+  if (word == "opengl-annotations") word = "opengl";  // which has them
   if (session::needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
   return word == "cuda-sw" ? std::string() : one_of(choices)(word);
