@@ -103,7 +103,7 @@ SamplingForm::SamplingForm(QFormLayout& form)
   kernel_events_->setPlaceholderText(tr("and events of it: sched/sched_switch, block/block_rq_issue"));
   kernel_events_->setToolTip(tr("As the folders of /sys/kernel/tracing/events are called. They may take rights: lanescope status says which."));
   counted_events_->setAccessibleName(tr("Events that are counted"));
-  counted_events_->setPlaceholderText(QStringLiteral("instructions, cycles, cache-misses, page-faults"));
+  counted_events_->setPlaceholderText(tr("Such as instructions, cycles, cache-misses, page-faults"));
   counted_events_->setToolTip(tr("How often they happen to the threads, ten times a second. lanescope profile --cpu-core-events=help says which can be counted."));
   auto* kernel = new QHBoxLayout;
   kernel->addWidget(system_calls_);
