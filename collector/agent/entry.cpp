@@ -6,6 +6,7 @@
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
+#include "agent/nvtx/included_range.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/orphans.h"
 #include "agent/nvtx/setup.h"
@@ -43,6 +44,7 @@ __attribute__((constructor)) static void prepare() {
   lanescope::agent::ThreadWriter::prepare();
   lanescope::agent::attach::set_nvtx_up_before_forks();
   lanescope::agent::nvtx::note_loading();
+  lanescope::agent::nvtx::read_included_range();
 }
 
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.

@@ -96,6 +96,9 @@ Result<session::AttachRequest> attach_request(const AttachOptions& options) {
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
+  if (options.capture.kernels.starts_with("counters"))
+    return Error{"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin. There is --kernels=pc.",
+                 ErrorKind::kUsage};
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);

@@ -38,6 +38,7 @@ struct KernelOptions {
   std::uint32_t skip = 0;
   std::uint32_t count = 0;
   std::string launches = "all";
+  std::string range;
   std::string replay = "kernel";
   std::string clock_control = "none";
   std::string cache_control = "none";
@@ -52,14 +53,19 @@ struct KernelOptions {
 void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
   const char* kWhat = "What to measure, of a program";
-  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full; or source, exact\ncounts at each instruction, for which the program runs again\nfor each kernel")->group(kWhat)->capture_default_str();
+  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full, roofline;\nor source, exact counts at each instruction, for which the\nprogram runs again for each kernel")->group(kWhat)->capture_default_str();
   app.add_option("--section", options.sections,
                  "Print the values of these sections, as Nsight Compute names them\n(SpeedOfLight, WarpStateStats, ...), or of all; of a program, measure these "
                  "alone")
       ->group(kWhat)
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME");
-  app.add_option("--metrics", options.metrics, "Measure these as well, or alone where neither --set nor --section is given")->group(kWhat)->delimiter(',')->type_name("NAME");
+  app.add_option("--metrics", options.metrics, "Measure these as well, or alone where neither --set nor --section is given")
+      ->group(kWhat)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   app.add_option("-k,--kernel-name", options.kernel, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN")->group(kWhat)->type_name("NAME");
   app.add_option("-s,--launch-skip", options.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
   app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
@@ -67,6 +73,10 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "all, or sample: of each kernel and shape the first launch and the\ntenth, as lanescope profile --kernels=counters")
       ->group(kWhat)
       ->capture_default_str();
+  app.add_option("--nvtx-include", options.range,
+                 "Launches while an NVTX range of this text is open in their\nprocess, on whichever thread")
+      ->group(kWhat)
+      ->type_name("[DOMAIN@]TEXT");
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn")
       ->group(kWhat)
@@ -91,7 +101,7 @@ Result<void> check_place(const std::filesystem::path& path) {
 
 // Of a file nothing is measured.
 Result<void> check_for_file(const CLI::App& app) {
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--replay-mode", "--save"})
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--replay-mode", "--save"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
   return {};
@@ -110,6 +120,18 @@ Result<void> check_pattern(const std::string& kernel) {
   return {};
 }
 
+// Of what ncu takes there, one range by its text; the slash behind a pushed one is taken off.
+Result<void> check_range(const KernelOptions& options) {
+  if (options.range.empty()) return {};
+  if (options.set == kernels::kSourceSet)
+    return usage_error("--nvtx-include is for counters: --set source counts one launch of each kernel and shape, which --kernel-name and --launch-skip choose.");
+  const std::string text = options.range.substr(options.range.find('@') + 1);
+  if (text.empty() || text == "/") return usage_error("--nvtx-include " + options.range + " names no range: it takes its text, or DOMAIN@TEXT.");
+  constexpr std::size_t kMost = 1000;
+  if (options.range.size() > kMost) return usage_error("--nvtx-include takes up to 1000 bytes.");
+  return {};
+}
+
 Result<void> check(const KernelOptions& options) {
   const auto is_among = [](const std::string& word, std::initializer_list<const char*> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -122,6 +144,7 @@ Result<void> check(const KernelOptions& options) {
     return usage_error("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
   if (options.launches == "sample" && options.set == kernels::kSourceSet)
     return usage_error("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
+  if (auto range = check_range(options); !range) return range;
   if (options.clock_control != "none")
     return usage_error("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
   if (options.cache_control != "none") return usage_error("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
@@ -161,6 +184,7 @@ int query_metrics(const KernelOptions& options) {
 Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, bool set_is_given) {
   session::KernelCounterSettings settings;
   settings.kernel = options.kernel;
+  settings.range = options.range.ends_with('/') ? options.range.substr(0, options.range.size() - 1) : options.range;
   settings.skip = options.skip;
   settings.count = options.count;
   if (options.launches == "sample") settings.launches = session::LaunchesMeasured::kSample;
@@ -288,6 +312,7 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels --set triage -- ./app                    the same in the fewest passes\n"
       "  lanescope kernels --launches sample -- python train.py     two launches of each kernel and shape, of a program of very many\n"
       "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
+      "  lanescope kernels --nvtx-include \"step 3\" -- python train.py   launches in a range of NVTX\n"
       "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"

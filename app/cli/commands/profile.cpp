@@ -159,8 +159,7 @@ int run_program(const Form& form, Arguments arguments) {
     auto started = session::KernelCounters::start(**wanted, request->run_as ? std::optional(request->run_as->user) : std::nullopt);
     if (!started) return fail(started.error());
     counters = std::move(*started);
-    const auto [name, value] = counters->variable();
-    request->environment.push_back({name, value});
+    for (const auto& [name, value] : counters->variables()) request->environment.push_back({name, value});
   }
   request->unrecorded = [](const Error& shortage) {
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;

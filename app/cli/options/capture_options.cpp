@@ -130,7 +130,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
           },
           "", "auto"))
       ->group(kGroup);
-  if (!is_running) describe_kernels(app, options);
+  describe_kernels(app, options, targets);
   describe_gpu_metrics(app, options);
   describe_machine_metrics(app, options);
   app.add_option("--cudabacktrace", options.backtraces,

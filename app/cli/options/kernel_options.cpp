@@ -76,11 +76,14 @@ Result<void> set_counter_parameter(std::string_view option, std::string_view par
 
 }  // namespace
 
-void describe_kernels(CLI::App& app, CaptureOptions& options) {
+void describe_kernels(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("--kernels", options.kernels,
-                 "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
-                 "runs, every 2^N cycles with pc:period=N; counters: what bounds\nthem, of the first and the tenth launch of each kernel and\n"
-                 "shape, counters:budget=20s for so long, counters:set=NAME; none")
+                 targets == Targets::kRunning
+                     ? "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
+                       "runs, every 2^N cycles with pc:period=N; none"
+                     : "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
+                       "runs, every 2^N cycles with pc:period=N; counters: what bounds\nthem, of the first and the tenth launch of each kernel and\n"
+                       "shape, counters:budget=20s for so long, counters:set=NAME; none")
       ->type_name("WHAT")
       ->default_str("none")
       ->group("What to record");

@@ -12,7 +12,7 @@
 namespace lanescope::cli {
 
 // As describe_capture() (capture_options.h).
-void describe_kernels(CLI::App& app, CaptureOptions& options);
+void describe_kernels(CLI::App& app, CaptureOptions& options, Targets targets);
 
 // What "counters", with its parameters behind a colon ("counters:budget=20s,set=triage"), asks for; none of other words. Fails with one
 // sentence, of kind kUsage.

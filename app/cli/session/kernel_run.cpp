@@ -30,18 +30,19 @@ struct Ran {
   bool was_warned = false;     // the recorder had something to say
 };
 
+enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
+
 // One run of the program, recorded into the file; `counters` may be null.
 Result<Ran> run(const std::vector<std::string>& program, session::KernelCounters* counters, const std::filesystem::path& file,
-                session::TargetOutput output) {
+                session::TargetOutput output, Ranges ranges) {
   session::LaunchRequest request;
   request.command = program;
-  request.settings.trace_nvtx = false;
+  request.settings.trace_nvtx = ranges == Ranges::kFollowed;
   request.output = file.string();
   request.overwrite = Overwrite::kRefuse;
   request.target_output = output;
   if (counters != nullptr) {
-    const auto [name, value] = counters->variable();
-    request.environment.push_back({name, value});
+    for (const auto& [name, value] : counters->variables()) request.environment.push_back({name, value});
   }
   RecorderSignals signals;
   const auto recording = session::Recording::launch(std::move(request));
@@ -148,7 +149,7 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
                            const std::filesystem::path& file) {
   const auto kernel_counters = session::KernelCounters::start(counters);
   if (!kernel_counters) return kernel_counters.error();
-  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore);
+  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed);
   if (!ran) return ran.error();
   const auto appended = (*kernel_counters)->append_to(file);
   if (!appended) return appended.error();
@@ -159,7 +160,7 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
 
 Result<int> record_instruction_counts(const std::vector<std::string>& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file) {
-  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore);
+  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft);
   if (!first) return first.error();
   const auto trace = open_trace(file);
   if (!trace) return trace.error();
@@ -188,7 +189,7 @@ Result<int> record_instruction_counts(const std::vector<std::string>& program, c
     const auto kernel_counters = session::KernelCounters::start(counters);
     if (!kernel_counters) return kernel_counters.error();
     const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
-    const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore);
+    const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore, Ranges::kLeft);
     if (!ran) return ran.error();
     was_signalled = ran->was_signalled;
     std::error_code ignored;

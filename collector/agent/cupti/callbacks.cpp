@@ -7,8 +7,10 @@
 
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
+#include "agent/core/quiet.h"
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/cuda_names.h"
+#include "agent/cupti/launch_hold.h"
 #include "agent/cupti/tracer.h"
 #include "agent/kernel_counters/collection.h"
 
@@ -52,10 +54,11 @@ void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcep
   for (const CUpti_CallbackId profiler_call : kProfilerCalls)
     if (id == profiler_call) return on_profiler_call(id, call);
   for (const CUpti_CallbackId ending : kContextEndingCalls)
-    if (id == ending && call.callbackSite == CUPTI_API_ENTER) {
+    if (id == ending && call.callbackSite == CUPTI_API_ENTER && !Quiet::is_on()) {  // our own calls end none
       kernel_counters::forget_contexts();
       if (Tracer* current = current_tracer()) return current->save_records();
     }
+  wait_while_held(id, call);
   kernel_counters::follow_call(id, call);
 }
 

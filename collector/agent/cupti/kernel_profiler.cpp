@@ -8,6 +8,7 @@
 #include "agent/core/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/guarded_call.h"
+#include "agent/cupti/launch_hold.h"
 #include "agent/cupti/words.h"
 
 namespace lanescope::agent::cupti {
@@ -73,6 +74,8 @@ bool KernelProfiler::load(const Functions& functions) noexcept {
 
 void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept {
   if (collection_of(settings) == channel::KernelCollection::kNone || !load(functions)) return;
+  functions_ = &functions;
+  subscriber_ = subscriber;
   for (const CUpti_CallbackId id : kResourceCallbacks) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
 }
 
@@ -93,6 +96,8 @@ void KernelProfiler::collect(std::int64_t now) noexcept {
 
 void KernelProfiler::end() noexcept {
   if (!is_collecting_) return;
+  if (follows_launched_code_) functions_->enable_callback(0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+  follows_launched_code_ = false;
   ask([](kernels::Collector& collector) { collector.end(); });
   is_collecting_ = false;
   frames_ = nullptr;
@@ -115,7 +120,8 @@ void KernelProfiler::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& 
         return collector.context_ends(resource.context);
       case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
         return collector.module_unloads(resource.context);
-      case CUPTI_CBID_RESOURCE_MODULE_LOADED: {
+      case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      case CUPTI_CBID_RESOURCE_MODULE_PROFILED: {
         const auto* const module = static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
         if (module == nullptr || module->pCubin == nullptr) return;
         return collector.module_loaded({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
@@ -128,6 +134,20 @@ void KernelProfiler::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& 
 
 void KernelProfiler::write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept {
   if (frames_ != nullptr) frames_->write(static_cast<encode::FrameType>(type), payload, 0);
+}
+
+void KernelProfiler::hold_launches() noexcept {
+  if (functions_ != nullptr) cupti::hold_launches(*functions_, subscriber_);
+}
+
+void KernelProfiler::let_launches_go() noexcept {
+  if (functions_ != nullptr) cupti::let_launches_go(*functions_, subscriber_);
+}
+
+void KernelProfiler::follow_launched_code() noexcept {
+  if (functions_ == nullptr) return;
+  functions_->enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+  follows_launched_code_ = true;
 }
 
 void KernelProfiler::tell(kernels::Outcome outcome, const char* sentence) noexcept {

@@ -20,7 +20,7 @@ class KernelProfiler final : private kernels::Host {
   KernelProfiler& operator=(const KernelProfiler&) = delete;
 
   // Follows contexts and modules from here on, where the settings ask for any of it; tells the user where that can't be. Any number of
-  // times.
+  // times. `functions` outlive *this.
   void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept;
 
   // On the agent's own thread, or before it runs. Frames go to `frames` until end(), which outlives that.
@@ -42,6 +42,9 @@ class KernelProfiler final : private kernels::Host {
  private:
   void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept override;
   void tell(kernels::Outcome outcome, const char* sentence) noexcept override;
+  void hold_launches() noexcept override;
+  void let_launches_go() noexcept override;
+  void follow_launched_code() noexcept override;
 
   bool load(const Functions& functions) noexcept;
   template <typename Work>
@@ -49,8 +52,11 @@ class KernelProfiler final : private kernels::Host {
 
   std::atomic<kernels::Collector*> collector_{nullptr};
   std::atomic<bool> has_faulted_{false};
+  const Functions* functions_ = nullptr;  // null: not watched yet
+  CUpti_SubscriberHandle subscriber_ = nullptr;
   bool was_tried_ = false;
   bool is_collecting_ = false;
+  bool follows_launched_code_ = false;
   std::int64_t next_ = 0;
   encode::FrameWriter* frames_ = nullptr;
 };

@@ -213,6 +213,7 @@ bool resolve(void* library, const char* name, Function*& function) noexcept {
 bool resolve_all(void* library, Functions& f) noexcept {
   resolve(library, "cuptiSubscribe_v2", f.subscribe_v2);
   resolve(library, "cuptiUnsubscribe", f.unsubscribe);
+  resolve(library, "cuptiGetCallbackState", f.get_callback_state);
   resolve(library, "cuptiSetThreadIdType", f.set_thread_id_type);
   resolve(library, "cuptiActivityEnableRuntimeApi", f.enable_runtime_api);
   resolve(library, "cuptiActivityEnableAndDump", f.enable_and_dump);

@@ -24,6 +24,7 @@
 #include "agent/kernel_counters/plan.h"
 #include "agent/kernel_counters/record_file.h"
 #include "agent/kernel_counters/set_choice.h"
+#include "agent/nvtx/included_range.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {
@@ -235,7 +236,7 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   if (entry == nullptr) return nullptr;
   if (entry->seen == 0) entry->fits = c.plan.choice().kind != 0 ? entry->key == c.plan.choice().kind : c.plan.fits(launch.name);
   const std::uint64_t number = entry->seen++;
-  if (!entry->fits) return nullptr;
+  if (!entry->fits || !nvtx::is_included()) return nullptr;
   if (is_collective(launch.name)) {
     leave_out(*entry, launch, "It is a kernel of collectives, which waits for other GPUs.");
     return nullptr;
@@ -340,7 +341,7 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     Launch graph = launch;
     graph.name = "CUDA graph";
     const ScopedLock lock(table_lock);
-    if (LaunchEntry* entry = c.table.find(graph))
+    if (LaunchEntry* entry = nvtx::is_included() ? c.table.find(graph) : nullptr)
       leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
   } else if (!is_captured(launch)) {
     LaunchEntry* entry = choose(launch);

@@ -14,7 +14,7 @@
 
 namespace lanescope::agent::kernels {
 
-inline constexpr std::uint32_t kInterfaceVersion = 2;
+inline constexpr std::uint32_t kInterfaceVersion = 3;
 inline constexpr char kOpenFunction[] = "lanescope_kernels_open";
 
 enum class Outcome : std::uint32_t { kWorks, kNoPermission, kInUse, kFailed };
@@ -26,6 +26,11 @@ class Host {
   virtual void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept = 0;
   // One sentence for the user, said once for each recording. Any thread.
   virtual void tell(Outcome outcome, const char* sentence) noexcept = 0;
+  // Launches of the program wait from the first to the second, unless that takes seconds. On the agent's own thread alone.
+  virtual void hold_launches() noexcept = 0;
+  virtual void let_launches_go() noexcept = 0;
+  // Until the end of the collection module_loaded() tells at each launch of its code as well: it may have been loaded before anybody listened.
+  virtual void follow_launched_code() noexcept = 0;
 
  protected:
   ~Host() = default;
@@ -50,7 +55,7 @@ class Collector {
   // In a forked child, which has no CUDA: lets go of what the child would hold in the parent's place. Nothing else is called there any more.
   virtual void process_forked() noexcept = 0;
 
-  // From CUPTI's callbacks, on threads of the program, also where nothing is being collected.
+  // From CUPTI's callbacks, on threads of the program, also where nothing is being collected. The same code may come again and again.
   virtual void context_created(CUcontext context) noexcept = 0;
   virtual void context_ends(CUcontext context) noexcept = 0;
   virtual void module_loaded(std::span<const std::byte> image) noexcept = 0;

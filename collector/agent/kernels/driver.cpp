@@ -13,6 +13,10 @@ Driver Driver::find() noexcept {
   };
   resolve("cuDeviceGetAttribute", driver.get_attribute_);
   resolve("cuDeviceGetPCIBusId", driver.get_bus_id_);
+  resolve("cuDeviceGetCount", driver.get_count_);
+  resolve("cuDevicePrimaryCtxGetState", driver.get_primary_state_);
+  resolve("cuDevicePrimaryCtxRetain", driver.retain_primary_);
+  resolve("cuDevicePrimaryCtxRelease_v2", driver.release_primary_);
   return driver;
 }
 
@@ -23,6 +27,22 @@ int Driver::compute_major(int device) const noexcept {
 
 bool Driver::bus_id(int device, char (&text)[32]) const noexcept {
   return get_bus_id_ != nullptr && get_bus_id_(text, sizeof(text), device) == CUDA_SUCCESS;
+}
+
+int Driver::devices() const noexcept {
+  int count = 0;
+  return get_count_ != nullptr && get_count_(&count) == CUDA_SUCCESS ? count : 0;
+}
+
+CUcontext Driver::primary_context(int device) const noexcept {
+  unsigned int flags = 0;
+  int is_active = 0;
+  CUcontext context = nullptr;
+  if (get_primary_state_ == nullptr || retain_primary_ == nullptr || release_primary_ == nullptr ||
+      get_primary_state_(device, &flags, &is_active) != CUDA_SUCCESS || is_active == 0 || retain_primary_(&context, device) != CUDA_SUCCESS)
+    return nullptr;
+  release_primary_(device);
+  return context;
 }
 
 }  // namespace lanescope::agent::kernels

@@ -14,10 +14,17 @@ class Driver {
   [[nodiscard]] int compute_major(int device) const noexcept;
   // "0000:17:00.0"; false where it is not known.
   bool bus_id(int device, char (&text)[32]) const noexcept;
+  [[nodiscard]] int devices() const noexcept;  // 0 where the driver is not up
+  // The one that the CUDA runtime uses; null where there is none yet.
+  [[nodiscard]] CUcontext primary_context(int device) const noexcept;
 
  private:
   CUresult (*get_attribute_)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*get_bus_id_)(char*, int, CUdevice) = nullptr;
+  CUresult (*get_count_)(int*) = nullptr;
+  CUresult (*get_primary_state_)(CUdevice, unsigned int*, int*) = nullptr;
+  CUresult (*retain_primary_)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*release_primary_)(CUdevice) = nullptr;
 };
 
 }  // namespace lanescope::agent::kernels

@@ -6,6 +6,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/encode/proto_writer.h"
+#include "agent/kernels/driver.h"
 
 namespace lanescope::agent::kernels {
 namespace {
@@ -29,9 +30,13 @@ void PcCollector::begin(const Request& request) noexcept {
   if (!turn) return tell_once(Outcome::kFailed, "PC samples are not recorded: the program keeps CUPTI busy.");
   request_ = request;
   is_collecting_ = true;
+  // A program that launches more than its queues hold leaves the driver's locks to nobody else.
+  host_.hold_launches();
+  if (add_present_contexts()) host_.follow_launched_code();
   for (std::optional<PcSampler>& sampler : samplers_)
     if (sampler) sampler->expect();
   sample_free_gpus();
+  host_.let_launches_go();
 }
 
 void PcCollector::collect() noexcept {
@@ -54,11 +59,14 @@ void PcCollector::end() noexcept {
     const ScopedTurn turn(turn_);
     if (!turn) return;
     is_collecting_ = false;
+    const bool has_any = std::any_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->is_on(); });
+    if (has_any) host_.hold_launches();
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler) continue;
       tell(sampler->end());
       write(*sampler);
     }
+    if (has_any) host_.let_launches_go();
   }
   write_code();
 }
@@ -102,11 +110,24 @@ void PcCollector::module_unloads(CUcontext context) noexcept {
 
 // ---- With the turn -----------------------------------------------------------------------------------------------------------------
 
-void PcCollector::add(CUcontext context) noexcept {
-  if (find(context) != nullptr) return;
+bool PcCollector::add(CUcontext context) noexcept {
+  if (find(context) != nullptr) return false;
   const auto free = std::find_if(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return !sampler; });
-  if (free == std::end(samplers_)) return tell_once(Outcome::kWorks, "PC samples are recorded of the first 64 CUDA contexts of a process alone.");
+  if (free == std::end(samplers_)) {
+    tell_once(Outcome::kWorks, "PC samples are recorded of the first 64 CUDA contexts of a process alone.");
+    return false;
+  }
   free->emplace(functions_, context, dictionary_, code_);
+  return true;
+}
+
+// Contexts that were there before CUPTI was, as where a program runs already, nobody tells of; those of the driver's own making can be asked for.
+bool PcCollector::add_present_contexts() noexcept {
+  const Driver driver = Driver::find();
+  bool has_any = false;
+  for (int device = 0; device < driver.devices(); ++device)
+    if (const CUcontext context = driver.primary_context(device); context != nullptr && add(context)) has_any = true;
+  return has_any;
 }
 
 bool PcCollector::is_sampled(std::uint32_t device) const noexcept {

@@ -31,7 +31,9 @@ class PcCollector final : public Collector {
   static constexpr std::size_t kMostContexts = 64;
 
   [[nodiscard]] std::optional<PcSampler>* find(CUcontext context) noexcept;
-  void add(CUcontext context) noexcept;
+  // Whether it is a new one.
+  bool add(CUcontext context) noexcept;
+  bool add_present_contexts() noexcept;  // likewise, any of them
   // Begins with contexts of GPUs of which none is sampled.
   void sample_free_gpus() noexcept;
   [[nodiscard]] bool is_sampled(std::uint32_t device) const noexcept;

@@ -7,6 +7,7 @@
 #include "agent/core/text.h"
 #include "agent/nvtx/event_attributes.h"
 #include "agent/nvtx/filter.h"
+#include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"
 #include "agent/nvtx/payload.h"
 
@@ -70,8 +71,8 @@ inline void emit(ThreadWriter& writer, Record record, std::string_view text, con
 // As records carry it, so that the host can pair pushes and pops where others were dropped; 0 when levels are not counted.
 std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : static_cast<std::uint64_t>(level) + 1; }
 
-// What tells a range from all others that are open in the process, for begin_capture().
-std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
+// What tells a range from all others that are open in the process, for begin_capture() and begin_included().
+std::uint64_t range_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
   constexpr std::uint64_t kPushed = std::uint64_t{1} << 63;
   return kPushed | std::uint64_t{writer.state().own.thread_id} << 32 | std::uint64_t{domain} << 20 | static_cast<std::uint64_t>(level + 1);
 }
@@ -82,8 +83,10 @@ inline int push(Record record, std::string_view text, const Data& data = {}) noe
   if (!writer) return kNoLevel;
   const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
   record.id = level_id(level);
-  if (level != kNoLevel && begins_capture(writer.settings(), record.domain, text))
-    begin_capture(*writer.state().header, capture_key(writer, record.domain, level));
+  if (level != kNoLevel) {
+    if (begins_capture(writer.settings(), record.domain, text)) begin_capture(*writer.state().header, range_key(writer, record.domain, level));
+    begin_included(record.domain, text, range_key(writer, record.domain, level));
+  }
   emit(writer, record, text, data);
   return level;
 }
@@ -100,7 +103,10 @@ inline int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   Record record = event(RecordType::kRangePop, domain);
   record.id = level_id(level);
   emit(writer, record, {}, data);
-  if (level != kNoLevel) end_capture(*writer.state().header, capture_key(writer, domain, level));
+  if (level != kNoLevel) {
+    end_capture(*writer.state().header, range_key(writer, domain, level));
+    end_included(range_key(writer, domain, level));
+  }
   return level;
 }
 
@@ -114,6 +120,7 @@ nvtxRangeId_t start(Record record, std::string_view text, const Data& data = {})
   ThreadWriter writer;
   if (!writer) return record.id;
   if (begins_capture(writer.settings(), record.domain, text)) begin_capture(*writer.state().header, record.id);
+  begin_included(record.domain, text, record.id);
   emit(writer, record, text, data);
   return record.id;
 }
@@ -125,6 +132,7 @@ void end(std::uint32_t domain, nvtxRangeId_t id, const Data& data = {}) noexcept
   if (!writer) return;
   emit(writer, record, {}, data);
   end_capture(*writer.state().header, id);
+  end_included(id);
 }
 
 // ---- NVTX_CB_MODULE_CORE: the default domain ---------------------------------------------------------------------------------------

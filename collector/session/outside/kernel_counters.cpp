@@ -211,7 +211,11 @@ KernelCounters::~KernelCounters() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-std::pair<std::string, std::string> KernelCounters::variable() const { return {channel::kKernelCountersVariable, folder_.string()}; }
+std::vector<std::pair<std::string, std::string>> KernelCounters::variables() const {
+  std::vector<std::pair<std::string, std::string>> all{{channel::kKernelCountersVariable, folder_.string()}};
+  if (!settings_.range.empty()) all.emplace_back(channel::kKernelRangeVariable, settings_.range);
+  return all;
+}
 
 Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {
   if (const Result<void> known = await_plan(); !known) return known.error();

@@ -214,12 +214,30 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--launches=some"}, true, 2, "--launches is all or sample, not some");
   for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"}) refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
   refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // here for want of a GPU, perhaps
+  refused({"kernels", "--nvtx-include=step", "--set=source"}, true, 2, "--nvtx-include is for counters");
+  for (const char* nothing : {"--nvtx-include=/", "--nvtx-include=loader@"}) refused({"kernels", nothing}, true, 2, "names no range");
+  refused({"attach", "--kernels=counters", "1"}, false, 2, "There is --kernels=pc");
   refused({"profile", "--kernels=counters:set=source"}, true, 2, "lanescope kernels --set source");
   refused({"kernels", "--page=source", test::data_file("transpositions.trace").string()}, false, 1, "there are no counts of instructions in it");
   refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
-  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--launches=sample", "--replay-mode=spread", "--save=x.trace"})
+  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--launches=sample", "--nvtx-include=a", "--replay-mode=spread", "--save=x.trace"})
     refused({"kernels", there.string(), option}, false, 2, "is for a program that is measured");
   refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
   CHECK(std::filesystem::file_size(there) == 4);
   CHECK_FALSE(std::filesystem::exists(ran));
+}
+
+TEST_CASE("kernels takes a section, and the file behind it") {
+  const test::TemporaryFolder folder;
+  const Answer answered = answer({"kernels", "--section", "SpeedOfLight,Occupancy", "-f", "csv", "-o", (folder.path() / "values").string(), test::data_file("kernel_counters.trace").string()});
+  CAPTURE(answered.text);
+  REQUIRE(answered.code == 0);
+  std::string text;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    std::ifstream stream(file.path());
+    text.append(std::istreambuf_iterator<char>(stream), {});
+  }
+  CHECK(text.find("Memory throughput") != std::string::npos);
+  CHECK(text.find("Achieved") != std::string::npos);
+  CHECK(text.find("long_scoreboard") == std::string::npos);
 }

@@ -1,11 +1,13 @@
 #include "mock_cupti.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <cupti.h>
@@ -327,6 +329,8 @@ void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site, std::uint32_t co
   callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
+std::atomic<std::int64_t> last_launch{0};  // ns of the steady clock
+
 CUcontext sampled_context() { return static_cast<CUcontext>(const_cast<void*>(kContextHandle)); }
 CUcontext other_context() { return reinterpret_cast<CUcontext>(reinterpret_cast<std::uintptr_t>(kContextHandle) + 64); }
 
@@ -342,6 +346,28 @@ void tell_resource(CUpti_CallbackId id, CUcontext context, void* descriptor = nu
 }  // namespace
 
 extern "C" {
+
+void mock_cupti_launch(std::uint32_t start) {
+  static std::thread launching;
+  static std::atomic<bool> goes_on;
+  goes_on = start != 0;
+  if (start != 0)
+    launching = std::thread([] {
+      constexpr CUpti_CallbackId kLaunchKernel = 2;  // as cuptiGetCallbackName below has it
+      for (; goes_on; std::this_thread::sleep_for(std::chrono::microseconds(100))) {
+        call_back(kLaunchKernel, CUPTI_API_ENTER);
+        CUpti_ModuleResourceData module{};
+        module.pCubin = kImage;
+        module.cubinSize = sizeof(kImage);
+        tell_resource(CUPTI_CBID_RESOURCE_MODULE_PROFILED, sampled_context(), &module);
+        last_launch = std::chrono::steady_clock::now().time_since_epoch().count();
+        call_back(kLaunchKernel, CUPTI_API_EXIT);
+      }
+    });
+  else if (launching.joinable())
+    launching.join();
+}
+std::int64_t mock_cupti_last_launch() { return last_launch; }
 
 void mock_cupti_sample() {
   CUpti_ModuleResourceData module{};

@@ -54,7 +54,15 @@ using MockCuptiDeliverUnreadable = void (*)();
 // hardware's buffer is full. MOCK_CUPTI_PC_FAULTS: it faults when it is asked for samples.
 extern "C" void mock_cupti_sample();
 using MockCuptiSample = void (*)();
-extern "C" void mock_cupti_make_samples();  // one round, where a context is sampled
+// One round. Returns whether a context is sampled; there is none otherwise.
+extern "C" int mock_cupti_make_samples();
+using MockCuptiMakeSamples = int (*)();
+
+// Launches of kernels of kImage on a thread of its own, one after the other, from 1 to 0. As on an H200, PC sampling does not end meanwhile: the call that ends
+// it waits for a break of 20 ms between two of them, and answers 999 after three seconds.
+extern "C" void mock_cupti_launch(std::uint32_t start);
+using MockCuptiLaunch = void (*)(std::uint32_t);
+extern "C" std::int64_t mock_cupti_last_launch();  // ns of the steady clock; 0: none
 
 // Waits, five seconds at most, until it is about to fault. Returns whether it is.
 extern "C" int mock_cupti_await_fault();

@@ -2,9 +2,11 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "mock_cupti.h"
 
@@ -66,9 +68,10 @@ std::uint64_t sum_of(const void* bytes, std::size_t size) {
 
 extern "C" {
 
-void mock_cupti_make_samples() {
+int mock_cupti_make_samples() {
   const std::lock_guard lock(sampling().mutex);
   if (sampling().on != nullptr) ++sampling().waiting;
+  return sampling().on != nullptr ? 1 : 0;
 }
 
 CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
@@ -131,6 +134,11 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* parameters) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* parameters) {
+  using namespace std::chrono_literals;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto since_launch = [] { return std::chrono::steady_clock::now().time_since_epoch() - std::chrono::nanoseconds(mock_cupti_last_launch()); };
+  for (; since_launch() < 20ms; std::this_thread::sleep_for(1ms))
+    if (std::chrono::steady_clock::now() - begin > 3s) return CUPTI_ERROR_UNKNOWN;
   const std::lock_guard lock(sampling().mutex);
   if (parameters->ctx != sampling().on) return CUPTI_ERROR_UNKNOWN;
   if (sampling().waiting > 0) fill(*sampling().remaining);

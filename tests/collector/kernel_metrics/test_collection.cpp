@@ -14,6 +14,8 @@
 #include <cupti.h>
 
 #include "kernel_metrics/records.h"
+#include "agent/nvtx/included_range.h"
+#include "agent/nvtx/names.h"
 #include "mock_range_profiler.h"
 #include "plan_file.h"
 #include "support/catch.h"
@@ -108,6 +110,50 @@ TEST_CASE("launches are counted by name, number and count") {
   CHECK(records.counted[0].image.at(1) == 'x');  // the configuration of its chip
   CHECK(program.mock().mistakes == 0);
   CHECK(program.mock().stops == 3);
+}
+
+TEST_CASE("launches are counted while a range is open that was named") {
+  namespace nvtx = lanescope::agent::nvtx;
+  const auto name_range = [](const char* name) {
+    setenv(channel::kKernelRangeVariable, name, 1);
+    nvtx::read_included_range();
+  };
+  const std::uint32_t other = nvtx::domain_named("loader")->id;
+  channel::LaunchChoice choice = all_launches();
+  choice.skip = 1;
+  {
+    name_range("step 3");
+    Program program(choice, {{"GH100", "x    "}});
+    const auto launch = [&program] { program.launch("_Z5saxpyifPKfPf"); };
+    launch();  // 1
+    nvtx::begin_included(0, "step 2", 7);
+    nvtx::begin_included(other, "step 3", 8);
+    launch();  // 2
+    nvtx::begin_included(0, "step 3", 9);
+    launch();  // 3: the first that counts, skipped
+    launch();  // 4
+    nvtx::begin_included(0, "step 3", 10);  // of another thread
+    nvtx::end_included(7);
+    nvtx::end_included(9);
+    launch();  // 5
+    nvtx::end_included(10);
+    launch();  // 6
+    CHECK(program.counted() == std::vector<std::uint32_t>{4, 5});
+  }
+  {
+    name_range("loader@step 3");
+    Program program(choice, {{"GH100", "x    "}});
+    nvtx::begin_included(0, "step 3", 9);
+    program.launch("_Z5saxpyifPKfPf");
+    nvtx::begin_included(other, "step 3", 10);
+    program.launch("_Z5saxpyifPKfPf");
+    program.launch("_Z5saxpyifPKfPf");
+    program.call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_ENTER);
+    program.call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_API_EXIT);
+    CHECK(program.counted() == std::vector<std::uint32_t>{3});
+  }
+  name_range("");
+  CHECK(nvtx::is_included());
 }
 
 TEST_CASE("of sampled launches the first and the tenth are counted, with one after the other of the sets") {

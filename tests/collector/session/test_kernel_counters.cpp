@@ -27,7 +27,7 @@ TEST_CASE("a program of another user may leave records of counters, and make no 
   {
     const auto counters = session::KernelCounters::start({}, kNobody);
     if (!counters) return;  // without CUPTI there is no lanescope-kernel-metrics
-    folder = (*counters)->variable().second;
+    folder = (*counters)->variables().front().second;
     CHECK(facts_of(folder).st_uid == 0);
     CHECK((facts_of(folder).st_mode & kPermissions) == 0711);
     CHECK(facts_of(folder / channel::kCounterRecordFolder).st_uid == kNobody);
@@ -39,7 +39,7 @@ TEST_CASE("a program of another user may leave records of counters, and make no 
 TEST_CASE("records of counters are for their user alone") {
   const auto counters = session::KernelCounters::start({});
   if (!counters) return;  // without CUPTI there is no lanescope-kernel-metrics
-  const std::filesystem::path folder = (*counters)->variable().second;
+  const std::filesystem::path folder = (*counters)->variables().front().second;
   CHECK((facts_of(folder).st_mode & kPermissions) == 0700);
   CHECK(facts_of(folder / channel::kCounterRecordFolder).st_uid == geteuid());
 }

@@ -1,6 +1,7 @@
 // What a running CUDA program is to the agent: libcuda is loaded, and CUPTI (a mock, named by LANESCOPE_CUPTI_LIBRARY) sees its work.
 //
-// cuda_target LIBCUDA: reads numbers from standard input, does so many kernels (tests/collector/agent/mock_cupti.h), answers "done".
+// cuda_target LIBCUDA: reads numbers from standard input, does so many kernels (tests/collector/agent/mock_cupti.h), answers "done". sample: one round of PC
+// samples; answers "sampled", or that nobody samples. launch, launch no more: kernels on a thread of their own.
 #include <dlfcn.h>
 #include <poll.h>
 #include <unistd.h>
@@ -17,7 +18,13 @@ int main(int, char** arguments) {
   pollfd input{STDIN_FILENO, POLLIN, 0};  // a call that can be told to hold no lock even where stacks can't be followed
   for (std::string line; poll(&input, 1, -1), std::getline(std::cin, line);) {
     void* cupti = dlopen(std::getenv("LANESCOPE_CUPTI_LIBRARY"), RTLD_LAZY | RTLD_NOLOAD);
-    if (cupti != nullptr) reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"))(std::stoull(line));
+    if (cupti != nullptr && line == "sample") {
+      std::cout << (reinterpret_cast<MockCuptiMakeSamples>(dlsym(cupti, "mock_cupti_make_samples"))() != 0 ? "sampled" : "not sampled") << std::endl;
+      continue;
+    }
+    if (cupti != nullptr && line.starts_with("launch"))
+      reinterpret_cast<MockCuptiLaunch>(dlsym(cupti, "mock_cupti_launch"))(line == "launch" ? 1 : 0);
+    else if (cupti != nullptr) reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"))(std::stoull(line));
     std::cout << "done" << std::endl;
   }
   return 7;

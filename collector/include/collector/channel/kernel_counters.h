@@ -12,6 +12,7 @@
 namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
+inline constexpr char kKernelRangeVariable[] = "LANESCOPE_KERNEL_RANGE";        // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
 inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
 inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
 inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence

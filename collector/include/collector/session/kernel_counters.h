@@ -40,6 +40,7 @@ struct KernelCounterSettings {
   KernelReplay replay = KernelReplay::kKernel;
   LaunchesMeasured launches = LaunchesMeasured::kAll;
   std::string kernel;                  // name of the kernel's function, or "regex:" and a pattern; empty: any
+  std::string range;                   // [DOMAIN@]TEXT: only launches while an NVTX range of that text is open in their process; empty: all. Of kHardware
   // Of kInstructions: the launch of another recording, to which this is appended, that the one launch of this kind stands for.
   std::uint32_t process = 0;      // instance number
   std::uint32_t correlation = 0;
@@ -70,8 +71,8 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // By which the program finds the plan: name and value.
-  [[nodiscard]] std::pair<std::string, std::string> variable() const;
+  // By which the program finds the plan, and knows the range: names and values.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
 
   // Makes values of what was counted, and appends them to the file of the recording, which is finished. Fails with one sentence, where
   // nothing could be measured as well.

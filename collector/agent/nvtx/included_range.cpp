@@ -1,0 +1,67 @@
+#include "agent/nvtx/included_range.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "agent/nvtx/names.h"
+#include "collector/channel/kernel_counters.h"
+
+namespace lanescope::agent::nvtx {
+namespace {
+
+constexpr std::size_t kMostBytes = 1024;  // of the name
+constexpr std::size_t kMostOpen = 256;    // of that name at once; more are not noticed
+
+constinit char named[kMostBytes] = {};
+constinit std::string_view wanted_text;
+constinit std::string_view wanted_domain;  // empty: the default one
+constinit std::atomic<bool> is_named{false};
+
+// Keys of those that are open; 0: a free place.
+constinit std::atomic<std::uint64_t> open[kMostOpen] = {};
+constinit std::atomic<std::uint32_t> open_count{0};
+
+}  // namespace
+
+void read_included_range() noexcept {
+  const char* const value = getenv(channel::kKernelRangeVariable);
+  const std::string_view name = value == nullptr ? "" : value;
+  if (name == std::string_view(named)) return;
+  is_named.store(false);
+  for (std::atomic<std::uint64_t>& key : open) key.store(0);
+  open_count.store(0);
+  if (name.size() >= kMostBytes) return;
+  std::memcpy(named, name.data(), name.size());
+  named[name.size()] = '\0';
+  if (name.empty()) return;
+  const std::string_view whole(named, name.size());
+  const std::size_t mark = whole.find('@');
+  wanted_domain = mark == std::string_view::npos ? std::string_view() : whole.substr(0, mark);
+  wanted_text = mark == std::string_view::npos ? whole : whole.substr(mark + 1);
+  is_named.store(true);
+}
+
+void begin_included(std::uint32_t domain, std::string_view text, std::uint64_t key) noexcept {
+  if (!is_named.load(std::memory_order_acquire) || text != wanted_text || domain_name(domain) != wanted_domain) return;
+  for (std::atomic<std::uint64_t>& place : open) {
+    std::uint64_t nobody = 0;
+    if (!place.compare_exchange_strong(nobody, key)) continue;
+    ++open_count;
+    return;
+  }
+}
+
+void end_included(std::uint64_t key) noexcept {
+  if (open_count.load(std::memory_order_relaxed) == 0) return;
+  for (std::atomic<std::uint64_t>& place : open) {
+    std::uint64_t ended = key;
+    if (!place.compare_exchange_strong(ended, 0)) continue;
+    --open_count;
+    return;
+  }
+}
+
+bool is_included() noexcept { return !is_named.load(std::memory_order_acquire) || open_count.load() != 0; }
+
+}  // namespace lanescope::agent::nvtx

@@ -1,0 +1,21 @@
+// The NVTX range in which kernels are measured, where the recording names one: whether such a range is open in the process, on whichever thread.
+//
+// Any thread. In a forked child ranges that were open before stay open: nobody there knows their ends.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lanescope::agent::nvtx {
+
+// Takes the name from the environment (channel::kKernelRangeVariable). Before ranges begin; any number of times, no two at once.
+void read_included_range() noexcept;
+
+// A range begins, and one ends. `key` is not 0 and tells it from all others that are open in the process. One load where none is named.
+void begin_included(std::uint32_t domain, std::string_view text, std::uint64_t key) noexcept;
+void end_included(std::uint64_t key) noexcept;
+
+// Whether one is open, or none is named. Two loads at most.
+[[nodiscard]] bool is_included() noexcept;
+
+}  // namespace lanescope::agent::nvtx
