@@ -17,6 +17,7 @@ struct RowDescription {
 };
 
 inline constexpr std::string_view kSpeedOfLight = "SpeedOfLight";
+inline constexpr std::string_view kBreakdown = "SpeedOfLight_Breakdown";
 inline constexpr std::string_view kCompute = "ComputeWorkloadAnalysis";
 inline constexpr std::string_view kMemory = "MemoryWorkloadAnalysis";
 inline constexpr std::string_view kTensor = "SpeedOfLight_HierarchicalTensorRooflineChart";
@@ -26,6 +27,7 @@ inline constexpr std::string_view kWarpStates = "WarpStateStats";
 inline constexpr std::string_view kInstructions = "InstructionStats";
 inline constexpr std::string_view kLaunch = "LaunchStats";
 inline constexpr std::string_view kOccupancy = "Occupancy";
+inline constexpr std::string_view kDistribution = "WorkloadDistribution";
 inline constexpr std::string_view kSource = "SourceCounters";
 
 struct SectionTitle {
@@ -33,12 +35,13 @@ struct SectionTitle {
   std::string_view title;
 };
 inline constexpr std::array kSections{
-    SectionTitle{kSpeedOfLight, "GPU speed of light"},       SectionTitle{kCompute, "Compute workload"},
-    SectionTitle{kMemory, "Memory workload"},                SectionTitle{kTables, "Memory tables"},
+    SectionTitle{kSpeedOfLight, "GPU speed of light"},       SectionTitle{kBreakdown, "Speed of light: the busiest parts"},
+    SectionTitle{kCompute, "Compute workload"},              SectionTitle{kMemory, "Memory workload"},
+    SectionTitle{kTables, "Memory tables"},
     SectionTitle{kScheduler, "Scheduler statistics"},        SectionTitle{kWarpStates, "Warp states: cycles for an instruction issued"},
     SectionTitle{kInstructions, "Instruction statistics"},   SectionTitle{kLaunch, "Launch"},
-    SectionTitle{kOccupancy, "Occupancy"},                   SectionTitle{kSource, "Source counters"},
-    SectionTitle{kTensor, "Tensor cores: operations a cycle"},
+    SectionTitle{kOccupancy, "Occupancy"},                   SectionTitle{kDistribution, "Workload distribution: active cycles"},
+    SectionTitle{kSource, "Source counters"},                SectionTitle{kTensor, "Tensor cores: operations a cycle"},
 };
 
 inline constexpr std::array kRows{
@@ -98,6 +101,16 @@ inline constexpr std::array kRows{
     RowDescription{kInstructions, "Threads of a warp active", "smsp__thread_inst_executed_per_inst_executed.ratio", ValueUnit::kNumber},
     RowDescription{kInstructions, "Threads of a warp not predicated off", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", ValueUnit::kNumber},
     RowDescription{kOccupancy, "Achieved", "sm__warps_active.avg.pct_of_peak_sustained_active"},
+    RowDescription{kDistribution, "Multiprocessors, mean", "sm__cycles_active.avg", ValueUnit::kCycles},
+    RowDescription{kDistribution, "Multiprocessors, most", "sm__cycles_active.max", ValueUnit::kCycles},
+    RowDescription{kDistribution, "Schedulers, mean", "smsp__cycles_active.avg", ValueUnit::kCycles},
+    RowDescription{kDistribution, "Schedulers, most", "smsp__cycles_active.max", ValueUnit::kCycles},
+    RowDescription{kDistribution, "L1 caches, mean", "l1tex__cycles_active.avg", ValueUnit::kCycles},
+    RowDescription{kDistribution, "L1 caches, most", "l1tex__cycles_active.max", ValueUnit::kCycles},
+    RowDescription{kDistribution, "Slices of the L2 cache, mean", "lts__cycles_active.avg", ValueUnit::kCycles},
+    RowDescription{kDistribution, "Slices of the L2 cache, most", "lts__cycles_active.max", ValueUnit::kCycles},
+    RowDescription{kDistribution, "DRAM channels, mean", "dram__cycles_active.avg", ValueUnit::kCycles},
+    RowDescription{kDistribution, "DRAM channels, most", "dram__cycles_active.max", ValueUnit::kCycles},
     RowDescription{kTensor, "TF32", "sm__ops_path_tensor_src_tf32_dst_fp32.sum.per_cycle_elapsed", ValueUnit::kNumber},
     RowDescription{kTensor, "BF16", "sm__ops_path_tensor_src_bf16_dst_fp32.sum.per_cycle_elapsed", ValueUnit::kNumber},
     RowDescription{kTensor, "FP16", "sm__ops_path_tensor_src_fp16.sum.per_cycle_elapsed", ValueUnit::kNumber},

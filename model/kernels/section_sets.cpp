@@ -104,7 +104,8 @@ std::span<const SectionSet> section_sets() {
                  "The same, compute and memory workload, schedulers, warp states and instructions",
                  {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions}},
       SectionSet{"full", "All sections",
-                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kSource, kTensor}},
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kDistribution, kSource, kTensor}},
+      SectionSet{"roofline", "What the roofline takes, beside the speed of light", {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTensor}},
       SectionSet{kSourceSet, "Exact counts at each instruction and source line, in a run of the program for each kernel", {}},
   };
   return kSets;

@@ -57,6 +57,39 @@ void add_ratios(const KernelMetrics& metrics, const ProfiledKernel& kernel, Sect
   }
 }
 
+// Of its parts a throughput is the largest: those of compute and of memory that were measured, the busiest first. Pipes are measured while a
+// multiprocessor is active, and count over the kernel's time.
+void add_breakdown(const KernelMetrics& metrics, const ProfiledKernel& kernel, Section& breakdown) {
+  enum class Of { kElapsed, kActive };
+  struct Part {
+    std::string_view label, metric;
+    Of of = Of::kElapsed;
+  };
+  constexpr std::array kParts{
+      Part{"Compute: issue slots", "smsp__issue_active.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: FMA", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: FP64", "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: tensor cores", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: LSU", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: XU", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Compute: ADU", "sm__inst_executed_pipe_adu.avg.pct_of_peak_sustained_active", Of::kActive},
+      Part{"Memory: L1 data pipe", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: requests of L1 to L2", "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: SM to L2", "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: L2 to SM", "lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: sectors of L2", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: look-ups in L2", "lts__t_tag_requests.avg.pct_of_peak_sustained_elapsed"},
+      Part{"Memory: DRAM", "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"},
+  };
+  const auto active = metrics.value(kernel, "sm__cycles_active.avg"), elapsed = metrics.value(kernel, "sm__cycles_elapsed.avg");
+  const double share = active && elapsed && *elapsed > 0 ? std::min(1.0, *active / *elapsed) : 1;
+  for (const Part& part : kParts)
+    if (const auto value = metrics.value(kernel, part.metric); value && *value > 0)
+      breakdown.rows.push_back({part.label, part.of == Of::kActive ? *value * share : *value, ValueUnit::kPercent});
+  std::stable_sort(breakdown.rows.begin(), breakdown.rows.end(), [](const SectionRow& a, const SectionRow& b) { return a.value > b.value; });
+}
+
 }  // namespace
 
 std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
@@ -71,6 +104,7 @@ std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel
     const auto section = std::find_if(all.begin(), all.end(), [](const Section& candidate) { return candidate.name == kWarpStates; });
     section->rows.push_back({stall.reason->name, stall.cycles, ValueUnit::kCycles});
   }
+  add_breakdown(metrics, kernel, *std::find_if(all.begin(), all.end(), [](const Section& section) { return section.name == kBreakdown; }));
   add_shape(kernel, all);
   std::erase_if(all, [](const Section& section) { return section.rows.empty(); });
   return all;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernels/memory_traffic.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/kernels/recorded_metrics.h"
@@ -45,6 +46,7 @@ struct KernelFacts {
     kernels::Verdict verdict;
     std::vector<kernels::Section> sections;
     kernels::Roofline roofline;
+    kernels::MemoryTraffic memory;
     Nanoseconds duration = 0;
   };
   std::optional<Counters> counters;

@@ -67,8 +67,10 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
       cancel_(button(tr("Cancel"), tr("Ends the program"), this)),
       browser_(new QTextBrowser(this)),
       charts_(new QSplitter(Qt::Vertical, this)),
-      roofline_(new RooflineChart(charts_)),
-      stalls_(new StallChart(charts_)) {
+      stalls_(new StallChart(charts_)),
+      pages_(new QTabWidget(charts_)),
+      roofline_(new RooflineChart(pages_)),
+      memory_(new MemoryChart(pages_)) {
   layOut();
   connect(profile_, &QToolButton::clicked, this, [this] {
     if (facts_) emit profileRequested(facts_);
@@ -110,7 +112,10 @@ void KernelPanel::layOut() {
   browser_->setFrameShape(QFrame::NoFrame);
   browser_->setAccessibleName(tr("Kernel"));
   charts_->addWidget(stalls_);
-  charts_->addWidget(roofline_);
+  charts_->addWidget(pages_);
+  pages_->setDocumentMode(true);
+  pages_->addTab(memory_, tr("Memory"));
+  pages_->addTab(roofline_, tr("Roofline"));
   charts_->setSizes({kStallsHeight, 2 * kStallsHeight});
   charts_->setStretchFactor(0, 0);
   charts_->setStretchFactor(1, 1);
@@ -194,12 +199,18 @@ void KernelPanel::showCharts() {
   QString title;
   std::vector<StallChart::Bar> bars = facts_ ? bars_of(*facts_, title) : std::vector<StallChart::Bar>();
   const bool has_roofline = facts_ && facts_->counters && !facts_->counters->roofline.empty();
+  const bool has_memory = facts_ && facts_->counters && !facts_->counters->memory.empty();
   const bool has_bars = !bars.empty();
   stalls_->setVisible(has_bars);
   if (!bars.empty()) stalls_->setBars(title, std::move(bars));
-  roofline_->setVisible(has_roofline);
   if (has_roofline) roofline_->setRoofline(facts_->counters->roofline);
-  charts_->setVisible(has_bars || has_roofline);
+  if (has_memory) memory_->setTraffic(facts_->counters->memory);
+  pages_->setVisible(has_roofline || has_memory);
+  if (has_roofline || has_memory) {  // the user's page stays behind a kernel that has none
+    pages_->setTabVisible(pages_->indexOf(memory_), has_memory);
+    pages_->setTabVisible(pages_->indexOf(roofline_), has_roofline);
+  }
+  charts_->setVisible(has_bars || has_roofline || has_memory);
 }
 
 void KernelPanel::pin() {

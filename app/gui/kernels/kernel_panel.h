@@ -6,6 +6,7 @@
 
 #include <QLabel>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QTextBrowser>
 #include <QToolButton>
 #include <QWidget>
@@ -14,6 +15,7 @@
 #include "base/paced_update.h"
 #include "base/selection_state.h"
 #include "kernels/kernel_facts.h"
+#include "kernels/memory_chart.h"
 #include "kernels/roofline_chart.h"
 #include "kernels/stall_chart.h"
 
@@ -62,8 +64,10 @@ class KernelPanel : public QWidget {
   QToolButton* cancel_;
   QTextBrowser* browser_;
   QSplitter* charts_;
-  RooflineChart* roofline_;
   StallChart* stalls_;
+  QTabWidget* pages_;  // of what is below them
+  RooflineChart* roofline_;
+  MemoryChart* memory_;
   std::shared_ptr<const KernelRecordsOfTrace> records_;
   std::vector<std::shared_ptr<const KernelRecordsOfTrace>> others_;
   std::shared_ptr<const KernelFacts> facts_;

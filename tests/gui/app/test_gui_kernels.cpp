@@ -75,9 +75,16 @@ class KernelsTest : public QObject {
     QVERIFY(panel.text().contains("Where its warps stood was not sampled"));
     QVERIFY(!panel.text().contains("counters were not read"));
     auto* stalls = panel.findChild<ui::StallChart*>();
-    auto* roofline = panel.findChild<ui::RooflineChart*>();
     QVERIFY(stalls->isVisible());  // of the counters' warp states
-    QVERIFY(roofline->isVisible());
+
+    // It reads a matrix of 8192 x 4096 floats once.
+    auto* memory = panel.findChild<ui::MemoryChart*>();
+    QVERIFY(memory->isVisible());
+    QVERIFY(memory->accessibleDescription().contains("L2 cache to L1 cache: Read 128.00 MiB"));
+    QVERIFY(memory->accessibleDescription().contains("Kernel to Shared: Bank conflicts"));
+    auto* pages = panel.findChild<QTabWidget*>();
+    pages->setCurrentWidget(panel.findChild<ui::RooflineChart*>());
+    QVERIFY(panel.findChild<ui::RooflineChart*>()->isVisible());
 
     // Another one beside it.
     const auto first = panel.facts();
@@ -126,6 +133,7 @@ class KernelsTest : public QObject {
     QCOMPARE(panel.facts()->all.count, std::uint64_t{100});
     QVERIFY(panel.findChild<ui::StallChart*>()->isVisible());
     QVERIFY(!panel.findChild<ui::RooflineChart*>()->isVisible());
+    QVERIFY(!panel.findChild<ui::MemoryChart*>()->isVisible());
   }
 
   void nothingIsComputedWhileItIsHidden() {
