@@ -435,4 +435,5 @@ def main():
             show(workload, *measure(arguments, workload, left * share, raw))
 
 
-main()
+if __name__ == "__main__":
+    main()
