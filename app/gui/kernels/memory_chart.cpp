@@ -100,7 +100,8 @@ void MemoryChart::setTraffic(kernels::MemoryTraffic traffic) {
   update();
 }
 
-int MemoryChart::rowHeight() const { return 2 * fontMetrics().height(); }
+// The name of a way, its arrow, and what went there.
+int MemoryChart::rowHeight() const { return 2 * fontMetrics().height() + kHead + 2; }
 QSize MemoryChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 50, 4 * rowHeight() + 2 * kMargin}; }
 QSize MemoryChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 90, 6 * rowHeight() + 2 * kMargin}; }
 
@@ -124,7 +125,7 @@ MemoryChart::Layout MemoryChart::layOut() const {
   int rows_of_l1 = 0, rows_of_shared = 0;
   for (const MemoryWay& way : traffic_.ways) {
     int& column = wanted[static_cast<std::size_t>(first_column(way))];
-    column = std::max(column, width_of(text_of(way)) + 2 * kHead);
+    column = std::max(column, width_of(shown_text(way.what) + u'\n' + amount_of(way)) + 2 * kHead);
     if (first_column(way) == 0) ++(outer_place(way) == MemoryPlace::kSharedMemory ? rows_of_shared : rows_of_l1);
   }
   int all_boxes = 0, all_wanted = 0;
@@ -179,9 +180,14 @@ void MemoryChart::paint(QPainter& painter, const Box& box) const {
 void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
   const QRect& place = arrow.rectangle;
   const int line = std::min(fontMetrics().height(), place.height());
+  const auto write = [&](int top, const QString& text) {
+    painter.drawText(QRect(place.left() + kHead, top, place.width() - 2 * kHead, line), Qt::AlignCenter,
+                     fontMetrics().elidedText(text, Qt::ElideMiddle, place.width() - 2 * kHead));
+  };
   painter.setPen(palette().color(QPalette::Text));
-  painter.drawText(QRect(place.left() + kHead, place.top(), place.width() - 2 * kHead, line), Qt::AlignCenter,
-                   fontMetrics().elidedText(text_of(*arrow.way), Qt::ElideMiddle, place.width() - 2 * kHead));
+  const bool has_two_lines = place.height() >= rowHeight();
+  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : text_of(*arrow.way));
+  if (has_two_lines) write(place.top() + line + kHead + 2, amount_of(*arrow.way));
   const double share = std::clamp(arrow.way->use.value_or(0) / 100, 0.0, 1.0);
   const double y = place.top() + line + kHead / 2.0 + 1;
   const bool outwards = column_of(arrow.way->to) > column_of(arrow.way->from);

@@ -32,7 +32,7 @@ class MemoryChart : public QWidget {
   };
   struct Arrow {
     const kernels::MemoryWay* way;
-    QRect rectangle;  // its text above, the arrow below
+    QRect rectangle;  // its name above the arrow, what went there below
   };
   struct Layout {
     std::vector<Box> boxes;

@@ -102,8 +102,8 @@ TEST_CASE("warps of a program that runs already are sampled, in the context that
     CHECK(ask("sample") == "not sampled");
     const std::shared_ptr<const Trace> trace = load(file);
     std::uint64_t samples = 0;
-    for (const PcSampleWindow& window : trace->kernel_records().windows)
-      for (const PcSample& sample : window.samples) samples += sample.samples;
+    for (const auto& window : trace->kernel_records().windows)
+      for (const PcSample& sample : window->samples) samples += sample.samples;
     CHECK(samples == facts::kRounds * (facts::kLongScoreboard + facts::kWait + facts::kSelected));
     // Code that was there before comes with its launches.
     REQUIRE(trace->kernel_records().code.size() == 1);
