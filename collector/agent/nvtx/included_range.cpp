@@ -37,8 +37,9 @@ void read_included_range() noexcept {
   if (name.empty()) return;
   const std::string_view whole(named, name.size());
   const std::size_t mark = whole.find('@');
-  wanted_domain = mark == std::string_view::npos ? std::string_view() : whole.substr(0, mark);
-  wanted_text = mark == std::string_view::npos ? whole : whole.substr(mark + 1);
+  wanted_domain = std::string_view(named, mark == std::string_view::npos ? 0 : mark);
+  wanted_text = whole;
+  if (mark != std::string_view::npos) wanted_text.remove_prefix(mark + 1);
   is_named.store(true);
 }
 
