@@ -7,7 +7,6 @@
 #include "../../collector/attach/running_target.h"
 #include "../recorder.h"
 #include "collector/session/recording.h"
-#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -21,12 +20,11 @@ namespace facts = lanescope::test::mock_cupti;
 
 namespace {
 
-std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output, session::KernelCollection collection = session::KernelCollection::kNone) {
+std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output) {
   AttachRequest request;
   request.pid = pid;
   request.output = output;
   request.settings.flush_interval = 10ms;
-  request.settings.kernels.collection = collection;
   request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
   Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
   INFO((recording ? "" : recording.error().text));
@@ -75,40 +73,6 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
     // What happens between recordings goes nowhere.
     target.send("50\n");
     REQUIRE(target.read_line() == "done");
-  }
-  target.close_input();
-  std::string output;
-  CHECK(WEXITSTATUS(target.finish(output)) == 7);
-}
-
-TEST_CASE("warps of a program that runs already are sampled, in the context that it had, and no more when the recording ends while it launches on") {
-  setenv("LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI, 1);
-  const TemporaryFolder folder;
-  RunningTarget target({program("attach_cuda_target").string(), LANESCOPE_MOCK_CUDA});
-  REQUIRE(target.read_line() == "ready");
-  const auto ask = [&target](const std::string& question) {
-    target.send(question + "\n");
-    return target.read_line();
-  };
-  for (int round = 0; round < 2; ++round) {
-    const std::filesystem::path file = folder.path() / ("round" + std::to_string(round) + ".trace");
-    std::unique_ptr<Recording> recording = attach(target.pid(), file, session::KernelCollection::kPcSamples);
-    while (ask("sample") != "sampled") std::this_thread::yield();
-    REQUIRE(ask("launch") == "done");
-    for (std::uint32_t i = 1; i < facts::kRounds; ++i) REQUIRE(ask("sample") == "sampled");
-    recording->stop();
-    REQUIRE(recording->wait_for(10min));
-    REQUIRE(ask("launch no more") == "done");
-    CHECK(ask("sample") == "not sampled");
-    const std::shared_ptr<const Trace> trace = load(file);
-    std::uint64_t samples = 0;
-    for (const auto& window : trace->kernel_records().windows)
-      for (const PcSample& sample : window->samples) samples += sample.samples;
-    CHECK(samples == facts::kRounds * (facts::kLongScoreboard + facts::kWait + facts::kSelected));
-    // Code that was there before comes with its launches.
-    REQUIRE(trace->kernel_records().code.size() == 1);
-    CHECK(trace->kernel_records().code[0]->image == std::string(facts::kImage, sizeof(facts::kImage)));
-    for (const DiagnosticMessage& diagnostic : trace->diagnostics()) CHECK(diagnostic.text.find("PC samples") == std::string::npos);
   }
   target.close_input();
   std::string output;
