@@ -93,6 +93,23 @@ class Projections(unittest.TestCase):
         pace = Fleet(RANKS, HERE).ask("nvtx_gpu_proj_pace", name="ncclAllReduce").tables[0].records()
         self.assertEqual(sum(row["Duration"] for row in pace), ours["ncclAllReduce"])
 
+    def test_a_kernel_is_found_by_its_name_with_and_without_parameters(self):
+        for whole, function in (
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"),
+            ("void at::native::vectorized_elementwise_kernel<8, at::native::FillFunctor<c10::BFloat16>, std::array<char*, 1ul> >"
+             "(int, at::native::FillFunctor<c10::BFloat16>, std::array<char*, 1ul>)", "vectorized_elementwise_kernel"),
+        ):
+            said = {row["Name"]: row["Instances"] for row in stats("cuda_gpu_kern_sum", *RANKS)}
+            by_name, by_function = (Fleet(RANKS, HERE).ask("cuda_gpu_kern_pace", name=name).tables[0].records() for name in (whole, function))
+            self.assertEqual(len(by_name), said[whole])
+            self.assertGreaterEqual(len(by_function), len(by_name))
+            if function.startswith("nccl"):
+                self.assertEqual(by_name, by_function)
+
+    def test_a_name_that_no_recording_has_is_said(self):
+        answer = Fleet(RANKS, HERE).ask("cuda_gpu_kern_pace", name="no_such_kernel")
+        self.assertEqual((answer.tables, answer.sentences), ([], ["No recording has anything of the name no_such_kernel."]))
+
 
 class Parts(unittest.TestCase):
     """Filters mean what they mean for `lanescope stats`."""

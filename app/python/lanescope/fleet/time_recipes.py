@@ -157,7 +157,7 @@ class Pace(Recipe):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--name", default="", help="the name, whole; without it, of those with three instances or more the one that takes most time")
+        parser.add_argument("--name", default="", help="the name, whole, or a kernel's without its parameters; without it, of those with three instances or more the one that takes most time")
 
     def rows(self, trace: Trace) -> "tuple[dict[str, Any], list[str]]":
         """Process, name, start and duration of each; and the names by number."""
@@ -193,6 +193,8 @@ class Pace(Recipe):
             if len(durations) > 2 or self.arguments["name"]:
                 totals[name] = totals.get(name, 0) + sum(durations)
         if not totals:
+            if self.arguments["name"]:
+                answer.sentences.append(f"No recording has anything of the name {self.arguments['name']}.")
             return answer
         name = max(sorted(totals), key=lambda key: totals[key])
         chosen = sorted((row for row in rows if row[1] == name), key=lambda row: (row[0][4] is None, row[0][4] or 0, row[0][:2]))
@@ -213,9 +215,28 @@ class Pace(Recipe):
         return answer
 
 
+def _function_of(kernel: str) -> str:
+    """"void at::native::fill<float>(int)": fill. Without parameters, template arguments, namespaces and the type that it returns."""
+    outside, depth = [], 0
+    for letter in kernel.replace("(anonymous namespace)::", ""):
+        if letter == "(" and depth == 0:
+            break
+        depth += (letter in "<(") - (letter in ">)")
+        if depth == 0 and letter != ">":
+            outside.append(letter)
+    return "".join(outside).split(" ")[-1].split("::")[-1]
+
+
 @recipe
 class KernelPace(Pace):
     name, help = "cuda_gpu_kern_pace", "Progress of one kernel over its instances and ranks"
+
+    def rows(self, trace: Trace) -> "tuple[dict[str, Any], list[str]]":
+        data, names = super().rows(trace)
+        wanted = self.arguments["name"]
+        if wanted and wanted not in names:
+            names = [wanted if _function_of(name) == wanted else name for name in names]
+        return data, names
 
 
 @recipe
