@@ -8,6 +8,7 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "base/texts.h"
 #include "base/time_text.h"
 #include "samples/samples_panel.h"
 #include "timeline/core/format.h"
@@ -17,8 +18,6 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kGroupsWidth = 660, kGapsWidth = 440;  // px, at first; later in proportion
-
-QString duration_text(Nanoseconds duration) { return QString::fromStdString(timeline::format_duration(duration)); }
 
 QString share_text(Nanoseconds part, Nanoseconds whole) {
   return whole <= 0 ? QString() : QString::fromStdString(timeline::format_share(static_cast<double>(part) / static_cast<double>(whole)));

@@ -8,6 +8,7 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "base/texts.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
@@ -50,8 +51,6 @@ stats::Table table_of(const TraceDiff& diff) {
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
   return table;
 }
-
-QString duration_text(double nanoseconds) { return QString::fromStdString(timeline::format_duration(std::llround(nanoseconds))); }
 
 QString aligned_text(const TraceDiff& diff) {
   if (!diff.by_iteration()) return QObject::tr("Whole traces are compared: no NVTX range repeats in both.");

@@ -9,6 +9,7 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "base/texts.h"
 #include "model/text/to_translate.h"
 #include "timeline/widget/shown_text.h"
 
@@ -24,8 +25,6 @@ using analysis::RuleRequest;
 constexpr int kFindingColumn = 1;
 constexpr int kFindingsWidth = 750;  // px at first
 constexpr int kAnswerWidth = 500;    // px at first
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 QString paragraph(const QString& label, const QString& text) {
   if (text.isEmpty()) return {};

@@ -16,10 +16,10 @@ namespace {
 constexpr int kTypingPauseMs = 150;
 constexpr int kNarrowestInCharacters = 10;  // of a field, in a window that is narrow
 
-struct Source {
+struct EventSource {
   std::optional<ThreadId> thread;
   std::optional<StreamName> stream;
-  bool operator==(const Source&) const = default;
+  bool operator==(const EventSource&) const = default;
 };
 
 using Entries = std::vector<std::pair<QString, QVariant>>;
@@ -37,7 +37,7 @@ void offer(QComboBox& list, const Entries& entries) {
 }  // namespace
 }  // namespace lanescope::ui
 
-Q_DECLARE_METATYPE(lanescope::ui::Source)
+Q_DECLARE_METATYPE(lanescope::ui::EventSource)
 
 namespace lanescope::ui {
 
@@ -133,11 +133,11 @@ void EventFilterBar::showTrace() {
     for (const StreamName& stream : streams) {
       QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
       if (several_processes) label += QStringLiteral(" · ") + QString::fromStdString(process_label(*trace, stream.process));
-      sources_now.emplace_back(isolated(label), QVariant::fromValue(Source{std::nullopt, stream}));
+      sources_now.emplace_back(isolated(label), QVariant::fromValue(EventSource{std::nullopt, stream}));
     }
     for (const ThreadId thread : threads)
       sources_now.emplace_back(isolated(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread)))),
-                               QVariant::fromValue(Source{thread, std::nullopt}));
+                               QVariant::fromValue(EventSource{thread, std::nullopt}));
   }
   offer(*kind_, kinds_now);
   offer(*source_, sources_now);
@@ -158,7 +158,7 @@ void EventFilterBar::showChoices() {
   kind_->setCurrentIndex(filter.kind ? std::max(0, kind_->findData(static_cast<int>(*filter.kind))) : 0);
   int source = 0;
   for (int i = 1; i < source_->count(); ++i) {
-    const auto entry = source_->itemData(i).value<Source>();
+    const auto entry = source_->itemData(i).value<EventSource>();
     if ((filter.thread && entry.thread == filter.thread) || (filter.stream && entry.stream == filter.stream)) source = i;
   }
   source_->setCurrentIndex(source);
@@ -181,7 +181,7 @@ void EventFilterBar::applyFilter() {
   filter.minimum_duration = std::max<Nanoseconds>(0, minimum.value_or(0));
   if (kind_->currentData().isValid()) filter.kind = static_cast<EventKind>(kind_->currentData().toInt());
   if (source_->currentData().isValid()) {
-    const auto source = source_->currentData().value<Source>();
+    const auto source = source_->currentData().value<EventSource>();
     filter.thread = source.thread;
     filter.stream = source.stream;
   }

@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "fleet/fleet_file.h"
 
 #include <cmath>
@@ -17,8 +18,6 @@ namespace {
 constexpr qint64 kMostBytes = qint64{256} << 20;
 constexpr int kVersion = 1;
 constexpr double kMostTime = 9e18;  // ns: what a Nanoseconds holds
-
-QString tr(const char* text) { return QCoreApplication::translate("FleetFile", text); }
 
 Nanoseconds time_of(const QJsonArray& times, qsizetype place, Nanoseconds unknown) {
   const double said = times.at(place).toDouble(static_cast<double>(unknown));

@@ -12,10 +12,10 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr QSize kInitialSize{900, 520};
+constexpr QSize kFleetSize{900, 520};
 constexpr qsizetype kLongestSentence = 1000;  // characters
 constexpr qsizetype kMostSentences = 6;
-constexpr qsizetype kMostNamed = 4;  // of the ranks that are chosen
+constexpr qsizetype kMostRanksNamed = 4;  // of the ranks that are chosen
 
 }  // namespace
 
@@ -30,7 +30,7 @@ FleetWindow::FleetWindow(FleetFile fleet, const QString& path, QWidget* parent)
   connect(view_, &HeatMapView::activated, this, &FleetWindow::open);
   connect(open_, &QPushButton::clicked, this, &FleetWindow::open);
   showMap(0);
-  resize(kInitialSize);
+  resize(kFleetSize);
   view_->setFocus();
 }
 
@@ -93,8 +93,8 @@ void FleetWindow::showChosen() {
   if (view_->rows().empty()) return chosen_->setText(tr("Nothing is chosen."));
   QStringList ranks;
   for (const int row : view_->rows()) {
-    if (ranks.size() == kMostNamed) {
-      ranks += tr("and %n more", nullptr, static_cast<int>(view_->rows().size() - kMostNamed));
+    if (ranks.size() == kMostRanksNamed) {
+      ranks += tr("and %n more", nullptr, static_cast<int>(view_->rows().size() - kMostRanksNamed));
       break;
     }
     ranks += view_->toolTipOf(row, view_->column());

@@ -9,7 +9,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr qint64 kPatienceMs = 20'000;
+constexpr qint64 kLongestDisassemblyMs = 20'000;
 constexpr qsizetype kMostPrinted = 256 << 20;  // bytes
 constexpr int kStepMs = 100;
 
@@ -37,7 +37,7 @@ std::optional<kernels::Disassembly> disassemble(const QString& disassembler, con
   QElapsedTimer clock;
   clock.start();
   bool ended = !process.waitForStarted();
-  while (!ended && !stop.stop_requested() && clock.elapsed() < kPatienceMs && printed.size() < kMostPrinted) {
+  while (!ended && !stop.stop_requested() && clock.elapsed() < kLongestDisassemblyMs && printed.size() < kMostPrinted) {
     ended = process.waitForFinished(kStepMs) || process.state() == QProcess::NotRunning;
     printed += process.readAllStandardOutput();
   }

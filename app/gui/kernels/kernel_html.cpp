@@ -4,16 +4,15 @@
 #include <cmath>
 
 #include "analysis/command_text.h"
+#include "base/texts.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
 
-QString html(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
 QString said(std::string_view words) { return shown_text(words).toHtmlEscaped(); }
 QString said(const Message& message) { return shown_text(message).toHtmlEscaped(); }
-QString tr(const char* text) { return QObject::tr(text); }
 
 QString number_text(double value) {
   return std::abs(value) >= 1000 ? QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(std::llround(std::abs(value)))))

@@ -8,6 +8,7 @@
 #include <QScrollBar>
 #include <QVBoxLayout>
 
+#include "base/texts.h"
 #include "kernels/kernel_html.h"
 #include "timeline/widget/shown_text.h"
 
@@ -25,8 +26,6 @@ QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
   made->setAutoRaise(true);
   return made;
 }
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 // What the warps wait for, and what helps.
 QString tip_of(std::string_view reason) {

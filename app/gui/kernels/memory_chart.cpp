@@ -18,7 +18,7 @@ using kernels::MemoryLevel;
 using kernels::MemoryPlace;
 using kernels::MemoryWay;
 
-constexpr int kMargin = 8;          // px
+constexpr int kChartMargin = 8;          // px
 constexpr int kHead = 5;            // px of an arrow's head
 constexpr double kWarmest = 0.75;   // of the colour, at 100 %
 constexpr int kColumns = 4;         // of boxes
@@ -63,9 +63,9 @@ QString amount_of(const MemoryWay& way) {
 
 QString percent(double value) { return QString::number(value, 'f', value < 9.95 ? 1 : 0) + QStringLiteral(" %"); }
 
-QString text_of(const MemoryWay& way) { return shown_text(way.what) + u' ' + amount_of(way); }
+QString words_of(const MemoryWay& way) { return shown_text(way.what) + u' ' + amount_of(way); }
 
-QString text_of(const MemoryLevel& level) {
+QString words_of(const MemoryLevel& level) {
   QStringList lines{name_of(level.place)};
   if (level.hit_rate) lines += QObject::tr("hits %1").arg(percent(*level.hit_rate));
   if (level.use) lines += QObject::tr("busy %1").arg(percent(*level.use));
@@ -93,8 +93,8 @@ MemoryChart::MemoryChart(QWidget* parent) : QWidget(parent) {
 void MemoryChart::setTraffic(kernels::MemoryTraffic traffic) {
   traffic_ = std::move(traffic);
   QStringList said;
-  for (const MemoryLevel& level : traffic_.levels) said += text_of(level).replace(u'\n', u' ');
-  for (const MemoryWay& way : traffic_.ways) said += tr("%1 to %2: %3").arg(name_of(way.from), name_of(way.to), text_of(way));
+  for (const MemoryLevel& level : traffic_.levels) said += words_of(level).replace(u'\n', u' ');
+  for (const MemoryWay& way : traffic_.ways) said += tr("%1 to %2: %3").arg(name_of(way.from), name_of(way.to), words_of(way));
   setAccessibleDescription(said.join(QStringLiteral(", ")));
   updateGeometry();
   update();
@@ -102,8 +102,8 @@ void MemoryChart::setTraffic(kernels::MemoryTraffic traffic) {
 
 // The name of a way, its arrow, and what went there.
 int MemoryChart::rowHeight() const { return 2 * fontMetrics().height() + kHead + 2; }
-QSize MemoryChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 50, 4 * rowHeight() + 2 * kMargin}; }
-QSize MemoryChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 90, 6 * rowHeight() + 2 * kMargin}; }
+QSize MemoryChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 50, 4 * rowHeight() + 2 * kChartMargin}; }
+QSize MemoryChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 90, 6 * rowHeight() + 2 * kChartMargin}; }
 
 const MemoryLevel* MemoryChart::level(MemoryPlace place) const {
   const auto found = std::find_if(traffic_.levels.begin(), traffic_.levels.end(), [place](const MemoryLevel& one) { return one.place == place; });
@@ -117,11 +117,11 @@ MemoryChart::Layout MemoryChart::layOut() const {
   const auto width_of = [this](const QString& text) {
     int widest = 0;
     for (const QString& line : text.split(u'\n')) widest = std::max(widest, fontMetrics().horizontalAdvance(line));
-    return widest + kMargin;
+    return widest + kChartMargin;
   };
   boxes[0] = width_of(name_of(MemoryPlace::kKernel));
   for (const MemoryLevel& one : traffic_.levels)
-    boxes[static_cast<std::size_t>(column_of(one.place))] = std::max(boxes[static_cast<std::size_t>(column_of(one.place))], width_of(text_of(one)));
+    boxes[static_cast<std::size_t>(column_of(one.place))] = std::max(boxes[static_cast<std::size_t>(column_of(one.place))], width_of(words_of(one)));
   int rows_of_l1 = 0, rows_of_shared = 0;
   for (const MemoryWay& way : traffic_.ways) {
     int& column = wanted[static_cast<std::size_t>(first_column(way))];
@@ -131,24 +131,24 @@ MemoryChart::Layout MemoryChart::layOut() const {
   int all_boxes = 0, all_wanted = 0;
   for (const int box : boxes) all_boxes += box;
   for (const int way : wanted) all_wanted += way;
-  const int room = std::max(0, width() - 2 * kMargin - all_boxes);
-  std::array<int, kColumns + 1> left{kMargin};  // of each box
+  const int room = std::max(0, width() - 2 * kChartMargin - all_boxes);
+  std::array<int, kColumns + 1> left{kChartMargin};  // of each box
   for (std::size_t i = 0; i < kColumns; ++i) left[i + 1] = left[i] + boxes[i] + (all_wanted > 0 ? room * wanted[i] / all_wanted : 0);
 
-  const int height_of_all = std::max(1, height() - 2 * kMargin);
+  const int height_of_all = std::max(1, height() - 2 * kChartMargin);
   const int rows = std::max(1, rows_of_l1 + rows_of_shared);
   const int upper = rows_of_shared == 0 ? height_of_all : height_of_all * rows_of_l1 / rows;  // px of the L1 cache's part
   Layout layout;
   const auto box = [&](MemoryPlace place, int top, int bottom) {
     const auto column = static_cast<std::size_t>(column_of(place));
-    layout.boxes.push_back({place, QRect(left[column], kMargin + top, boxes[column], bottom - top)});
+    layout.boxes.push_back({place, QRect(left[column], kChartMargin + top, boxes[column], bottom - top)});
   };
   box(MemoryPlace::kKernel, 0, height_of_all);
-  if (level(MemoryPlace::kL1) != nullptr) box(MemoryPlace::kL1, 0, upper - (rows_of_shared > 0 ? kMargin / 2 : 0));
-  if (level(MemoryPlace::kSharedMemory) != nullptr) box(MemoryPlace::kSharedMemory, upper + (rows_of_l1 > 0 ? kMargin / 2 : 0), height_of_all);
+  if (level(MemoryPlace::kL1) != nullptr) box(MemoryPlace::kL1, 0, upper - (rows_of_shared > 0 ? kChartMargin / 2 : 0));
+  if (level(MemoryPlace::kSharedMemory) != nullptr) box(MemoryPlace::kSharedMemory, upper + (rows_of_l1 > 0 ? kChartMargin / 2 : 0), height_of_all);
   const int outer = rows_of_l1 > 0 ? upper : height_of_all;
   for (const MemoryPlace place : {MemoryPlace::kL2, MemoryPlace::kDram})
-    if (level(place) != nullptr) box(place, 0, outer - (rows_of_shared > 0 && rows_of_l1 > 0 ? kMargin / 2 : 0));
+    if (level(place) != nullptr) box(place, 0, outer - (rows_of_shared > 0 && rows_of_l1 > 0 ? kChartMargin / 2 : 0));
 
   // Those of a column between two boxes share the height of the outer one.
   for (const Box& outer_box : layout.boxes) {
@@ -174,7 +174,7 @@ void MemoryChart::paint(QPainter& painter, const Box& box) const {
   painter.setBrush(warmth(palette(), of != nullptr ? of->use : std::nullopt));
   painter.drawRect(box.rectangle);
   painter.setPen(palette().color(QPalette::Text));
-  painter.drawText(box.rectangle, Qt::AlignCenter, of != nullptr ? text_of(*of) : name_of(box.place));
+  painter.drawText(box.rectangle, Qt::AlignCenter, of != nullptr ? words_of(*of) : name_of(box.place));
 }
 
 void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
@@ -186,7 +186,7 @@ void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
   };
   painter.setPen(palette().color(QPalette::Text));
   const bool has_two_lines = place.height() >= rowHeight();
-  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : text_of(*arrow.way));
+  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : words_of(*arrow.way));
   if (has_two_lines) write(place.top() + line + kHead + 2, amount_of(*arrow.way));
   const double share = std::clamp(arrow.way->use.value_or(0) / 100, 0.0, 1.0);
   const double y = place.top() + line + kHead / 2.0 + 1;
@@ -217,7 +217,7 @@ bool MemoryChart::event(QEvent* event) {
   QString tip;
   for (const Arrow& arrow : layOut().arrows)
     if (arrow.rectangle.contains(help->pos())) {
-      tip = tr("%1 to %2: %3").arg(name_of(arrow.way->from), name_of(arrow.way->to), text_of(*arrow.way));
+      tip = tr("%1 to %2: %3").arg(name_of(arrow.way->from), name_of(arrow.way->to), words_of(*arrow.way));
       if (arrow.way->use) tip += tr("; %1 of what it could carry").arg(percent(*arrow.way->use));
     }
   QToolTip::showText(help->globalPos(), tip, this);

@@ -9,19 +9,18 @@
 #include <QLogValueAxis>
 #include <QScatterSeries>
 
+#include "base/texts.h"
 #include "panels/chart_look.h"
 
 namespace lanescope::ui {
 namespace {
 
-constexpr double kRoom = 10;         // by which axes reach beyond what is drawn
+constexpr double kAxisRoom = 10;         // by which axes reach beyond what is drawn
 constexpr int kLeastHeight = 60;      // px
 constexpr int kRoomForLegend = 420;   // px of width, from which it stands beside the chart
 constexpr double kMarkerSize = 9;    // px
 constexpr double kLineWidth = 1.5;   // px
 constexpr double kTera = 1e12, kGiga = 1e9;
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 QString operations_text(double a_second) {
   return a_second >= kTera ? QObject::tr("%1 TFLOP/s").arg(a_second / kTera, 0, 'g', 3) : QObject::tr("%1 GFLOP/s").arg(a_second / kGiga, 0, 'g', 3);
@@ -60,11 +59,11 @@ void RooflineChart::setRoofline(const kernels::Roofline& roofline) {
     widest = std::max(widest, roof.bytes);
     narrowest = narrowest == 0 ? roof.bytes : std::min(narrowest, roof.bytes);
   }
-  Span intensities{slowest / widest / kRoom, fastest / narrowest * kRoom};
-  Span operations{slowest / kRoom, fastest * kRoom};
+  Span intensities{slowest / widest / kAxisRoom, fastest / narrowest * kAxisRoom};
+  Span operations{slowest / kAxisRoom, fastest * kAxisRoom};
   for (const kernels::RooflinePoint& point : roofline.points) {
-    intensities = {std::min(intensities.low, point.intensity() / kRoom), std::max(intensities.high, point.intensity() * kRoom)};
-    operations.low = std::min(operations.low, point.operations / kRoom);
+    intensities = {std::min(intensities.low, point.intensity() / kAxisRoom), std::max(intensities.high, point.intensity() * kAxisRoom)};
+    operations.low = std::min(operations.low, point.operations / kAxisRoom);
   }
   operations.low = std::max(operations.low, fastest * 1e-8);
   QLogValueAxis* across = log_axis(intensities, tr("operations for each byte"));

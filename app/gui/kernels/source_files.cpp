@@ -7,16 +7,16 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr qint64 kMostBytes = 16 << 20;
+constexpr qint64 kLargestSource = 16 << 20;
 constexpr qsizetype kMostFolders = 64;  // of a recorded path that are looked for below each folder
 
 // What is no file, a pipe perhaps, is never opened.
 std::optional<SourceText> read(const QString& path) {
   const QFileInfo info(path);
-  if (!info.isFile() || info.size() > kMostBytes) return std::nullopt;
+  if (!info.isFile() || info.size() > kLargestSource) return std::nullopt;
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return std::nullopt;
-  return SourceText{path, QString::fromUtf8(file.read(kMostBytes)).split(u'\n')};
+  return SourceText{path, QString::fromUtf8(file.read(kLargestSource)).split(u'\n')};
 }
 
 }  // namespace

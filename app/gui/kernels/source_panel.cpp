@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "base/texts.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr int kSearchWidth = 220;  // px at most
 constexpr std::uint32_t kAround = 12;  // lines of a file that are shown around those that have instructions
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 // What most samples say, of those for which something can be done.
 QString reason_of(const std::vector<kernels::StallCount>& stalls) {

@@ -15,7 +15,7 @@ constexpr int kUsualBars = 8;
 constexpr double kBarHeight = 0.62;  // of a row
 constexpr double kLeast = 0.5;       // percent; shorter bars are none
 
-QString share_text(double share) { return QString::number(share, 'f', share < 9.95 ? 1 : 0) + QStringLiteral(" %"); }
+QString percent_text(double share) { return QString::number(share, 'f', share < 9.95 ? 1 : 0) + QStringLiteral(" %"); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void StallChart::setBars(const QString& title, std::vector<Bar> bars) {
   bars_ = std::move(bars);
   std::erase_if(bars_, [](const Bar& bar) { return bar.share < kLeast; });
   QStringList said{title};
-  for (const Bar& bar : bars_) said += bar.reason + u' ' + share_text(bar.share);
+  for (const Bar& bar : bars_) said += bar.reason + u' ' + percent_text(bar.share);
   setAccessibleDescription(said.join(QStringLiteral(", ")));
   update();
 }
@@ -54,7 +54,7 @@ void StallChart::paintEvent(QPaintEvent*) {
   }
   names = std::min(names, width() / 2);
   const int left = kMargin + names + kMargin;
-  const int room = std::max(1, width() - left - kMargin - fontMetrics().horizontalAdvance(share_text(100)) - kMargin);
+  const int room = std::max(1, width() - left - kMargin - fontMetrics().horizontalAdvance(percent_text(100)) - kMargin);
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     const Bar& bar = bars_[i];
     const QRect line(kMargin, kMargin + row * static_cast<int>(i + 1), width() - 2 * kMargin, row);
@@ -65,7 +65,7 @@ void StallChart::paintEvent(QPaintEvent*) {
     const double height = row * kBarHeight;
     painter.fillRect(QRectF(left, line.top() + (row - height) / 2, std::max(1.0, length), height), palette().highlight());
     painter.setPen(palette().color(QPalette::PlaceholderText));
-    painter.drawText(QRectF(left + length + kMargin, line.top(), width(), row), Qt::AlignLeft | Qt::AlignVCenter, share_text(bar.share));
+    painter.drawText(QRectF(left + length + kMargin, line.top(), width(), row), Qt::AlignLeft | Qt::AlignVCenter, percent_text(bar.share));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "base/shown_name.h"
+#include "base/texts.h"
 #include "model/events/name_family.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
@@ -22,10 +23,6 @@ namespace {
 
 constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
 constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
-
-QString html(std::string_view text) { return isolated(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))).toHtmlEscaped(); }
-
-QString html(const std::string& text) { return html(std::string_view(text)); }
 
 QString property_row(const QString& label, const QString& value) {
   return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value);

@@ -66,7 +66,7 @@ QString severity_text(int severity) {
   return severity >= 2 ? QObject::tr("Error") : severity == 1 ? QObject::tr("Warning") : QObject::tr("Information");
 }
 
-QString property_row(const QString& label, const QString& value) {
+QString escaped_row(const QString& label, const QString& value) {
   if (value.isEmpty()) return {};
   return QStringLiteral("<tr><td style='padding-right:12px'>%1</td><td>%2</td></tr>").arg(label.toHtmlEscaped(), value.toHtmlEscaped());
 }
@@ -160,23 +160,23 @@ void DiagnosticsPanel::show() {
 
 void DiagnosticsPanel::showRecording(const Trace& trace) {
   const Provenance& from = trace.provenance();
-  QString rows = property_row(tr("Format"), QString::fromStdString(from.format)) +
-                 property_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
-                 property_row(tr("Host"), QString::fromStdString(from.host_name)) +
-                 property_row(tr("Operating system"), QString::fromStdString(from.operating_system)) +
-                 property_row(tr("Command"), command_text(from.command)) +
-                 property_row(tr("Working directory"), QString::fromStdString(from.working_directory));
+  QString rows = escaped_row(tr("Format"), QString::fromStdString(from.format)) +
+                 escaped_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
+                 escaped_row(tr("Host"), QString::fromStdString(from.host_name)) +
+                 escaped_row(tr("Operating system"), QString::fromStdString(from.operating_system)) +
+                 escaped_row(tr("Command"), command_text(from.command)) +
+                 escaped_row(tr("Working directory"), QString::fromStdString(from.working_directory));
   if (from.utc_epoch != 0)
-    rows += property_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
-  rows += property_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
-  rows += property_row(tr("Events"), event_place_text(trace));
-  rows += property_row(tr("Condition"), QString::fromStdString(from.condition));
+    rows += escaped_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
+  rows += escaped_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
+  rows += escaped_row(tr("Events"), event_place_text(trace));
+  rows += escaped_row(tr("Condition"), QString::fromStdString(from.condition));
   for (const Gpu& gpu : trace.gpus()) {
     QString text = QString::fromStdString(gpu.name);
     if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);
     if (gpu.multiprocessor_count > 0) text += tr(", %1 multiprocessors").arg(gpu.multiprocessor_count);
     if (gpu.memory_bytes > 0) text += QStringLiteral(", ") + QString::fromStdString(timeline::format_bytes(gpu.memory_bytes));
-    rows += property_row(tr("GPU %1").arg(gpu.ordinal), text);
+    rows += escaped_row(tr("GPU %1").arg(gpu.ordinal), text);
   }
   recording_->setHtml(QStringLiteral("<table cellspacing='0' cellpadding='2'>%1</table>").arg(rows));
 }

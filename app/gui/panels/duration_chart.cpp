@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMarkWidth = 90;  // px that a mark with its text needs
 
-QString duration_text(double nanoseconds) {
+QString tick_text(double nanoseconds) {
   QString text = QString::fromStdString(timeline::format_duration(std::llround(nanoseconds)));
   return text.replace(QStringLiteral(".000"), QString());
 }
@@ -50,10 +50,10 @@ QCategoryAxis* duration_axis(const DurationHistogram& histogram, int width) {
     for (const double step : {1.0, 2.0, 5.0}) {
       const double at = decade + std::log10(step);
       if ((step != 1 && !fine) || decade % every != 0 || at < low || at > high) continue;
-      axis->append(duration_text(step * std::pow(10.0, decade)), at);
+      axis->append(tick_text(step * std::pow(10.0, decade)), at);
     }
   }
-  if (axis->count() == 0) axis->append(duration_text(std::pow(10.0, low)), low);
+  if (axis->count() == 0) axis->append(tick_text(std::pow(10.0, low)), low);
   return axis;
 }
 

@@ -10,7 +10,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kMostRows = 200'000;  // what sorts at once; the command line prints all
+constexpr std::size_t kMostReportRows = 200'000;  // what sorts at once; the command line prints all
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void ReportPage::refresh() {
   emit commandChanged();
   stats::ReportOptions options;
   options.time_range = made_for_;
-  options.rows = kMostRows;
+  options.rows = kMostReportRows;
   job_.start([this, trace, report = report_, options](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
@@ -99,8 +99,8 @@ void ReportPage::refresh() {
         showMessage(tr("The trace does not contain %1%2.")
                         .arg(shown_text(report->data),
                              made_for_ ? tr(" in this part of time") : QString()));
-      else if (rows == kMostRows)
-        showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostRows))));
+      else if (rows == kMostReportRows)
+        showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostReportRows))));
       else
         showMessage({});
     });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/shown_name.h"
+#include "base/texts.h"
 #include "model/events/name_family.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
@@ -11,8 +12,6 @@
 
 namespace lanescope::ui {
 namespace {
-
-QString duration_text(double nanoseconds) { return QString::fromStdString(timeline::format_duration(std::llround(nanoseconds))); }
 
 double number(const NameStatistics& entry, int column) {
   switch (column) {

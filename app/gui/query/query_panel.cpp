@@ -12,19 +12,18 @@
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
+#include "base/texts.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kMostRows = 200'000;  // what sorts at once; the command line prints all
-constexpr std::size_t kHistogramBins = 60;
+constexpr std::size_t kMostAnswers = 200'000;  // what sorts at once; the command line prints all
+constexpr std::size_t kAnswerBins = 60;
 constexpr int kEditorWidth = 430;  // px at first
-constexpr int kTableWidth = 700;   // px at first
-constexpr int kChartWidth = 240;   // px at first
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+constexpr int kResultWidth = 700;   // px at first
+constexpr int kResultChartWidth = 240;   // px at first
 
 // What the answer found, each with its first text. Null where rows say no times. `shift`: from its times to those that are shown.
 std::shared_ptr<const timeline::AnswerRow> row_of(const stats::Table& table, Nanoseconds shift) {
@@ -115,7 +114,7 @@ void QueryPanel::layOut() {
   parts->addWidget(table_);
   parts->addWidget(chart_);
   parts->setChildrenCollapsible(false);
-  parts->setSizes({kEditorWidth, kTableWidth, kChartWidth});
+  parts->setSizes({kEditorWidth, kResultWidth, kResultChartWidth});
   column->addWidget(parts, 1);
 
   ready_->setAccessibleName(tr("Ready questions"));
@@ -130,7 +129,7 @@ void QueryPanel::layOut() {
                       tables_text());
   editor_->setTabChangesFocus(true);
   editor_->setMinimumWidth(160);
-  chart_->setMinimumSize(kChartWidth / 2, 60);
+  chart_->setMinimumSize(kResultChartWidth / 2, 60);
   chart_->hide();
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setTextFormat(Qt::PlainText);
@@ -172,7 +171,7 @@ void QueryPanel::answer() {
     return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to ask about it."));
   query::QueryOptions options;
   options.window = answered_.boundRange();
-  options.limits.rows = kMostRows;
+  options.limits.rows = kMostAnswers;
   made_of_ = trace;
   made_for_ = options.window;
   made_shift_ = answered_.shown(TimeRange{0, 1}).begin;
@@ -238,7 +237,7 @@ void QueryPanel::showHistogram() {
     if (!column.has_reals() && column.integer(row) != stats::kNoInteger) durations.push_back(column.integer(row));
   }
   std::erase_if(durations, [](Nanoseconds duration) { return duration < 0; });
-  chart_->setHistogram(tr("Distribution of %1").arg(QString::fromStdString(column.title)), duration_histogram(durations, kHistogramBins));
+  chart_->setHistogram(tr("Distribution of %1").arg(QString::fromStdString(column.title)), duration_histogram(durations, kAnswerBins));
 }
 
 }  // namespace lanescope::ui

@@ -18,7 +18,7 @@ namespace {
 using attach::ProcessSummary;
 
 constexpr std::chrono::seconds kListInterval{2};
-constexpr int kWidthInCharacters = 120;
+constexpr int kAttachWidthInCharacters = 120;
 constexpr int kHeightInLines = 44;
 
 std::string_view possible(const ProcessSummary& process) {
@@ -116,7 +116,7 @@ void AttachDialog::layOut() {
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
-  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, fontMetrics().height() * kHeightInLines);
+  resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, fontMetrics().height() * kHeightInLines);
 }
 
 void AttachDialog::list() {

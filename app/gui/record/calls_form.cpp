@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "record/calls_form.h"
 
 #include <QHBoxLayout>
@@ -16,8 +17,6 @@ struct Runtime {
   const char* name;
 };
 constexpr Runtime kRuntimes[] = {{"openmp", "OpenMP"}, {"openacc", "OpenACC"}, {"opengl", "OpenGL"}, {"ucx", "UCX"}};
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 QHBoxLayout* in_a_line(QWidget* first, QWidget* second) {
   auto* line = new QHBoxLayout;

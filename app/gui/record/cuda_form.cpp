@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "record/cuda_form.h"
 
 #include <QHBoxLayout>
@@ -10,10 +11,8 @@ using session::GraphLevel;
 using session::Preset;
 
 constexpr int kPresetsGraphLevel = -1;
-constexpr int kLongestCall = 1'000'000'000;   // ns
+constexpr int kLongestChainless = 1'000'000'000;   // ns
 constexpr int kLongestInterval = 86'400'000;  // ms
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 struct Library {
   const char* trace;  // as in session::library_traces()
@@ -45,7 +44,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   call_chains_of_->addItem(tr("Of launches and calls about memory"), static_cast<int>(ChainsOf::kWork));
   call_chains_of_->addItem(tr("Of all calls"), static_cast<int>(ChainsOf::kAll));
   call_chains_of_->setToolTip(tr("Which code makes CUDA calls that take so long"));
-  call_chains_from_->setRange(0, kLongestCall);
+  call_chains_from_->setRange(0, kLongestChainless);
   call_chains_from_->setSingleStep(1000);
   call_chains_from_->setGroupSeparatorShown(true);
   call_chains_from_->setPrefix(tr("from "));

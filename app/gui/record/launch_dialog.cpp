@@ -16,7 +16,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kWidthInCharacters = 72;
+constexpr int kLaunchWidthInCharacters = 72;
 
 QWidget* with_button(QWidget* field, const QString& name, auto clicked) {
   auto* line = new QWidget;
@@ -82,7 +82,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
   fill_start_dialog(*this, form, capture_, problem_, tr("Launch"));
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
-  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
+  resize(fontMetrics().averageCharWidth() * kLaunchWidthInCharacters, sizeHint().height());
   setLaunch(program_->count() > 0 ? settings.launchSettings(program_->itemText(0)) : LaunchSettings{});
 }
 

@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "record/range_form.h"
 
 #include <QHBoxLayout>
@@ -11,8 +12,6 @@ using session::CaptureTrigger;
 
 constexpr double kLongestTime = 24 * 3600;  // s
 constexpr double kLargestFile = 1e6;        // MB
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 template <typename Value>
 void choose(QComboBox* box, Value value) {

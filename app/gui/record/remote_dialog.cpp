@@ -13,7 +13,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kWidthInCharacters = 84;
+constexpr int kRemoteWidthInCharacters = 84;
 constexpr int kAnswerLines = 7;
 
 QString shown(const std::string& text) { return QString::fromStdString(printable(text, LineBreaks::kKept)); }
@@ -88,7 +88,7 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
   connect(what_, &QComboBox::currentIndexChanged, this, &RemoteDialog::showFitting);
   connect(&list_job_, &LatestJob::runningChanged, list_, [this](bool running) { list_->setEnabled(!running); });
   connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) { examine_->setEnabled(!running); });
-  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
+  resize(fontMetrics().averageCharWidth() * kRemoteWidthInCharacters, sizeHint().height());
   set(target_->count() > 0 ? settings.remoteSettings(target_->itemText(0)) : RemoteSettings{});
 }
 

@@ -13,7 +13,7 @@ std::string joined(const QStringList& words) { return words.join(u',').toStdStri
 std::string seconds_text(double value) { return QString::number(value, 'f', 9).toStdString(); }
 
 // Appends --name=value.
-class Options {
+class RemoteOptions {
  public:
   void add(const char* name, const std::string& value) { words_.push_back("--" + std::string(name) + "=" + value); }
   void add(const char* name, const QString& value) { add(name, value.toStdString()); }
@@ -25,7 +25,7 @@ class Options {
   std::vector<std::string> words_;
 };
 
-void add_calls(Options& options, const CaptureChoices& choices) {
+void add_calls(RemoteOptions& options, const CaptureChoices& choices) {
   QStringList trace;
   if (choices.trace_cuda) trace << QStringLiteral("cuda");
   if (choices.trace_nvtx) trace << QStringLiteral("nvtx");
@@ -45,7 +45,7 @@ void add_calls(Options& options, const CaptureChoices& choices) {
   options.add("pytorch", std::string(choices.pytorch == session::PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx"));
 }
 
-void add_cuda(Options& options, const CaptureChoices& choices) {
+void add_cuda(RemoteOptions& options, const CaptureChoices& choices) {
   options.add("preset", std::string(choices.preset == session::Preset::kLight  ? "light"
                                     : choices.preset == session::Preset::kDeep ? "deep"
                                                                                : "default"));
@@ -62,7 +62,7 @@ void add_cuda(Options& options, const CaptureChoices& choices) {
   if (choices.call_chains_of == ChainsOf::kAll) options.add("cudabacktrace", "all" + from);
 }
 
-void add_threads(Options& options, const CaptureChoices& choices) {
+void add_threads(RemoteOptions& options, const CaptureChoices& choices) {
   const std::string scope = choices.whole_machine ? "system-wide" : "process-tree";
   options.add("cpuctxsw", choices.thread_states ? scope : "none");
   options.add("sample", choices.samples ? scope : "none");
@@ -94,7 +94,7 @@ void add_threads(Options& options, const CaptureChoices& choices) {
 }
 
 // What happens in time, and which part of it is recorded.
-void add_part(Options& options, const CaptureChoices& choices) {
+void add_part(RemoteOptions& options, const CaptureChoices& choices) {
   if (choices.delay > 0) options.add("delay", seconds_text(choices.delay));
   if (choices.duration > 0) options.add("duration", seconds_text(choices.duration));
   if (choices.keep_last > 0) options.add("ring", seconds_text(choices.keep_last));
@@ -119,7 +119,7 @@ void add_part(Options& options, const CaptureChoices& choices) {
 }
 
 // What becomes of the program.
-void add_end(Options& options, const CaptureChoices& choices) {
+void add_end(RemoteOptions& options, const CaptureChoices& choices) {
   options.add("wait", std::string(choices.wait_for_children ? "all" : "primary"));
   const bool range_ends_it = choices.trigger != session::CaptureTrigger::kNone && choices.after_range == session::AfterCapture::kShutdown;
   options.add("kill", std::string(range_ends_it || choices.program_at_end == ProgramAtEnd::kEnds ? "sigterm" : "none"));
@@ -150,7 +150,7 @@ Result<remote::WorkSettings> link_to(const RemoteSettings& settings, const std::
 Result<std::vector<std::string>> profile_options(const LaunchSettings& settings) {
   const Result<session::LaunchRequest> request = request_from_here(settings);
   if (!request) return request.error();
-  Options options;
+  RemoteOptions options;
   add_calls(options, settings.capture);
   add_cuda(options, settings.capture);
   add_threads(options, settings.capture);
@@ -173,7 +173,7 @@ std::vector<std::string> attach_options(const CaptureChoices& asked) {
     choices.trace_cuda = choices.trace_nvtx = choices.trace_os_runtime = choices.python_lock = false;
     choices.trigger = session::CaptureTrigger::kNone;
   }
-  Options options;
+  RemoteOptions options;
   add_calls(options, choices);
   add_cuda(options, choices);
   add_threads(options, choices);

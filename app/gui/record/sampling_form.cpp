@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "record/sampling_form.h"
 
 #include <QHBoxLayout>
@@ -8,8 +9,6 @@ namespace {
 
 constexpr int kLowestGpuFrequency = 10;  // Hz
 constexpr int kHighestGpuFrequency = 200'000;
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 QSpinBox* hertz_field(const QString& name, int lowest, int highest, int step) {
   auto* field = new QSpinBox;

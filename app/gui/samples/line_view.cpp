@@ -14,7 +14,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kCharacters = 10;               // of a share
+constexpr int kCountCharacters = 10;               // of a share
 constexpr std::uint32_t kMostLines = 50'000;  // of a file: longer ones are shown around the chosen line
 
 }  // namespace
@@ -119,7 +119,7 @@ void LineView::present() {
   const int place = code_->verticalScrollBar()->value();
   code_->code().setRows(std::move(rows), seen.empty() ? QStringList() : QStringList{tr("Self"), tr("Total")});
   for (int column = CodeTableModel::kColumns; column < code_->code().columnCount(); ++column)
-    code_->setColumnWidth(column, kCharacters * code_->fontMetrics().averageCharWidth());
+    code_->setColumnWidth(column, kCountCharacters * code_->fontMetrics().averageCharWidth());
   if (numbers_ == before) code_->verticalScrollBar()->setValue(place);  // the same lines, counted anew
   const QString name = QString::fromStdString(file_);
   title_->setText(file_.empty() ? QString() : text_ ? text_->path : tr("%1 is not here: choose its folder in the panel Source").arg(name));

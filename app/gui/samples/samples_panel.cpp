@@ -36,7 +36,7 @@ TrackKind kind_of_threads(StackSource source) {
 
 constexpr int kNothingPage = 5;    // behind the views
 constexpr int kFirstTextColumn = 4;  // of the tables
-constexpr int kNarrowestInCharacters = 10;  // of a choice, in a window that is narrow
+constexpr int kNarrowestChoice = 10;  // of a choice, in a window that is narrow
 
 }  // namespace
 
@@ -159,7 +159,7 @@ void SamplesPanel::layOut() {
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(4);
   for (QComboBox* choice : {view_, source_, binding_, thread_, calls_}) {
-    choice->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
+    choice->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestChoice);
     line->addWidget(choice);
   }
   line->addWidget(search_, 2);

@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "session/recording_end.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@ namespace lanescope::ui {
 namespace {
 
 using session::EndReason;
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 // "SIGKILL (Killed)".
 QString signal_text(int signal) {
@@ -66,8 +65,8 @@ QString program_text(const session::RecordingOutcome& outcome, const RecordingFa
 
 }  // namespace
 
-std::vector<Message> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole) {
-  std::vector<Message> messages;
+std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole) {
+  std::vector<Notice> messages;
   if (outcome.failure) messages.push_back({QString::fromStdString(outcome.failure->text), MessageWeight::kError});
   if (facts.path.isEmpty() && !outcome.failure)
     messages.push_back({tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote});

@@ -13,10 +13,10 @@ namespace lanescope::ui {
 
 enum class MessageWeight { kNote, kError };
 
-struct Message {
+struct Notice {
   QString sentence;
   MessageWeight weight = MessageWeight::kNote;
-  bool operator==(const Message&) const = default;
+  bool operator==(const Notice&) const = default;
 };
 
 // What the outcome does not know of the recording.
@@ -29,6 +29,6 @@ struct RecordingFacts {
 
 // What went wrong, and what became of the program; failures first, nothing where the program ended well by itself. `whole` is what was
 // recorded, null for nothing: it knows how a program ended that was attached to.
-[[nodiscard]] std::vector<Message> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
+[[nodiscard]] std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
 
 }  // namespace lanescope::ui

@@ -94,7 +94,7 @@ void SessionController::connect_recording(LiveRecording& recording, Ticket ticke
     recording_->setParent(this);
     recording_.release()->deleteLater();  // it is at work until this returns
     run(event::RecordingEnded{ticket, facts.path, further});
-    for (const Message& message : end_messages(outcome, facts, whole.get())) emit said(message);
+    for (const Notice& message : end_messages(outcome, facts, whole.get())) emit said(message);
     emit recordingEnded();
   });
 }
@@ -108,7 +108,7 @@ void SessionController::let_go() {
   connect(recording, &LiveRecording::ended, this, [this, recording](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording);
     if (!facts.path.isEmpty()) say(tr("The recording before is complete: %1").arg(facts.path));
-    for (const Message& message : end_messages(outcome, facts, whole.get())) emit said(message);
+    for (const Notice& message : end_messages(outcome, facts, whole.get())) emit said(message);
     const auto found = std::find_if(let_go_.begin(), let_go_.end(), [&](const auto& each) { return each.get() == recording; });
     found->release()->deleteLater();
     let_go_.erase(found);

@@ -73,7 +73,7 @@ class SessionController : public QObject {
   void opened(const QString& path);        // the first file, whole
   void openedBeside(const QString& path);  // the second one
   void failed(const QString& sentence, const QString& path);  // to open the file
-  void said(const lanescope::ui::Message& message);
+  void said(const lanescope::ui::Notice& message);
 
  private:
   using TracePointer = std::shared_ptr<const Trace>;

@@ -12,7 +12,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kTypingPauseMs = 200;
+constexpr int kSearchPauseMs = 200;
 constexpr std::uint64_t kSearchedWhileTyping = 4'000'000;  // events; a letter alone may find most of them
 
 }  // namespace
@@ -45,7 +45,7 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
     emit left();
   });
   typing_.setSingleShot(true);
-  typing_.setInterval(kTypingPauseMs);
+  typing_.setInterval(kSearchPauseMs);
   connect(&typing_, &QTimer::timeout, this, [this] { search(Step::kNone); });
   connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) {
     if (text.isEmpty()) return search(Step::kNone);

@@ -8,6 +8,7 @@
 #include <QMessageBox>
 
 #include "model/import/open_trace.h"
+#include "base/texts.h"
 #include "model/text/language.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/describe.h"
@@ -37,8 +38,6 @@ QString file_filters() {
   return QObject::tr("Traces (%1)").arg(all.join(u' ')) + QStringLiteral(";;") + single.join(QStringLiteral(";;")) + QStringLiteral(";;") +
          QObject::tr("All files (*)");
 }
-
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 }  // namespace
 

@@ -40,7 +40,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
-  connect(&session_, &SessionController::said, this, [this](const Message& message) { messages_->show(message.sentence, message.weight); });
+  connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);

@@ -27,9 +27,9 @@ MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(thi
 }
 
 void MessageArea::show(const QString& sentence, MessageWeight weight) {
-  const Message message{sentence, weight};
+  const Notice message{sentence, weight};
   if (std::find(messages_.begin(), messages_.end(), message) != messages_.end()) return;
-  const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Message& each) { return each.weight == MessageWeight::kNote; });
+  const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Notice& each) { return each.weight == MessageWeight::kNote; });
   messages_.insert(first_note, message);
   showFirst();
 }
@@ -46,7 +46,7 @@ void MessageArea::clear() {
 
 void MessageArea::showFirst() {
   if (messages_.empty()) return hide();
-  const Message& first = messages_.front();
+  const Notice& first = messages_.front();
   // Black on pale red or pale amber reads well in light and in dark surroundings.
   QPalette colors = palette();
   colors.setColor(QPalette::Window, first.weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));

@@ -22,14 +22,14 @@ class MessageArea : public QFrame {
   void closeFirst();  // and shows the next one
   void clear();
   [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
-  [[nodiscard]] const std::deque<Message>& messages() const { return messages_; }
+  [[nodiscard]] const std::deque<Notice>& messages() const { return messages_; }
 
  private:
   void showFirst();
 
   QLabel* text_;
   QLabel* waiting_;  // "1 of 3"
-  std::deque<Message> messages_;
+  std::deque<Notice> messages_;
 };
 
 }  // namespace lanescope::ui

@@ -1,3 +1,4 @@
+#include "base/texts.h"
 #include "window/recording_question.h"
 
 #include <QCheckBox>
@@ -8,8 +9,6 @@
 
 namespace lanescope::ui {
 namespace {
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 struct Words {
   QString question;

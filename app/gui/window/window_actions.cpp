@@ -4,13 +4,12 @@
 #include <QMenuBar>
 #include <QToolButton>
 
+#include "base/texts.h"
 #include "window/event_search.h"
 #include "window/glyphs.h"
 
 namespace lanescope::ui {
 namespace {
-
-QString tr(const char* text) { return QMainWindow::tr(text); }
 
 // An action whose key is pressed anywhere in the window.
 QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {

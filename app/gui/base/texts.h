@@ -1,0 +1,25 @@
+// Texts of the model as Qt's, and what several panels write alike.
+#pragma once
+
+#include <cmath>
+#include <string_view>
+
+#include <QObject>
+#include <QString>
+
+#include "model/trace/types.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+
+[[nodiscard]] inline QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+[[nodiscard]] inline QString html(std::string_view text) { return text_of(text).toHtmlEscaped(); }
+
+// In the language that is shown; for functions that are of no class.
+[[nodiscard]] inline QString tr(const char* text) { return QObject::tr(text); }
+
+// "2.346 s", "417 ns".
+[[nodiscard]] inline QString duration_text(Nanoseconds duration) { return text_of(timeline::format_duration(duration)); }
+[[nodiscard]] inline QString duration_text(double nanoseconds) { return duration_text(static_cast<Nanoseconds>(std::llround(nanoseconds))); }
+
+}  // namespace lanescope::ui
