@@ -278,7 +278,6 @@ class RemoteSources : public RecordingSource {
 }  // namespace
 
 Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink) {
-  std::signal(SIGPIPE, SIG_IGN);  // a link may end at any time
   Result<std::vector<remote::WorkSettings>> all = remote_work(settings);
   if (!all) return all.error();
   const pid_t process = settings.what == Target::kRunning ? process_of(settings) : 0;

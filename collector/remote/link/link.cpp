@@ -1,6 +1,7 @@
 #include "link/link.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,25 @@ namespace {
 void set_nonblocking(int descriptor) { fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK); }
 
 bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// write() that never raises SIGPIPE, whatever the program does with that signal: a link may end at any time.
+ssize_t write_quietly(int descriptor, const char* data, std::size_t size) {
+  sigset_t pipe, before, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  sigpending(&pending);
+  const ssize_t written = write(descriptor, data, size);
+  const int problem = errno;
+  if (written < 0 && problem == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = problem;
+  return written;
+}
 
 }  // namespace
 
@@ -48,7 +68,7 @@ void Link::read_some() {
 }
 
 void Link::write_some() {
-  const ssize_t size = write(out_.get(), unsent_.data() + sent_, unsent_.size() - sent_);
+  const ssize_t size = write_quietly(out_.get(), unsent_.data() + sent_, unsent_.size() - sent_);
   if (size > 0) {
     sent_ += static_cast<std::size_t>(size);
     spoke_ = Clock::now();

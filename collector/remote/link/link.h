@@ -1,6 +1,6 @@
 // One end of a link: messages in and out of two descriptors, and how long the other side has been silent.
 //
-// Nothing here waits for the other side but move(), and that as long as it is told. Requires that SIGPIPE is ignored. One thread.
+// Nothing here waits for the other side but move(), and that as long as it is told. Raises no SIGPIPE. One thread.
 #pragma once
 
 #include <poll.h>

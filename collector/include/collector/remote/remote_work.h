@@ -4,7 +4,7 @@
 // they were, and in the end they are the same as the files there, byte for byte, or that they are not is said. What comes from there is
 // treated as bytes of a hostile file are: within limits, and never as a path.
 //
-// Requires that SIGPIPE is ignored. One thread.
+// One thread.
 #pragma once
 
 #include <chrono>
