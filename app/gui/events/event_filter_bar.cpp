@@ -53,7 +53,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(4, 3, 4, 3);
   line->setSpacing(4);
-  row_->setToolTip(tr("The row whose events are listed. Click to list the whole trace."));
+  row_->setToolTip(tr("The row whose events are listed. Click to list those of all rows."));
   row_->setAccessibleName(tr("Shown row"));
   row_->setAutoRaise(true);
   binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
@@ -167,7 +167,7 @@ void EventFilterBar::showChoices() {
 
 void EventFilterBar::showRow() {
   const std::optional<ShownRow>& row = state_.shownRow();
-  row_->setText(row ? row->title + QStringLiteral("  ✕") : tr("Whole trace"));
+  row_->setText(row ? row->title + QStringLiteral("  ✕") : tr("All rows"));
   row_->setEnabled(row.has_value());
 }
 
