@@ -51,7 +51,7 @@ def transformer(batch, length):
 
 
 def zoo(library):
-    run = ctypes.CDLL(library).run_zoo  # allocates 256 MiB each time, for good
+    run = ctypes.CDLL(library)["_Z7run_zooiPPc"]  # run_zoo(int, char**), as C++ names it; allocates 256 MiB each time, for good
 
     def steps(count):
         words = (ctypes.c_char_p * 2)(b"zoo", str(count).encode())
