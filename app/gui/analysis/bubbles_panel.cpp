@@ -76,7 +76,7 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
     if (change == TraceChange::kSnapshot) return paced_.request();
     chosen_ = {};
     advice_->hide();
-    refresh();
+    isVisible() ? refresh() : clear({});
   });
   const auto follow = [this](TimeBinding binding) {
     if (state_.timeBinding() == binding) paced_.request();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
@@ -168,8 +169,8 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   connect(choose_, &QPushButton::clicked, this, &DiffPanel::compareRequested);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) { showItem(items_[row]); });
   connect(table_, &ResultTable::rowActivated, this, [this](TableRow row) { listItem(items_[row]); });
-  connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::compare);
-  compare();
+  connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::forget);
+  forget();
 }
 
 void DiffPanel::showSentence(const QString& sentence) {
@@ -178,9 +179,21 @@ void DiffPanel::showSentence(const QString& sentence) {
   summary_->setText(sentence);
 }
 
-void DiffPanel::compare() {
+void DiffPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  compare();
+}
+
+void DiffPanel::forget() {
   job_.cancel();
   search_.cancel();
+  is_compared_ = false;
+  showSentence({});
+  compare();
+}
+
+void DiffPanel::compare() {
+  if (!isVisible() || std::exchange(is_compared_, true)) return;
   if (!pair_.isOpen())
     return showSentence(
         tr("Open another trace of the same program beside this one, to see what changed and what of that is more than noise."));

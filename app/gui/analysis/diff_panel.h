@@ -1,5 +1,5 @@
 // What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name,
-// or the longest idle time of its cause, in both traces: they begin together then.
+// or the longest idle time of its cause, in both traces: they begin together then. Nothing is compared while the panel is hidden.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,11 @@ class DiffPanel : public QWidget {
   void bubblesRequested();  // a row about idle time was activated
   void eventsRequested();   // the events of a row were listed
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
+  void forget();
   void compare();
   void showSentence(const QString& sentence);
   void showDiff(const analysis::TraceDiff& diff);
@@ -46,6 +50,7 @@ class DiffPanel : public QWidget {
   ResultTable* table_;
   LatestJob job_;
   LatestJob search_;
+  bool is_compared_ = false;               // what the pair holds now
   std::vector<analysis::DiffItem> items_;  // a row each
   std::string iterations_;                 // the family of ranges that traces were aligned by
 };

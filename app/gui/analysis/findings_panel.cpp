@@ -91,8 +91,10 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
   connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
   connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
   connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
-  connect(&answered, &AnsweredTrace::changed, this,
-          [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
+  connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return paced_.request();
+    isVisible() ? refresh() : showSentence({});
+  });
   refresh();
 }
 

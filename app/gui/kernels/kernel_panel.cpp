@@ -80,6 +80,8 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::selectedEventChanged, this, &KernelPanel::refresh);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
+      job_.cancel();
+      records_.reset();
       facts_.reset();
       baseline_.reset();
       others_.clear();

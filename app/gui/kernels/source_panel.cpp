@@ -57,7 +57,10 @@ SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
   layOut();
   connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::refresh);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) present(nullptr, {});
+    if (change == TraceChange::kOther) {
+      job_.cancel();
+      present(nullptr, {});
+    }
     refresh();
   });
   connect(&paced_, &PacedUpdate::due, this, &SourcePanel::compute);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <QDateTime>
+#include <QElapsedTimer>
 #include <QFontDatabase>
 #include <QHeaderView>
 #include <QLocale>
@@ -16,6 +17,7 @@
 #include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -49,6 +51,15 @@ QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* 
   list->setSelectionMode(QAbstractItemView::ExtendedSelection);
   list->setFrameShape(QFrame::NoFrame);
   return list;
+}
+
+// The line of a list, which may be one more than there are. What a trace has of these lists only grows.
+QTreeWidgetItem* line_of(QTreeWidget& list, int line) {
+  return line < list.topLevelItemCount() ? list.topLevelItem(line) : new QTreeWidgetItem(&list);
+}
+
+void set_texts(QTreeWidgetItem& item, const QStringList& texts) {
+  for (int column = 0; column < texts.size(); ++column) item.setText(column, texts[column]);
 }
 
 // The first columns as wide as what they hold, and some room.
@@ -135,27 +146,36 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
   output_->setFrameShape(QFrame::NoFrame);
   output_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   output_->setAccessibleName(tr("Output of the target"));
+  connect(&paced_, &PacedUpdate::due, this, &DiagnosticsPanel::show);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) {
-      output_->clear();
-      shown_output_ = 0;
-      shown_bytes_ = 0;
-    }
+    if (change == TraceChange::kSnapshot) return paced_.request();
+    processes_->clear();
+    messages_->clear();
+    recording_->clear();
+    output_->clear();
+    shown_output_ = 0;
+    shown_bytes_ = 0;
     show();
   });
 }
 
+void DiagnosticsPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  show();
+}
+
 void DiagnosticsPanel::show() {
+  paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  processes_->clear();
-  messages_->clear();
-  recording_->clear();
-  if (!trace) return;
+  if (!trace || !isVisible()) return;
+  QElapsedTimer clock;
+  clock.start();
   showRecording(*trace);
   showProcesses(*trace);
   showMessages(*trace);
   showOutput(*trace);
   tabs_->setTabText(1, messages_->topLevelItemCount() == 0 ? tr("Messages") : tr("Messages (%1)").arg(messages_->topLevelItemCount()));
+  paced_.tookMilliseconds(clock.elapsed());
 }
 
 void DiagnosticsPanel::showRecording(const Trace& trace) {
@@ -178,29 +198,36 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
     if (gpu.memory_bytes > 0) text += QStringLiteral(", ") + QString::fromStdString(timeline::format_bytes(gpu.memory_bytes));
     rows += escaped_row(tr("GPU %1").arg(gpu.ordinal), text);
   }
+  const int place = recording_->verticalScrollBar()->value();
   recording_->setHtml(QStringLiteral("<table cellspacing='0' cellpadding='2'>%1</table>").arg(rows));
+  recording_->verticalScrollBar()->setValue(place);
 }
 
 void DiagnosticsPanel::showProcesses(const Trace& trace) {
+  const int known = processes_->topLevelItemCount();
   for (ProcessId id = 0; id < trace.processes().size(); ++id) {
     const Process& process = trace.processes()[id];
     const Completeness& counts = process.completeness;
-    auto* item = new QTreeWidgetItem(processes_, {QString::fromStdString(process_label(trace, id)), process_end_text(process),
-                                                  count_text(counts.produced), count_text(counts.dropped), count_text(counts.late),
-                                                  count_text(counts.invalid), QString::fromStdString(process.executable)});
+    QTreeWidgetItem* item = line_of(*processes_, static_cast<int>(id));
+    set_texts(*item, {isolated(QString::fromStdString(process_label(trace, id))), process_end_text(process), count_text(counts.produced),
+                      count_text(counts.dropped), count_text(counts.late), count_text(counts.invalid),
+                      QString::fromStdString(process.executable)});
     for (int column = 2; column <= 5; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   }
-  fit_columns(*processes_, processes_->columnCount());
+  if (processes_->topLevelItemCount() != known) fit_columns(*processes_, processes_->columnCount());
 }
 
 void DiagnosticsPanel::showMessages(const Trace& trace) {
+  const int known = messages_->topLevelItemCount();
+  int line = 0;
   for (const DiagnosticMessage& message : trace.diagnostics()) {
-    const QString process = message.process == kNone ? QString() : QString::fromStdString(process_label(trace, message.process));
-    auto* item = new QTreeWidgetItem(messages_, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)),
-                                                 severity_text(message.severity), process, QString::fromStdString(message.text)});
+    const QString process = message.process == kNone ? QString() : isolated(QString::fromStdString(process_label(trace, message.process)));
+    QTreeWidgetItem* item = line_of(*messages_, line++);
+    set_texts(*item, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)), severity_text(message.severity), process,
+                      QString::fromStdString(message.text)});
     item->setToolTip(3, QString::fromStdString(message.text));
   }
-  fit_columns(*messages_, messages_->columnCount() - 1);
+  if (messages_->topLevelItemCount() != known) fit_columns(*messages_, messages_->columnCount() - 1);
 }
 
 void DiagnosticsPanel::showOutput(const Trace& trace) {

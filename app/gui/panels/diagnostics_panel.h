@@ -1,4 +1,5 @@
 // How a trace came about and how complete it is: the recording, each process's completeness, messages, and what the target printed.
+// Nothing is filled in while the panel is hidden.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -7,6 +8,7 @@
 #include <QTreeWidget>
 #include <QWidget>
 
+#include "base/paced_update.h"
 #include "base/selection_state.h"
 
 namespace lanescope::ui {
@@ -22,6 +24,9 @@ class DiagnosticsPanel : public QWidget {
   [[nodiscard]] QString output() const { return output_->toPlainText(); }
   void showOutputPage() { tabs_->setCurrentWidget(output_); }  // what the program prints; at its end, it follows what comes
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void show();
   void showRecording(const Trace& trace);
@@ -35,6 +40,7 @@ class DiagnosticsPanel : public QWidget {
   QTreeWidget* processes_;
   QTreeWidget* messages_;
   QPlainTextEdit* output_;
+  PacedUpdate paced_;
   std::size_t shown_output_ = 0;  // pieces of the target's output that are shown, or left out before those
   std::size_t shown_bytes_ = 0;   // of output
 };

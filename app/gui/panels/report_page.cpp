@@ -26,8 +26,10 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   message_->setWordWrap(true);
   message_->hide();
   connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
-  connect(&answered, &AnsweredTrace::changed, this,
-          [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
+  connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return paced_.request();
+    isVisible() ? refresh() : clear();
+  });
   connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
     if (state_.timeBinding() == TimeBinding::kSelectedRange) paced_.request();
   });
@@ -65,14 +67,18 @@ void ReportPage::showMessage(const QString& sentence) {
   message_->setVisible(!sentence.isEmpty());
 }
 
+void ReportPage::clear() {
+  job_.cancel();
+  made_of_ = nullptr;
+  table_->setTable(nullptr);
+}
+
 void ReportPage::refresh() {
   if (!isVisible() || !report_) return;
   paced_.cancel();
   const std::shared_ptr<const Trace> trace = answered_.trace();
   if (!trace || trace->provenance().outline_only) {
-    job_.cancel();
-    made_of_ = nullptr;
-    table_->setTable(nullptr);
+    clear();
     return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to see reports."));
   }
   if (made_of_ == trace && made_ == report_ && made_for_ == answered_.boundRange()) return;

@@ -34,6 +34,7 @@ class ReportPage : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  void clear();
   void refresh();
   void showMessage(const QString& sentence);
 

@@ -50,7 +50,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   });
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     showCommand();
-    if (isVisible() && change == TraceChange::kOther) compute();
+    if (change == TraceChange::kOther) isVisible() ? compute() : clear();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
@@ -173,16 +173,20 @@ std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
   return events;
 }
 
+void StatisticsPanel::clear() {
+  for (LatestJob* job : {&statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
+  taken_ = computed_ = nullptr;
+  utilisation_source_ = nullptr;
+  model_->setStatistics(nullptr, {});
+  durations_->setHistogram({}, {});
+  utilisation_->setUtilisation({});
+}
+
 void StatisticsPanel::compute() {
   taken_ = shown_.list();
   computed_ = answeredEvents();
   computeUtilisation();
-  if (!computed_) {
-    statistics_job_.cancel();
-    model_->setStatistics(nullptr, {});
-    durations_->setHistogram({}, {});
-    return;
-  }
+  if (!computed_) return clear();
   statistics_job_.start([this, list = computed_, trace = state_.trace(), by = grouping()](const LatestJob::Context& job) {
     const Trace& listed = list->values.trace();
     std::vector<NameStatistics> statistics =

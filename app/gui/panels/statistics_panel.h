@@ -49,6 +49,7 @@ class StatisticsPanel : public QWidget {
   void fillChoice();
   void showChoice();
   void showCommand();
+  void clear();
   void compute();
   [[nodiscard]] Grouping grouping() const;
   [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;

@@ -34,6 +34,14 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
     if (!floats && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
   });
   connect(dock, &QDockWidget::visibilityChanged, this, &PanelDocks::showTitleBars);
+  // Qt moves a dock behind tabs out of the window, and does not hide it. Its content counts for the least size of the tabs all the same.
+  QSizePolicy policy = content->sizePolicy();
+  policy.setRetainSizeWhenHidden(true);
+  content->setSizePolicy(policy);
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, content](bool in_sight) {
+    const bool floats = dock->isFloating() && dock->isVisible();  // in sight, though Qt may look at where it was among the tabs
+    in_sight || floats ? content->show() : hideContent(*content);
+  });
   menu.addAction(dock->toggleViewAction());
 }
 
@@ -112,6 +120,20 @@ void PanelDocks::enterFront() {
 bool PanelDocks::hasKeyboard() const {
   const QWidget* focus = QApplication::focusWidget();
   return std::any_of(docks_.begin(), docks_.end(), [focus](const QDockWidget* dock) { return focus && dock->isAncestorOf(focus); });
+}
+
+// The keyboard goes on to the panel that comes in front. A window that comes back from its icon has it where it was.
+void PanelDocks::hideContent(QWidget& content) {
+  if (window_.isMinimized()) return;
+  QWidget* focus = QApplication::focusWidget();
+  if (focus != nullptr && content.isAncestorOf(focus)) {
+    focus->clearFocus();
+    const auto go_on = [this] {
+      if (QApplication::focusWidget() == nullptr) enterFront();
+    };
+    QMetaObject::invokeMethod(this, go_on, Qt::QueuedConnection);
+  }
+  content.hide();
 }
 
 // A panel among tabs can be dragged by its tab; a title bar would say its title twice.

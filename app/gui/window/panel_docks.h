@@ -1,4 +1,5 @@
-// The dockable panels of the main window. A panel among tabs shows its title on its tab alone.
+// The dockable panels of the main window. A panel among tabs shows its title on its tab alone. The content of a panel that is not in sight,
+// closed or behind another's tab, is hidden, whatever Qt does with the dock around it: isVisible() says whether a panel is in sight.
 #pragma once
 
 #include <vector>
@@ -39,6 +40,7 @@ class PanelDocks : public QObject {
 
  private:
   void showTitleBars();
+  void hideContent(QWidget& content);
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;

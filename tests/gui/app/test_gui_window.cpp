@@ -315,6 +315,79 @@ class MainWindowTest : public QObject {
     QCOMPARE(window.findChild<QDockWidget*>("details")->height(), details.height());
   }
 
+  // Each panel has worked on one trace; then another one is opened while they are behind the tab of the events.
+  void aPanelBehindATabDoesNoWork() {
+    const QString other = QString::fromStdString((folder_.path() / "other.trace").string());
+    write_known_trace(other.toStdString(), kKernelDuration / 2);
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    const auto tables = [&] { return QList<const QTableView*>{&window.bubbles().gaps(), window.statistics().findChild<QTableView*>()}; };
+    const auto& processes = window.findChild<ui::DiagnosticsPanel*>()->processes();
+    for (const QString& panel : MainWindow::panelNames()) {
+      if (panel == "details") continue;  // it is beside the tabs
+      window.showPanel(panel);
+      QVERIFY(settle(window));
+      for (const QString& name : MainWindow::panelNames()) {
+        const QWidget* content = window.findChild<QDockWidget*>(name)->widget();
+        QVERIFY2(content->isVisible() == (name == panel || name == "details"), qPrintable(name));
+      }
+    }
+    for (const QTableView* table : tables()) QVERIFY2(table->model()->rowCount() > 0, qPrintable(table->accessibleName()));
+    QCOMPARE(processes.topLevelItemCount(), 1);
+    QVERIFY(!window.findings().findChild<QTextBrowser*>()->toPlainText().isEmpty());
+    window.showPanel("events");
+    const std::weak_ptr<const Trace> before = window.state().trace();
+    QVERIFY(open_and_settle(window, other));
+    QVERIFY(wait_for([&] { return before.expired(); }));
+    for (const QTableView* table : tables()) QVERIFY2(table->model()->rowCount() == 0, qPrintable(table->accessibleName()));
+    QCOMPARE(processes.topLevelItemCount(), 0);
+    QVERIFY(window.findings().findChild<QTextBrowser*>()->toPlainText().isEmpty());
+    for (const char* panel : {"bubbles", "statistics", "diagnostics"}) {
+      window.showPanel(panel);
+      QVERIFY(settle(window));
+    }
+    for (const QTableView* table : tables()) QVERIFY2(table->model()->rowCount() > 0, qPrintable(table->accessibleName()));
+    QCOMPARE(processes.topLevelItemCount(), 1);
+  }
+
+  void theKeyboardGoesOnToThePanelInFront() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(open_and_settle(window, known_));
+    const auto has_keyboard = [&](const char* name) {
+      const QWidget* focus = QApplication::focusWidget();
+      return focus != nullptr && window.findChild<QDockWidget*>(name)->widget()->isAncestorOf(focus);
+    };
+    const auto heights = [&] { return std::pair(window.findChild<QDockWidget*>("details")->height(), window.timelineView().height()); };
+    const auto before = heights();
+    window.actions().bubbles->trigger();
+    QVERIFY(settle(window));
+    window.bubbles().groups().setFocus();
+    QVERIFY(has_keyboard("bubbles"));
+    window.showPanel("events");
+    QVERIFY(wait_for([&] { return has_keyboard("events"); }));
+    for (const QString& panel : MainWindow::panelNames()) {
+      window.showPanel(panel);
+      QVERIFY(settle(window));
+      QCOMPARE(heights(), before);  // the least size of the tabs is that of all of them
+    }
+    // One that was closed behind another's tab comes back in front, and floating it is in sight as well.
+    window.showPanel("events");
+    auto* bubbles = window.findChild<QDockWidget*>("bubbles");
+    bubbles->close();
+    QVERIFY(!window.bubbles().isVisible());
+    window.actions().bubbles->trigger();
+    QVERIFY(wait_for([&] { return window.bubbles().isVisible() && has_keyboard("bubbles"); }));
+    window.showPanel("events");
+    bubbles->setFloating(true);
+    QVERIFY(wait_for([&] { return window.bubbles().isVisible() && window.events().isVisible(); }));
+    bubbles->setFloating(false);
+    QVERIFY(wait_for([&] { return window.bubbles().isVisible() != window.events().isVisible(); }));
+  }
+
   void aLongPathAmongRecentFilesLeavesTheWindowNarrow() {
     const TemporaryFolder folder;
     const std::filesystem::path deep = folder.path() / std::string(120, 'd') / std::string(120, 'e');
