@@ -154,11 +154,51 @@ EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_st
   return std::prev(after)->second;  // the last of equal ids: the outermost
 }
 
+// Slices of all processes, of which those that were used last are kept. Any thread.
+class LaunchIndex::KeptSlices {
+ public:
+  explicit KeptSlices(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  struct Key {
+    std::uint64_t owner;
+    std::uint32_t slice;
+    bool operator==(const Key&) const = default;
+  };
+  // Null where it is not there.
+  [[nodiscard]] std::shared_ptr<const Calls> find(Key key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });
+    if (found == kept_.end()) return nullptr;
+    std::rotate(kept_.begin(), found, std::next(found));  // used last, given up last
+    return kept_.front().calls;
+  }
+  void keep(Key key, std::shared_ptr<const Calls> calls) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += calls->memory_bytes();
+    kept_.insert(kept_.begin(), {key, std::move(calls)});
+    for (; kept_.size() > 1 && bytes_ > most_bytes_; kept_.pop_back()) bytes_ -= kept_.back().calls->memory_bytes();
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  struct Kept {
+    Key key;
+    std::shared_ptr<const Calls> calls;
+  };
+  const std::uint64_t most_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<Kept> kept_;  // the one that was used last in front
+  std::uint64_t bytes_ = 0;
+};
+
 // The calls of one process, a slice of ids at a time. Any thread.
 class LaunchIndex::Slices {
  public:
-  Slices(const Trace& trace, std::vector<LaneId> lanes, Ids ids, std::uint32_t slice_ids, std::size_t most)
-      : trace_(trace), lanes_(std::move(lanes)), ids_(ids), slice_ids_(slice_ids), most_(most) {}
+  Slices(const Trace& trace, std::vector<LaneId> lanes, Ids ids, std::uint32_t slice_ids, std::shared_ptr<KeptSlices> kept)
+      : trace_(trace), lanes_(std::move(lanes)), ids_(ids), slice_ids_(slice_ids), kept_(std::move(kept)) {}
 
   [[nodiscard]] EventRef find(std::uint32_t correlation, Nanoseconds work_start) const {
     if (correlation < ids_.first || correlation > ids_.last) return {};
@@ -173,34 +213,15 @@ class LaunchIndex::Slices {
     if (last.owner != identity_ || last.slice != slice) last = {identity_, slice, take(slice)};
     return last.calls->find(correlation, work_start);
   }
-  [[nodiscard]] std::uint64_t memory_bytes() const {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t bytes = 0;
-    for (const Kept& kept : kept_) bytes += kept.calls->memory_bytes();
-    return bytes;
-  }
 
  private:
-  struct Kept {
-    std::uint32_t slice;
-    std::shared_ptr<const Calls> calls;
-  };
   [[nodiscard]] std::shared_ptr<const Calls> take(std::uint32_t slice) const {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.slice == slice; });
-      if (found != kept_.end()) {
-        std::rotate(kept_.begin(), found, std::next(found));  // used last, given up last
-        return kept_.front().calls;
-      }
-    }
+    if (auto calls = kept_->find({identity_, slice})) return calls;
     // Two threads may make the same one, which is better than that one waits for whatever the other makes.
     const std::uint32_t first = ids_.first + slice * slice_ids_;
     const Ids ids{first, first + std::min(slice_ids_ - 1, ids_.last - first)};
     auto calls = std::make_shared<const Calls>(index_calls(trace_, lanes_, ids, Form::kDense, {}));
-    const std::lock_guard lock(mutex_);
-    if (kept_.size() == most_) kept_.pop_back();
-    kept_.insert(kept_.begin(), {slice, calls});
+    kept_->keep({identity_, slice}, calls);
     return calls;
   }
   static std::uint64_t next_identity() noexcept {
@@ -212,10 +233,8 @@ class LaunchIndex::Slices {
   const std::vector<LaneId> lanes_;
   const Ids ids_;
   const std::uint32_t slice_ids_;
-  const std::size_t most_;
+  const std::shared_ptr<KeptSlices> kept_;  // with those of other processes
   const std::uint64_t identity_ = next_identity();
-  mutable std::mutex mutex_;
-  mutable std::vector<Kept> kept_;  // the one that was used last in front
 };
 
 struct LaunchIndex::Process {
@@ -223,10 +242,10 @@ struct LaunchIndex::Process {
   std::unique_ptr<Slices> slices;  // in place of that
 };
 
-LaunchIndex::LaunchIndex(const Trace& trace, const Limits& limits, std::stop_token stop) {
+LaunchIndex::LaunchIndex(const Trace& trace, const Limits& limits, std::stop_token stop) : kept_slices_(std::make_shared<KeptSlices>(limits.slice_bytes)) {
   Limits left = limits;
   for (ProcessId process = 0; process < trace.processes().size(); ++process) {
-    processes_.push_back(index_process(trace, process, left, stop));
+    processes_.push_back(index_process(trace, process, left, kept_slices_, stop));
     left.whole_bytes -= std::min(left.whole_bytes, processes_.back().whole.memory_bytes());
   }
 }
@@ -234,7 +253,8 @@ LaunchIndex::~LaunchIndex() = default;
 LaunchIndex::LaunchIndex(LaunchIndex&&) noexcept = default;
 LaunchIndex& LaunchIndex::operator=(LaunchIndex&&) noexcept = default;
 
-LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::stop_token& stop) {
+LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits,
+                                                const std::shared_ptr<KeptSlices>& kept_slices, const std::stop_token& stop) {
   constexpr std::uint32_t kMostSliceIds = 1u << 21;
   constexpr std::uint64_t kTimesThrough = 3;  // the calls, for all slices, before it takes too long
   std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
@@ -264,7 +284,7 @@ LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId pr
     for (const Bounds& segment : segments)
       seen += segment.calls * ((segment.ids.last - all.first) / ids - (segment.ids.first - all.first) / ids + 1);
     if (seen <= kTimesThrough * count)
-      return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, limits.slices)};
+      return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, kept_slices)};
   }
   return {index_calls(trace, lanes, all, form, stop), nullptr};
 }
@@ -276,8 +296,8 @@ EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation, Nanosec
 }
 
 std::uint64_t LaunchIndex::memory_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Process& process : processes_) bytes += process.slices ? process.slices->memory_bytes() : process.whole.memory_bytes();
+  std::uint64_t bytes = kept_slices_->memory_bytes();
+  for (const Process& process : processes_) bytes += process.whole.memory_bytes();
   return bytes;
 }
 

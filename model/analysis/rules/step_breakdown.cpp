@@ -1,7 +1,8 @@
 // step_breakdown: what the time of each NVTX range is made of, on the CPU and on the GPU.
+#include "step_breakdown.h"
+
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"
-#include "model/analysis/families.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -26,64 +26,129 @@ struct Projection {
   [[nodiscard]] Nanoseconds length() const noexcept { return last - first; }
 };
 
-struct FamilySum {
-  std::uint64_t ranges = 0;
-  std::uint64_t operations = 0;
-  Nanoseconds cpu = 0;
-  Nanoseconds projected = 0;
-  Nanoseconds idle = 0;
-  Nanoseconds communication = 0;
-};
-
 class Breakdown {
  public:
-  explicit Breakdown(const RuleContext& context)
+  Breakdown(const RuleContext& context, Families& families, std::size_t ranges_at_once)
       : trace_(context.trace),
         launches_(context.launches()),
         time_(context.time),
         stop_(context.stop),
+        families_(families),
+        ranges_at_once_(ranges_at_once),
         ranges_(trace_),
         gpu_tracks_(trace_),
         communication_(trace_, is_communication_name),
-        projections_(trace_.lanes().size()) {}
+        stretch_of_lane_(trace_.lanes().size(), nullptr) {}
 
-  void project() {
-    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(),
-                                 [](const Track& track) { return track.key.kind == TrackKind::kNvtxRanges; });
-    if (!any) return;
-    for (const Track& track : trace_.tracks())
-      if (is_gpu_work(track.key.kind))
-        for (const LaneId id : track.lanes) project_lane(track.key, id);
-    find_idle();
-  }
-
-  std::map<FamilyId, FamilySum> sum(Families& families) {
-    std::map<FamilyId, FamilySum> sums;
-    for (const Track& track : trace_.tracks()) {
-      if (track.key.kind != TrackKind::kNvtxRanges) continue;
-      for (const LaneId id : track.lanes) {
-        const Lane& lane = trace_.lane(id);
-        for (EventIndex i = 0; i < lane.size(); ++i)
-          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id].empty() ? Projection() : projections_[id][i], sums[families.of_name(lane.name(i))]);
+  std::map<FamilyId, FamilySum> sum() {
+    for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
+      const std::vector<LaneId> lanes = range_lanes_of(process);
+      if (lanes.empty()) continue;
+      const std::vector<Nanoseconds> times = cuts(lanes);
+      for (std::size_t i = 1; i < times.size() && !stop_.stop_requested(); ++i) {
+        project(process, lanes, {times[i - 1], times[i]});
+        if (held_ >= ranges_at_once_) add_held();
       }
     }
-    return sums;
+    add_held();
+    return std::move(sums_);
   }
 
  private:
-  void project_lane(const TrackKey& key, LaneId id) {
+  // Ranges of a lane that follow each other.
+  struct Stretch {
+    LaneId lane;
+    EventIndex first, end;
+    std::vector<Projection> projections;  // empty where nothing was enqueued in any of them
+  };
+
+  [[nodiscard]] std::vector<LaneId> range_lanes_of(ProcessId process) const {
+    std::vector<LaneId> lanes;
+    for (const TrackId track : trace_.tracks_of(process, TrackKind::kNvtxRanges))
+      lanes.insert(lanes.end(), trace_.tracks()[track].lanes.begin(), trace_.tracks()[track].lanes.end());
+    return lanes;
+  }
+
+  // Times between which about as many ranges begin as are worked on at once; all that counts lies between the first and the last.
+  [[nodiscard]] std::vector<Nanoseconds> cuts(const std::vector<LaneId>& lanes) const {
+    std::vector<std::pair<Nanoseconds, std::size_t>> segments;  // when they begin, and how many ranges they hold
+    for (const LaneId id : lanes) {
+      const Lane& lane = trace_.lane(id);
+      for (std::size_t s = 0; s < lane.segment_count(); ++s)
+        segments.emplace_back(lane.segment_start(s), std::min<std::size_t>(LaneSegment::kCapacity, lane.size() - s * LaneSegment::kCapacity));
+    }
+    std::sort(segments.begin(), segments.end());
+    std::vector<Nanoseconds> times{time_.begin};
+    std::size_t count = 0;
+    for (const auto& [start, ranges] : segments) {
+      if (count > 0 && count + ranges > ranges_at_once_ && start > times.back() && start < time_.end) {
+        times.push_back(start);
+        count = 0;
+      }
+      count += ranges;
+    }
+    times.push_back(time_.end);
+    return times;
+  }
+
+  // Of the ranges that begin within the time.
+  void project(ProcessId process, const std::vector<LaneId>& lanes, TimeRange time) {
+    const std::size_t first = held_stretches_.size();
+    TimeRange enqueued{time.begin, time.begin};  // when work can have been
+    for (const LaneId id : lanes) {
+      const Lane& lane = trace_.lane(id);
+      const Stretch stretch{id, lane.lower_bound(time.begin), lane.lower_bound(time.end), {}};
+      if (stretch.first >= stretch.end) continue;
+      enqueued.end = std::max(enqueued.end, lane.end(stretch.end - 1));  // the last of a lane ends last
+      held_ += stretch.end - stretch.first;
+      held_stretches_.push_back(stretch);
+    }
+    if (held_stretches_.size() == first) return;
+    for (std::size_t i = first; i < held_stretches_.size(); ++i) stretch_of_lane_[held_stretches_[i].lane] = &held_stretches_[i];
+    const CorrelationBounds ids = ids_enqueued(process, enqueued);
+    for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+      for (const TrackId track : trace_.tracks_of(process, kind))
+        for (const LaneId id : trace_.tracks()[track].lanes) project_lane(trace_.tracks()[track].key, id, ids);
+    for (std::size_t i = first; i < held_stretches_.size(); ++i) stretch_of_lane_[held_stretches_[i].lane] = nullptr;
+  }
+
+  // Between which bounds the ids of calls lie that begin within the time.
+  [[nodiscard]] CorrelationBounds ids_enqueued(ProcessId process, TimeRange time) const {
+    CorrelationBounds bounds{kNone, 0};
+    for (const TrackId track : trace_.tracks_of(process, TrackKind::kCudaApi))
+      for (const LaneId id : trace_.tracks()[track].lanes) {
+        const Lane& lane = trace_.lane(id);
+        for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+          const bool is_before = s + 1 < lane.segment_count() && lane.segment_start(s + 1) < time.begin;
+          if (is_before || lane.segment_start(s) >= time.end) continue;
+          const CorrelationBounds ids = lane.segment_correlations(s);
+          bounds = {std::min(bounds.least, ids.least), std::max(bounds.greatest, ids.greatest)};
+        }
+      }
+    return bounds;
+  }
+
+  void project_lane(const TrackKey& key, LaneId id, CorrelationBounds wanted) {
     const Lane& lane = trace_.lane(id);
-    for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
-      const EventRef launch = launches_.find(key.process, lane.correlation(i), lane.start(i));
+    for (std::size_t s = 0; s < lane.segment_count() && !stop_.stop_requested(); ++s) {
+      const CorrelationBounds ids = lane.segment_correlations(s);
+      if (ids.greatest >= wanted.least && ids.least <= wanted.greatest) project_segment(key, *lane.segment(s));
+    }
+  }
+
+  void project_segment(const TrackKey& key, const LaneSegment& segment) {
+    for (EventIndex i = 0; i < segment.size(); ++i) {
+      const Nanoseconds begin = segment.start(i), duration = segment.duration(i);
+      const EventRef launch = launches_.find(key.process, segment.correlation(i), begin);
       if (!launch.valid()) continue;
-      const Nanoseconds begin = lane.start(i), duration = lane.duration(i);
-      const bool communicates = key.kind == TrackKind::kKernels && communication_(lane.name(i));
+      const bool communicates = key.kind == TrackKind::kKernels && communication_(segment.name(i));
       const Nanoseconds enqueued = trace_.lane(launch.lane).start(launch.index);
       const ThreadId thread = ranges_.owner(trace_.track_of(launch.lane).key.thread, enqueued);
       ranges_.for_each(thread, enqueued, [&](EventRef range) {
-        std::vector<Projection>& of_lane = projections_[range.lane];
-        if (of_lane.empty()) of_lane.resize(trace_.lane(range.lane).size());
-        Projection& projection = of_lane[range.index];
+        Stretch* const stretch = stretch_of_lane_[range.lane];
+        if (stretch == nullptr || range.index < stretch->first || range.index >= stretch->end) return;
+        if (stretch->projections.empty()) stretch->projections.resize(stretch->end - stretch->first);
+        Projection& projection = stretch->projections[range.index - stretch->first];
         projection.first = std::min(projection.first, begin);
         projection.last = std::max(projection.last, begin + duration);
         projection.communication += communicates ? duration : 0;
@@ -92,8 +157,19 @@ class Breakdown {
     }
   }
 
+  // Adds the ranges that are held to the sums.
+  void add_held() {
+    find_idle();
+    for (const Stretch& stretch : held_stretches_) {
+      const Lane& lane = trace_.lane(stretch.lane);
+      for (EventIndex i = stretch.first; i < stretch.end; ++i)
+        add(lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first], sums_[families_.of_name(lane.name(i))]);
+    }
+    held_stretches_.clear();
+    held_ = 0;
+  }
+
   void find_idle() {
-    constexpr std::size_t kAtOnce = 1u << 22;  // projections: what times they begin and end at takes 40 bytes each meanwhile
     std::map<GpuId, std::vector<Projection*>> asked;
     std::size_t count = 0;
     const auto answer = [&] {
@@ -101,15 +177,14 @@ class Breakdown {
       asked.clear();
       count = 0;
     };
-    for (LaneId id = 0; id < projections_.size(); ++id) {
-      if (projections_[id].empty()) continue;
-      const std::vector<GpuId>& gpus = gpus_of(trace_.track_of(id).key.process);
-      for (Projection& projection : projections_[id]) {
+    for (Stretch& stretch : held_stretches_) {
+      const std::vector<GpuId>& gpus = gpus_of(trace_.track_of(stretch.lane).key.process);
+      for (Projection& projection : stretch.projections) {
         if (projection.operations == 0) continue;
         projection.idle = projection.length();
         for (const GpuId gpu : gpus) asked[gpu].push_back(&projection);
         count += gpus.size();
-        if (count >= kAtOnce) answer();
+        if (count >= ranges_at_once_) answer();
       }
     }
     answer();
@@ -153,20 +228,27 @@ class Breakdown {
   const LaunchIndex& launches_;
   TimeRange time_;
   std::stop_token stop_;
+  Families& families_;
+  const std::size_t ranges_at_once_;
   RangeLookup ranges_;
   GpuTracks gpu_tracks_;
   NameMemo<bool> communication_;
-  std::vector<std::vector<Projection>> projections_;  // by lane and event; none of lanes in which nothing was enqueued
+  std::vector<Stretch> held_stretches_;
+  std::size_t held_ = 0;                   // ranges of these
+  std::vector<Stretch*> stretch_of_lane_;  // that is being projected on; null where there is none
+  std::map<FamilyId, FamilySum> sums_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };
 
 }  // namespace
 
+std::map<FamilyId, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
+  return Breakdown(context, families, std::max<std::size_t>(1, ranges_at_once)).sum();
+}
+
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments&) {
   Families families(context.trace);
-  Breakdown breakdown(context);
-  breakdown.project();
-  const std::map<FamilyId, FamilySum> sums = breakdown.sum(families);
+  const std::map<FamilyId, FamilySum> sums = sum_steps(context, families);
   std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
   stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),

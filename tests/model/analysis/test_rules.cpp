@@ -1,6 +1,7 @@
 // Rules: traces with one known fault each, and what the rule for it says.
 #include <algorithm>
 
+#include "../../../model/analysis/rules/step_breakdown.h"
 #include "answers.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
@@ -319,6 +320,61 @@ TEST_CASE("a step's time is broken down by its ranges") {
   CHECK(integer(table, 2, "GPU Projected") == 400);
   CHECK(integer(table, 2, "GPU Idle Inside") == 100);
   CHECK(integer(table, 2, "Operations") == 2);
+}
+
+TEST_CASE("a step's time is the same whether all ranges are worked on at once or in turns") {
+  constexpr std::uint32_t kSteps = 150'000;  // more than two segments of a lane hold
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const auto key_of = [&](TrackKind kind) {
+    TrackKey key{kind, process};
+    if (is_gpu_work(kind))
+      key.gpu = builder.gpu_of_device(process, 0);
+    else
+      key.thread = builder.thread(process, 1);
+    return key;
+  };
+  const NameId epoch = builder.intern("epoch"), step = builder.intern("step"), launch = builder.intern("cudaLaunchKernel"),
+               kernel = builder.intern("gemm"), collective = builder.intern("ncclDevKernel_AllReduce");
+  std::vector<Event> ranges{{0, Nanoseconds{kSteps} * 1'000, epoch, 0, 0}}, calls, kernels;
+  std::vector<std::uint32_t> depths{0};
+  for (std::uint32_t i = 0; i < kSteps; ++i) {
+    const Nanoseconds t = Nanoseconds{i} * 1'000;
+    ranges.push_back({t, 900, step, 0, 0});
+    depths.push_back(1);
+    // The second begins three steps later, in another segment now and then.
+    calls.push_back({t + 100, 50, launch, 2 * i + 1, 0});
+    calls.push_back({t + 200, 50, launch, 2 * i + 2, 0});
+    kernels.push_back({t + 300, 200, kernel, 2 * i + 1, 0});
+    kernels.push_back({t + 3'600, 100, collective, 2 * i + 2, 0});
+  }
+  builder.add(key_of(TrackKind::kNvtxRanges), std::move(ranges), depths);
+  builder.add(key_of(TrackKind::kCudaApi), std::move(calls));
+  builder.add(key_of(TrackKind::kKernels), std::move(kernels));
+  const auto trace = builder.snapshot();
+  const auto sums_of = [&](std::size_t ranges_at_once) {
+    Families families(*trace);
+    std::map<std::string, FamilySum> by_text;
+    for (const auto& [family, sum] : sum_steps(RuleContext{.trace = *trace}, families, ranges_at_once)) by_text[families.text(family)] = sum;
+    return by_text;
+  };
+  for (const std::size_t ranges_at_once : {std::size_t{1}, std::size_t{100'000}, kRangesAtOnce}) {
+    const std::map<std::string, FamilySum> sums = sums_of(ranges_at_once);
+    REQUIRE(sums.size() == 2);
+    const FamilySum& steps = sums.at("step");
+    CHECK(steps.ranges == kSteps);
+    CHECK(steps.operations == 2 * kSteps);
+    CHECK(steps.cpu == Nanoseconds{kSteps} * 900);
+    CHECK(steps.projected == Nanoseconds{kSteps} * 3'400);      // from 300 to 3,700
+    CHECK(steps.communication == Nanoseconds{kSteps} * 100);
+    // In these 3,400 ns kernels of this step and the next three run for 800 ns, the collectives of those before for 300 ns (none come before the
+    // first three), and its own for 100 ns; behind the last kernels, fewer.
+    CHECK(steps.idle == Nanoseconds{kSteps} * 2'200 + 6 * 100 + 6 * 200);
+    const FamilySum& all = sums.at("epoch");
+    CHECK(all.operations == 2 * kSteps);
+    CHECK(all.projected == Nanoseconds{kSteps - 1} * 1'000 + 3'400);
+    CHECK(all.idle == all.projected - Nanoseconds{kSteps} * 300);
+  }
 }
 
 TEST_CASE("a rule request names its rule and arguments, or says what is wrong") {

@@ -18,9 +18,9 @@ namespace lanescope {
 class LaunchIndex {
  public:
   struct Limits {
-    std::uint64_t whole_bytes = std::uint64_t{64} << 20;  // what processes may take together before others' are made in slices
-    std::uint32_t slice_ids = 1u << 18;                   // at first; more, where calls of many threads take turns. 8 bytes each
-    std::size_t slices = 16;                              // that are kept of a process
+    std::uint64_t whole_bytes = std::uint64_t{64} << 20;   // what processes may take together before others' are made in slices
+    std::uint32_t slice_ids = 1u << 18;                    // at first; more, where calls of many threads take turns. 8 bytes each
+    std::uint64_t slice_bytes = std::uint64_t{128} << 20;  // that slices of all processes take together, but that the last stays
   };
   // O(CUDA calls of the processes whose index is whole).
   explicit LaunchIndex(const Trace& trace, std::stop_token stop = {}) : LaunchIndex(trace, Limits(), std::move(stop)) {}
@@ -58,13 +58,16 @@ class LaunchIndex {
     [[nodiscard]] std::uint64_t size() const noexcept { return std::uint64_t{last} - first + 1; }
   };
   enum class Form : std::uint8_t { kDense, kSparse };
+  class KeptSlices;
   class Slices;
   struct Process;
 
   static OneOfSeveral one_of_several(const Trace& trace, std::uint32_t correlation, EventRef call);
   static void keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& calls);
   static Calls index_calls(const Trace& trace, const std::vector<LaneId>& lanes, Ids ids, Form form, const std::stop_token& stop);
-  static Process index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::stop_token& stop);
+  static Process index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::shared_ptr<KeptSlices>& kept_slices,
+                               const std::stop_token& stop);
+  std::shared_ptr<KeptSlices> kept_slices_;
   std::vector<Process> processes_;
 };
 
