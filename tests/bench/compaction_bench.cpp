@@ -69,37 +69,8 @@ std::vector<fs::path> recordings() {
   return found;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Measures compaction.", "lanescope-compaction-bench");
-  std::uint64_t events = 10'000'000;
-  std::vector<std::string> sources;
-  std::string folder = "/tmp";
-  std::uint64_t memory = 512;
-  app.add_option("--events", events, "Size of the recording [10000000]");
-  app.add_option("--source", sources, "Recordings that are repeated [all of tests/data]");
-  app.add_option("--folder", folder, "For the files, which are removed again [/tmp]");
-  app.add_option("--memory", memory, "MiB for sorting [512]");
-  CLI11_PARSE(app, argc, argv);
-  keep_memory_for_decoding();
-
-  const fs::path log = fs::path(folder) / "lanescope_compaction_bench.log.trace", compact = fs::path(folder) / "lanescope_compaction_bench.trace";
-  std::vector<fs::path> paths(sources.begin(), sources.end());
-  if (paths.empty()) paths = recordings();
-  nlohmann::ordered_json figures;
-  figures["repeated_events"] = value_of(bench::repeat_trace(paths, events, log));
-
-  Compacted result;
-  put(figures, "compact", spent_on([&] {
-        result = value_of(compact_trace_file(log, compact, Overwrite::kAllow, {}, {.memory_bytes = memory << 20}));
-      }));
-  const auto of_events = static_cast<double>(result.events);
-  figures["events"] = result.events;
-  figures["compact_peak_mebibytes"] = peak_mebibytes();
-  figures["log_bytes_per_event"] = static_cast<double>(fs::file_size(log)) / of_events;
-  figures["compact_bytes_per_event"] = static_cast<double>(fs::file_size(compact)) / of_events;
-
+// Of the compacted file, segment by segment; then of both as a whole.
+void measure_reading(const fs::path& compact, const fs::path& log, nlohmann::ordered_json& figures) {
   std::optional<SegmentReader> reader;
   put(figures, "heads", spent_on([&] { reader.emplace(value_of(SegmentReader::open(compact))); }));
   std::uint64_t decoded = 0, segments = 0, full = 0;
@@ -119,7 +90,51 @@ int main(int argc, char** argv) {
 
   for (const auto& [name, path] : {std::pair{"open_compact", compact}, std::pair{"open_log", log}})
     put(figures, name, spent_on([&] { (void)value_of(load_trace(path)); }));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures compaction.", "lanescope-compaction-bench");
+  std::uint64_t events = 10'000'000;
+  std::vector<std::string> sources;
+  std::string folder = "/tmp";
+  std::uint64_t memory = 512;
+  bool keeps_files = false;
+  std::string until = "open";
+  app.add_option("--events", events, "Size of the recording [10000000]");
+  app.add_option("--source", sources, "Recordings that are repeated [all of tests/data]");
+  app.add_option("--folder", folder, "For the files [/tmp]");
+  app.add_flag("--keep", keeps_files, "Leave the files there");
+  app.add_option("--until", until, "What to do last [open]")->check(CLI::IsMember({"log", "compact", "open"}));
+  app.add_option("--memory", memory, "MiB for sorting [512]");
+  CLI11_PARSE(app, argc, argv);
+  keep_memory_for_decoding();
+
+  const fs::path log = fs::path(folder) / "lanescope_compaction_bench.log.trace", compact = fs::path(folder) / "lanescope_compaction_bench.trace";
+  std::vector<fs::path> paths(sources.begin(), sources.end());
+  if (paths.empty()) paths = recordings();
+  nlohmann::ordered_json figures;
+  figures["repeated_events"] = value_of(bench::repeat_trace(paths, events, log));
+
+  if (until == "log") {
+    std::cout << figures.dump(2) << '\n';
+    return 0;
+  }
+
+  Compacted result;
+  put(figures, "compact", spent_on([&] {
+        result = value_of(compact_trace_file(log, compact, Overwrite::kAllow, {}, {.memory_bytes = memory << 20}));
+      }));
+  const auto of_events = static_cast<double>(result.events);
+  figures["events"] = result.events;
+  figures["compact_peak_mebibytes"] = peak_mebibytes();
+  figures["log_bytes_per_event"] = static_cast<double>(fs::file_size(log)) / of_events;
+  figures["compact_bytes_per_event"] = static_cast<double>(fs::file_size(compact)) / of_events;
+
+  if (until == "open") measure_reading(compact, log, figures);
   std::cout << figures.dump(2) << '\n';
+  if (keeps_files) return 0;
   fs::remove(log);
   fs::remove(compact);
 }

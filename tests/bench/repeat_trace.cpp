@@ -7,11 +7,13 @@
 #include "model/file/trace_file.h"
 #include "model/trace/load.h"
 #include "model/trace/outline.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope::bench {
 namespace {
 
 constexpr std::uint32_t kInstancesOfASource = 1'000;  // keeps the processes of several sources apart
+constexpr std::uint64_t kMostOutlined = 100'000'000;   // events: to draw more of them takes them all into memory
 
 struct SourceFrame {
   FrameHeader header;
@@ -118,6 +120,27 @@ proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shi
   return chunk;
 }
 
+// Frames of all sources, one behind the other in time, from `position` on.
+void append_round(const std::vector<Source>& sources, std::uint64_t round, Nanoseconds position, std::vector<std::byte>& frames) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(round + 1));
+  const std::int64_t origin = sources.front().begin;
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    const Source& source = sources[s];
+    for (const SourceFrame& frame : source.frames) {
+      if (frame.header.type != proto::FRAME_EVENTS && (round > 0 || (s > 0 && frame.header.process == 0))) continue;
+      FrameHeader header = frame.header;
+      if (header.process != 0) header.process += static_cast<std::uint32_t>(s) * kInstancesOfASource;
+      if (header.type != proto::FRAME_EVENTS) {
+        append_frame(header, frame.payload, frames);
+        continue;
+      }
+      const auto chunk = later(frame.chunk, origin + position - source.begin, static_cast<std::int64_t>(round) * source.largest_correlation, round, random);
+      append_frame(header, chunk.SerializeAsString(), frames);
+    }
+    position += source.length;
+  }
+}
+
 }  // namespace
 
 Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events,
@@ -130,37 +153,34 @@ Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sou
   }
   auto writer = TraceFileWriter::create(output, Overwrite::kAllow);
   if (!writer) return writer.error();
-  std::mt19937 random(1);
-  std::uint64_t written = 0;
-  const std::int64_t origin = inputs.front().begin;
-  std::int64_t position = 0;
-  for (std::uint64_t round = 0; written < events; ++round) {
-    for (std::size_t s = 0; s < inputs.size(); ++s) {
-      const Source& source = inputs[s];
-      std::vector<std::byte> frames;
-      for (const SourceFrame& frame : source.frames) {
-        if (frame.header.type != proto::FRAME_EVENTS && (round > 0 || (s > 0 && frame.header.process == 0))) continue;
-        FrameHeader header = frame.header;
-        if (header.process != 0) header.process += static_cast<std::uint32_t>(s) * kInstancesOfASource;
-        if (header.type != proto::FRAME_EVENTS) {
-          append_frame(header, frame.payload, frames);
-          continue;
-        }
-        const auto chunk = later(frame.chunk, origin + position - source.begin,
-                                 static_cast<std::int64_t>(round) * source.largest_correlation, round, random);
-        append_frame(header, chunk.SerializeAsString(), frames);
-        written += header.event_count;
-      }
-      if (auto appended = writer->append(frames); !appended) return appended.error();
-      position += source.length;
-    }
+  std::uint64_t of_round = 0;
+  Nanoseconds length_of_round = 0;
+  for (const Source& source : inputs) {
+    for (const SourceFrame& frame : source.frames) of_round += frame.header.type == proto::FRAME_EVENTS ? frame.header.event_count : 0;
+    length_of_round += source.length;
+  }
+  if (of_round == 0) return Error{"The recordings hold no events to repeat."};
+  const std::uint64_t rounds = std::max<std::uint64_t>(1, (events + of_round - 1) / of_round);
+  std::vector<std::vector<std::byte>> made(usable_cores());
+  for (std::uint64_t round = 0; round < rounds; round += made.size()) {
+    const auto at_once = static_cast<std::size_t>(std::min<std::uint64_t>(made.size(), rounds - round));
+    parallel_for(at_once, [&](std::size_t i) {
+      made[i].clear();
+      append_round(inputs, round + i, static_cast<Nanoseconds>(round + i) * length_of_round, made[i]);
+    });
+    for (std::size_t i = 0; i < at_once; ++i)
+      if (auto appended = writer->append(made[i]); !appended) return appended.error();
+  }
+  if (rounds * of_round > kMostOutlined) {
+    if (auto finished = writer->finish(); !finished) return finished.error();
+    return rounds * of_round;
   }
   // The outline is made from what has been written, as a recording does when it ends.
   const auto trace = load_trace(output);
   if (!trace) return trace.error();
   if (auto appended = writer->append(outline_frame(**trace)); !appended) return appended.error();
   if (auto finished = writer->finish(); !finished) return finished.error();
-  return written;
+  return rounds * of_round;
 }
 
 }  // namespace lanescope::bench
