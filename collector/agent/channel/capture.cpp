@@ -7,7 +7,6 @@
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
-#include "agent/process/forks.h"
 
 namespace lanescope::agent {
 namespace {
@@ -17,12 +16,7 @@ constexpr std::int64_t kPause = 100'000;          // ns between looks
 constexpr std::string_view kGaveUp =
     "A capture was to begin, and the recorder was not ready for it within 10 s: what the program did from there until it was is missing.";
 
-constinit std::atomic<std::uint64_t> under_way{0};
-constinit std::atomic<std::uint32_t> session_of_capture{0};  // process_generation
 constinit std::atomic<void (*)()> source{nullptr};
-
-// In a forked child there is none: it records as its session says.
-void forget_in_child() noexcept { under_way.store(0, std::memory_order_relaxed); }
 
 void await_source() noexcept {
   if (auto* follow_settings = source.load(std::memory_order_acquire)) follow_settings();
@@ -32,9 +26,10 @@ bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noex
   return static_cast<std::int32_t>(header.settings.capture_answers.load(std::memory_order_acquire) - begins) >= 0;
 }
 
+// One that another session has followed meanwhile does not answer any more, alive as that other one is.
 void await_host(const channel::SharedHeader& header, std::uint32_t begins) noexcept {
   const std::int64_t give_up = monotonic_now() + kPatience;
-  while (!is_answered(header, begins) && session_state() != SessionState::kNone) {
+  while (!is_answered(header, begins) && is_of_session(header) && session_state() != SessionState::kNone) {
     if (monotonic_now() >= give_up) return report(Component::kSession, ComponentState::kFailed, Severity::kWarning, kGaveUp);
     system::sleep(kPause);
   }
@@ -43,28 +38,22 @@ void await_host(const channel::SharedHeader& header, std::uint32_t begins) noexc
 }  // namespace
 
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
-  // One that a session before this one did not see the end of is not under way any more.
-  const std::uint32_t session = process_generation();
-  if (session_of_capture.exchange(session, std::memory_order_relaxed) != session) under_way.store(0, std::memory_order_relaxed);
   std::uint64_t none = 0;
-  if (!under_way.compare_exchange_strong(none, key)) return;
+  if (!header.status.capture_under_way.compare_exchange_strong(none, key)) return;
   const Quiet quiet;
-  on_fork_child(forget_in_child);
   const std::uint32_t begins = header.status.capture_begins.fetch_add(1, std::memory_order_acq_rel) + 1;
   await_host(header, begins);
   await_source();
 }
 
 void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
-  if (!is_capture(key)) return;
+  if (header.status.capture_under_way.load(std::memory_order_relaxed) != key) return;
   const Quiet quiet;
   if (!captures_by(header.settings, channel::CaptureTrigger::kHost)) header.settings.recording.store(0, std::memory_order_release);
   await_source();
-  under_way.store(0, std::memory_order_release);
+  header.status.capture_under_way.store(0, std::memory_order_release);
   header.status.capture_ends.fetch_add(1, std::memory_order_acq_rel);
 }
-
-bool is_capture(std::uint64_t key) noexcept { return under_way.load(std::memory_order_relaxed) == key; }
 
 void on_capture_change(void (*follow_settings)()) noexcept { source.store(follow_settings, std::memory_order_release); }
 

@@ -12,15 +12,12 @@ inline bool captures_by(const channel::Settings& settings, channel::CaptureTrigg
   return settings.capture_trigger.load(std::memory_order_acquire) == static_cast<std::uint32_t>(trigger);
 }
 
-// Begins one, which `key` tells from others and is not 0, unless one is under way. Returns once everything is recorded that the host wants
-// recorded, or ten seconds later, which is said. Any thread.
+// Begins one of the session whose memory this is, which `key` tells from others and is not 0, unless one is under way. Returns once everything
+// is recorded that the host wants recorded, when that session is over, or ten seconds later, which is said. Any thread.
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
 
-// Ends it where `key` is of the one under way: what follows in this process is not recorded. Any thread; one load where none is.
+// Ends it where `key` is of the one under way in that session: what follows in this process is not recorded. Any thread; one load where none is.
 void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
-
-// Whether that one is under way. One load.
-bool is_capture(std::uint64_t key) noexcept;
 
 // Called by begin_capture() and end_capture(): returns when that source does as the host's settings say. One for the process.
 void on_capture_change(void (*follow_settings)()) noexcept;

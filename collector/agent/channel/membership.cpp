@@ -180,6 +180,10 @@ bool is_armed() noexcept {
   return armed;
 }
 
+bool is_of_session(const channel::SharedHeader& header) noexcept {
+  return state_now(std::memory_order_acquire) == State::kJoined && &membership.connection.memory.header() == &header;
+}
+
 std::uint32_t process_instance() noexcept { return membership.connection.process_instance; }
 
 SessionState session_state() noexcept { return state_within(0); }

@@ -41,6 +41,9 @@ void on_absence(void (*absent)()) noexcept;
 // Whether this process was started to be attached to at any time: NVTX is then taken in while there is no session.
 bool is_armed() noexcept;
 
+// Whether this is the memory of the session that this process is a member of now. A thread in the midst of an event may have an earlier one's.
+bool is_of_session(const channel::SharedHeader& header) noexcept;
+
 // The instance number that the session gave this process. Requires: it joined.
 std::uint32_t process_instance() noexcept;
 

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 14;
+inline constexpr std::uint32_t kLayoutVersion = 15;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -188,6 +188,7 @@ struct AgentStatus {
   std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring
   std::atomic<std::uint32_t> capture_begins;     // captures that the target began (Settings::capture_trigger)
   std::atomic<std::uint32_t> capture_ends;       // and ended
+  std::atomic<std::uint64_t> capture_under_way;  // which of them is, for the agent alone; 0: none
   LostChildren lost_children;
 };
 
