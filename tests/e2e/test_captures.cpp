@@ -190,8 +190,8 @@ TEST_CASE("a capture ends where its file has the size that it may have") {
 TEST_CASE("a ring keeps the last seconds, and names that were told before") {
   const TemporaryFolder folder;
   // The child's ranges lie more than the ring's length behind those of the first program; both use names of their own.
-  const std::string script = captures() + " plain; sleep 1; " + captures() + " registered";
-  REQUIRE(run_lanescope(folder.path(), {"profile", "--ring=0.4", "-o", "x", "sh", "-c", script}).code == 3);
+  const std::string script = captures() + " plain; sleep 8; " + captures() + " registered";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "--ring=5", "-o", "x", "sh", "-c", script}).code == 3);
   CHECK(captured(folder.path() / "x.trace") == Captured{1, 20, 20});
 }
 

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 pthread_barrier_t both;
 bool go = false;
+
+// Whether a thread waits for the mutex, as glibc notes it.
+bool is_waited_for() { return __atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) > 1; }
 
 void* other_thread(void*) {
   pthread_mutex_lock(&mutex);
@@ -58,6 +62,8 @@ int main() {
   pthread_barrier_init(&both, nullptr, 2);
   pthread_create(&thread, nullptr, other_thread, nullptr);
   pthread_barrier_wait(&both);
+  pthread_mutex_lock(&mutex);  // the other thread has let it go: it waits for the condition
+  pthread_mutex_unlock(&mutex);
   usleep(20'000);
   pthread_mutex_lock(&mutex);
   go = true;
@@ -66,6 +72,7 @@ int main() {
   pthread_barrier_wait(&both);
   pthread_mutex_lock(&mutex);
   pthread_barrier_wait(&both);
+  while (!is_waited_for()) sched_yield();
   usleep(20'000);
   pthread_mutex_unlock(&mutex);
   pthread_join(thread, nullptr);

@@ -420,7 +420,7 @@ void mock_cupti_reset() {
 
 int mock_cupti_await_unified_memory() {
   const timespec pause{0, 1'000'000};
-  for (int i = 0; i < 5'000; ++i) {
+  for (int i = 0; i < 60'000; ++i) {
     {
       const std::lock_guard lock(mock().mutex);
       if (mock().kinds.count(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) != 0) return 1;
@@ -432,7 +432,7 @@ int mock_cupti_await_unified_memory() {
 
 int mock_cupti_await_fault() {
   const timespec pause{0, 1'000'000};
-  for (int i = 0; i < 5'000 && !mock().faults; ++i) nanosleep(&pause, nullptr);
+  for (int i = 0; i < 60'000 && !mock().faults; ++i) nanosleep(&pause, nullptr);
   return mock().faults ? 1 : 0;
 }
 

@@ -138,7 +138,7 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* parameters) {
   const auto begin = std::chrono::steady_clock::now();
   const auto since_launch = [] { return std::chrono::steady_clock::now().time_since_epoch() - std::chrono::nanoseconds(mock_cupti_last_launch()); };
   for (; since_launch() < 20ms; std::this_thread::sleep_for(1ms))
-    if (std::chrono::steady_clock::now() - begin > 3s) return CUPTI_ERROR_UNKNOWN;
+    if (std::chrono::steady_clock::now() - begin > 60s) return CUPTI_ERROR_UNKNOWN;
   const std::lock_guard lock(sampling().mutex);
   if (parameters->ctx != sampling().on) return CUPTI_ERROR_UNKNOWN;
   if (sampling().waiting > 0) fill(*sampling().remaining);

@@ -158,7 +158,7 @@ TEST_CASE("a GPU is claimed by one, who lets go of it beside a forked child, and
   int status = 0;
   close(ends[0]);
   first.give_back();
-  for (int look = 0; look < 500 && !second.take(gpu.c_str()); ++look) usleep(10'000);  // until the child has
+  for (int look = 0; look < 6'000 && !second.take(gpu.c_str()); ++look) usleep(10'000);  // until the child has
   CHECK(second.take(gpu.c_str()));
   close(ends[1]);
   waitpid(child, &status, 0);
