@@ -154,7 +154,7 @@ TEST_CASE("a pipe as input that nobody writes is refused, by every command") {
   for (const std::string command : {"info", "stats", "analyze", "export -t trace -o out.trace", "export -t csv", "export -t sqlite -o out.sqlite",
                                     "import -o out.trace"}) {
     INFO(command);
-    const auto result = shell.run("[ -p in.trace ] || mkfifo in.trace; timeout 60 lanescope " + command + " in.trace");
+    const auto result = shell.run("[ -p in.trace ] || mkfifo in.trace; timeout 300 lanescope " + command + " in.trace");
     CHECK(result.code == 1);
     CHECK_THAT(result.messages, contains_text("is no file but a pipe"));
   }
@@ -162,14 +162,14 @@ TEST_CASE("a pipe as input that nobody writes is refused, by every command") {
 
 TEST_CASE("a pipe as output that nobody reads is refused, and one that is read gets all") {
   const Shell shell;
-  const auto unread = shell.run("mkfifo pipe; timeout 30 lanescope export -t csv -o pipe " + trace());
+  const auto unread = shell.run("mkfifo pipe; timeout 300 lanescope export -t csv -o pipe " + trace());
   CHECK(unread.code == 1);
   CHECK_THAT(unread.messages, contains_text("pipe can't be written: nobody reads from it."));
-  const auto recorded = shell.run("mkfifo x.trace; timeout 30 lanescope profile -f -s none --cpuctxsw none -o x true");
+  const auto recorded = shell.run("mkfifo x.trace; timeout 300 lanescope profile -f -s none --cpuctxsw none -o x true");
   CHECK(recorded.code == 1);
   CHECK_THAT(recorded.messages, contains_text("x.trace is not a file"));
   const auto read = shell.run("lanescope export -t csv -o x.csv " + trace() +
-                              "; cat pipe >copy & timeout 60 lanescope export -t csv -o pipe " + trace() + "; wait; cmp x.csv copy");
+                              "; cat pipe >copy & timeout 300 lanescope export -t csv -o pipe " + trace() + "; wait; cmp x.csv copy");
   CHECK(read.code == 0);
 }
 
@@ -222,8 +222,8 @@ TEST_CASE("Ctrl+C ends what is made of a recording when that is over") {
   REQUIRE(mkfifo((shell.place() / "x.csv").c_str(), 0600) == 0);  // nobody reads it: the copy waits for ever
   const auto ran = shell.run(
       "env --default-signal=INT lanescope profile -t none -s none --cpuctxsw none -o x --export csv true 2>said & "
-      "until grep -q Generated said 2>/dev/null; do kill -0 $! || exit 99; done; sleep 0.2; kill -INT $!; "
-      "for i in $(seq 300); do kill -0 $! || break; sleep 0.1; done; kill -KILL $!; wait $!");
+      "until grep -q Generated said 2>/dev/null; do kill -0 $! || exit 99; done; "
+      "for i in $(seq 600); do kill -INT $! || break; sleep 0.1; done; kill -KILL $!; wait $!");
   CHECK(ran.code == 128 + SIGINT);
   CHECK(shell.run("lanescope info x.trace").code == 0);
 }

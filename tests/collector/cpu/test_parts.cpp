@@ -185,7 +185,7 @@ TEST_CASE("an ELF file says where its code belongs, and what its build id is") {
 }
 
 TEST_CASE("a perf map is taken in as it grows, and its last word counts") {
-  const pid_t nobody = 0x7ffffff0;  // beyond the largest pid
+  const pid_t nobody = 0x70000000 + getpid();  // beyond the largest pid
   const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
   std::ofstream file(path);
   file << "1000 20 first\n0x1020 0x10 with blanks in it\n1040 " << std::flush;
@@ -205,7 +205,7 @@ TEST_CASE("a perf map is taken in as it grows, and its last word counts") {
 }
 
 TEST_CASE("a perf map takes no more than its budget, and gives it back") {
-  const pid_t nobody = 0x7ffffff1;
+  const pid_t nobody = 0x71000000 + getpid();
   const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
   const auto budget = std::make_shared<PerfMapBudget>();
   budget->left = 100'000;
@@ -227,7 +227,7 @@ TEST_CASE("a perf map takes no more than its budget, and gives it back") {
 }
 
 TEST_CASE("a perf map that is a link, a pipe or somebody else's counts for nothing") {
-  const pid_t nobody = 0x7ffffff2;
+  const pid_t nobody = 0x72000000 + getpid();
   const test::TemporaryFolder folder;
   const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
   const std::string text = "1000 20 name\n";

@@ -211,7 +211,8 @@ TEST_CASE("words of a program arrive as they are") {
 
 TEST_CASE("who leaves finds the recording there, going on, and fetches it whole") {
   const Machines machines;
-  const NewRecording recording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo begun; sleep 0.5; echo ended"}, ""};
+  const fs::path go = machines.there() / "go";
+  const NewRecording recording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done; echo ended"}, ""};
   WorkSettings settings = machines.settings(recording);
   settings.wish = [&machines] { return machines.output().empty() ? Wish::kGoOn : Wish::kLeave; };
   const WorkOutcome left = work_on(settings);
@@ -219,6 +220,7 @@ TEST_CASE("who leaves finds the recording there, going on, and fetches it whole"
   REQUIRE_FALSE(left.recording.empty());
   CHECK(machines.recordings_there() == 1);
   machines.forget_output();
+  std::ofstream(go).flush();
   const WorkOutcome fetched = work_on(machines.settings(ExistingRecording{left.recording}));
   REQUIRE_FALSE(fetched.failure);
   CHECK(machines.output() == "begun\nended\n");

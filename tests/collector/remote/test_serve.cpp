@@ -93,7 +93,6 @@ TEST_CASE("a far end greets first, answers in order, and ends with its link") {
 TEST_CASE("a far end that hears nothing any more ends") {
   const Served served = serve_to(greeting(1) + stop("none"), Then::kSilence);
   CHECK(served.took >= 300ms);
-  CHECK(served.took < 20s);
   REQUIRE(served.replies.size() == 2);
   CHECK(served.replies.back().refusal().is_usage());
 }
@@ -114,7 +113,6 @@ TEST_CASE("a far end takes nothing from who makes no sense") {
   SECTION("another protocol") { bytes = greeting(2) + stop("none"); }
   const Served served = serve_to(bytes, Then::kSilence);
   CHECK_FALSE(served.is_content);
-  CHECK(served.took < 20s);
 }
 
 TEST_CASE("a far end that is asked for anything in any order answers or refuses, and ends with its link") {

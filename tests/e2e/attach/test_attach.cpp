@@ -380,7 +380,7 @@ TEST_CASE("an armed program that closes what it does not know can be attached to
   const double before = processor_seconds();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   std::unique_ptr<Recording> recording;
-  while (recording == nullptr && elapsed() < 20) {
+  while (recording == nullptr && elapsed() < 120) {
     auto attached = Recording::attach(attach_request(target.pid(), folder.path() / "x"));
     if (attached) recording = std::move(*attached);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -30,7 +30,7 @@ Outcome run(const QStringList& arguments) {
     environment.insert(name, QString::fromStdString(settings.path().string()));
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
-  process.waitForFinished();
+  process.waitForFinished(-1);
   return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, QString::fromUtf8(process.readAllStandardOutput()),
           QString::fromUtf8(process.readAllStandardError())};
 }

@@ -18,6 +18,12 @@ using namespace lanescope;
 using namespace lanescope::timeline;
 using lanescope::test::Window;
 
+namespace {
+
+constexpr int kPatienceMs = 60'000;  // for what takes a moment on a machine that does nothing else
+
+}  // namespace
+
 TEST_CASE("a new trace is shown whole, with nothing selected") {
   const Window window;
   REQUIRE(window.view->visibleRange().begin <= 0);
@@ -533,7 +539,7 @@ TEST_CASE("an update whose lanes are others is drawn as if it were opened, where
     const auto is_canvas = [](const QWidget* child) { return child->accessibleName() == "Timeline rows"; };
     return (*std::find_if(children.begin(), children.end(), is_canvas))->grab().toImage();
   };
-  REQUIRE(QTest::qWaitFor([&] { return window.picture() == rows_of(fresh); }));
+  REQUIRE(QTest::qWaitFor([&] { return window.picture() == rows_of(fresh); }, kPatienceMs));
   REQUIRE(window.picture() != before);
 }
 
@@ -564,7 +570,7 @@ TEST_CASE("the overview of a recording that grows is drawn anew soon, and until 
   fresh.show();
   const QImage whole = overview(fresh);
   REQUIRE(shrunk != whole);
-  REQUIRE(QTest::qWaitFor([&] { return overview(*window.view) == whole; }));
+  REQUIRE(QTest::qWaitFor([&] { return overview(*window.view) == whole; }, kPatienceMs));
 }
 
 TEST_CASE("a snapshot that was made ready on another thread is shown as any other") {
@@ -582,7 +588,7 @@ TEST_CASE("a snapshot that was made ready on another thread is shown as any othe
     window.view->updateTrace(ready = trace);
   });
   window.view->makeReady(snapshot);
-  REQUIRE(QTest::qWaitFor([&] { return ready != nullptr; }));
+  REQUIRE(QTest::qWaitFor([&] { return ready != nullptr; }, kPatienceMs));
   REQUIRE(ready == snapshot);
   REQUIRE(window.view->trace() == snapshot);
   REQUIRE(window.view->visibleRange() == other.view->visibleRange());
@@ -599,7 +605,7 @@ TEST_CASE("nothing is heard of a snapshot once another trace is shown") {
   window.view->setTrace(shown);
   const std::shared_ptr<const Trace> later = another.builder.snapshot();
   window.view->makeReady(later);  // comes behind the first on the same thread
-  REQUIRE(ready.wait());
+  REQUIRE(ready.wait(kPatienceMs));
   REQUIRE(ready.count() == 1);
   REQUIRE(ready.front().front().value<std::shared_ptr<const Trace>>() == later);
   REQUIRE(window.view->trace() == shown);
