@@ -15,7 +15,7 @@ mkfifo ready begin
 recorder=$!
 read -r < ready
 kill -STOP $recorder
-while ! grep -q '^State:.*stopped' /proc/$recorder/status; do sleep 0.01; done
+while grep -h '^State:' /proc/$recorder/task/*/status | grep -qv stopped; do sleep 0.01; done  # each of its threads, for any may answer
 echo > begin
 while [ ! -e ended ]; do sleep 0.05; done
 kill -CONT $recorder
