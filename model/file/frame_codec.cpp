@@ -10,6 +10,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "model/file/frame_owner.h"
+
 namespace lanescope {
 namespace {
 
@@ -84,6 +86,14 @@ void append_frame(FrameHeader header, std::string_view payload, std::vector<std:
   header.raw_size = static_cast<std::uint32_t>(payload.size());
   header.checksum = checksum_of(header, {out.data() + header_at + sizeof(FrameHeader), size});
   std::memcpy(out.data() + header_at, &header, sizeof(header));
+}
+
+void give_frame_to(std::uint32_t process, std::span<std::byte> frame) {
+  FrameHeader header;
+  std::memcpy(&header, frame.data(), sizeof(header));
+  header.process = process;
+  header.checksum = checksum_of(header, frame.subspan(sizeof(header)));
+  std::memcpy(frame.data(), &header, sizeof(header));
 }
 
 bool has_possible_sizes(const FrameHeader& header) {

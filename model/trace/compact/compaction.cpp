@@ -7,14 +7,11 @@
 #include <string>
 
 #include "../decoding_ahead.h"
-#include "../lane_builder.h"
 #include "event_runs.h"
-#include "lane_order.h"
+#include "lane_writer.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/scratch_file.h"
-#include "model/trace/compact/lane_frames.h"
 #include "model/trace/frame_ingest.h"
-#include "model/trace/parallel.h"
 #include "table_frames.h"
 
 namespace lanescope {
@@ -32,7 +29,7 @@ class Compaction {
  public:
   Compaction(TraceFileReader& reader, TraceFileWriter& writer, const std::filesystem::path& folder, const CompactionProgress& progress,
              const CompactionOptions& options)
-      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), aside_(folder, std::string(EventRuns::kNeed)), builder_(runs_), ingest_(builder_) {}
+      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), lanes_(folder), aside_(folder, std::string(EventRuns::kNeed)), builder_(runs_), ingest_(builder_) {}
 
   Result<Compacted> run() {
     Result<void> done = read();
@@ -43,7 +40,7 @@ class Compaction {
     then(&Compaction::write_events);
     then(&Compaction::finish);
     if (!done) return done.error();
-    return Compacted{events_written_, condition_};
+    return Compacted{lanes_.written(), condition_};
   }
 
  private:
@@ -58,6 +55,7 @@ class Compaction {
         return Error{"it unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
       if (auto kept = keep(step->stored, *step->frame); !kept) return kept;
       ingest_.add(*step->frame);
+      if (step->stored.header.type == proto::FRAME_SESSION_START) begin_session();
       if (!runs_.condition()) return runs_.condition();
       if (auto go_on = report(kShareOfReading * step->fraction); !go_on) return go_on;
     }
@@ -65,6 +63,14 @@ class Compaction {
     malformed_ = ingest_.malformed();
     trace_ = builder_.snapshot();
     return {};
+  }
+
+  // Events may go to lanes once it is known what their times count from. Should that change, they are placed anew.
+  void begin_session() {
+    const Nanoseconds epoch = builder_.provenance().monotonic_epoch;
+    if (epoch != lanes_.epoch()) runs_.take_back_all();
+    lanes_.set_epoch(epoch);
+    runs_.hand_on_to(&lanes_);
   }
 
   Result<void> keep(const FrameView& frame, const DecodedFrame& decoded) {
@@ -181,89 +187,30 @@ class Compaction {
   }
 
   Result<void> write_events() {
-    for (TrackId track = 0; track < runs_.track_count(); ++track) {
-      LaneOrder order;
+    Result<void> done = runs_.settle();
+    if (done) done = lanes_.begin(writer_);
+    for (TrackId track = 0; track < runs_.track_count() && done; ++track) {
       const ProcessId process = trace_->tracks()[track].key.process;
-      instance_ = process == kNone ? 0 : trace_->processes()[process].instance;
-      auto drained = runs_.drain(track, [&](const EventRuns::Row& row) {
-        const std::uint32_t first = row.depth == EventRuns::kNoDepth ? 0 : TrackLanes::lane_of_depth(row.depth);
-        return add({track, order.place(first, row.start, row.start + row.duration)}, row.event());
-      });
-      if (drained) drained = end_track(track);
-      if (!drained) return drained;
+      done = lanes_.begin_track(track, process == kNone ? 0 : trace_->processes()[process].instance);
+      if (done) done = runs_.drain(track, [&](EventRuns::Rows rows) { return write_rows(rows); });
+      if (done) done = lanes_.end_track();
     }
-    return {};
+    return done ? lanes_.finish() : done;
   }
 
-  Result<void> add(FileLane lane, const Event& event) {
-    if (lane.lane >= lanes_.size()) lanes_.resize(lane.lane + std::size_t{1});
-    std::vector<Event>& events = lanes_[lane.lane];
-    events.push_back(event);
-    ++held_;
-    if (events.size() < LaneSegment::kCapacity && held_ < kMostHeld) return {};
-    // Where there are very many lanes, the one that has most gives up its events early, so that memory is bounded.
-    if (events.size() < LaneSegment::kCapacity) {
-      const auto longest = std::max_element(lanes_.begin(), lanes_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-      lane.lane = static_cast<std::uint32_t>(longest - lanes_.begin());
-    }
-    return hand_over(lane);
-  }
-
-  Result<void> end_track(TrackId track) {
-    for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
-      if (!lanes_[lane].empty())
-        if (auto handed_over = hand_over({track, lane}); !handed_over) return handed_over;
-    lanes_.clear();
-    return {};
-  }
-
-  struct Segment {
-    FileLane lane;
-    std::uint32_t instance = 0;
-    std::vector<Event> events;
-    std::vector<std::byte> frame;
-    std::string head;
-  };
-
-  Result<void> hand_over(FileLane lane) {
-    Segment& segment = ready_.emplace_back();
-    segment.lane = lane;
-    segment.instance = instance_;
-    segment.events = std::move(lanes_[lane.lane]);
-    lanes_[lane.lane] = {};
-    held_ -= segment.events.size();
-    events_ready_ += segment.events.size();
-    return events_ready_ >= usable_cores() * kReadyPerCore ? write_ready() : Result<void>();
-  }
-
-  Result<void> write_ready() {
-    const Nanoseconds epoch = trace_->provenance().monotonic_epoch;
-    parallel_for(ready_.size(), [&](std::size_t i) {
-      Segment& segment = ready_[i];
-      FrameHeader header;
-      header.type = proto::FRAME_LANE_SEGMENT;
-      header.source = proto::SOURCE_COMPACTION;
-      header.process = segment.instance;
-      header.event_count = static_cast<std::uint32_t>(segment.events.size());
-      append_frame(header, encode_lane_segment(segment.lane, segment.events, epoch), segment.frame);
-      segment.head = encode_segment_head(head_of(segment.lane, segment.events, epoch));
-    });
-    for (Segment& segment : ready_) {
-      events_written_ += segment.events.size();
-      if (auto written = writer_.append_segment(segment.frame, std::move(segment.head)); !written) return written;
-    }
-    ready_.clear();
-    events_ready_ = 0;
-    const double share = static_cast<double>(events_written_) / static_cast<double>(std::max<std::uint64_t>(1, runs_.size()));
+  Result<void> write_rows(EventRuns::Rows rows) {
+    const std::uint64_t before = lanes_.written();
+    if (auto added = lanes_.add(rows); !added || lanes_.written() == before) return added;
+    const double share = static_cast<double>(lanes_.written()) / static_cast<double>(std::max<std::uint64_t>(1, runs_.size()));
     return report(kShareOfReading + (1 - kShareOfReading) * share);
   }
 
   Result<void> finish() {
-    if (auto written = write_ready(); !written) return written;
+    if (auto go_on = report(1); !go_on) return go_on;
     if (!end_.empty())
       if (auto written = writer_.append(end_); !written) return written;
     const std::uint64_t bytes = writer_.size();
-    if (limits::budget_of(bytes).memory < ingest_.memory_bytes() + events_written_ * kEventMemory)
+    if (limits::budget_of(bytes).memory < ingest_.memory_bytes() + lanes_.written() * kEventMemory)
       return Error{"it holds its events in so few bytes already that a compacted file of them would be refused (docs/file-format.md, Limits)."};
     return writer_.finish();
   }
@@ -300,13 +247,11 @@ class Compaction {
     return {};
   }
 
-  static constexpr std::size_t kMostHeld = std::size_t{8} << 20;           // events that are in lanes, and in no segment
-  static constexpr std::size_t kReadyPerCore = 4 * LaneSegment::kCapacity;  // events that wait to be encoded at once
-
   TraceFileReader& reader_;
   TraceFileWriter& writer_;
   const CompactionProgress& progress_;
   EventRuns runs_;
+  LaneWriter lanes_;
   ScratchFile aside_;  // frames that are as the recording has them
   TraceBuilder builder_;
   FrameIngest ingest_;
@@ -316,12 +261,6 @@ class Compaction {
   std::vector<std::byte> start_;                                                 // frame of the session's start
   std::vector<std::byte> end_;                                                   // and of its end; empty where there is none
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> invalid_;      // by process and source, as the recording counts them
-  std::uint32_t instance_ = 0;                                                   // process of the track that is written
-  std::vector<std::vector<Event>> lanes_;                                        // of that track: events that are in no segment yet
-  std::size_t held_ = 0;                                                         // how many
-  std::vector<Segment> ready_;
-  std::size_t events_ready_ = 0;
-  std::uint64_t events_written_ = 0;
 };
 
 }  // namespace

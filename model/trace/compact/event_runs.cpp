@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "model/file/wire.h"
 
@@ -12,13 +13,10 @@ namespace {
 using Row = EventRuns::Row;
 
 constexpr std::size_t kBlockRows = 4'096;
-constexpr std::uint64_t kSharesOfGrowth = 2;  // arrays of rows have room for as many again
+constexpr std::uint64_t kSharesOfGrowth = 2;                          // arrays of rows have room for as many again
+constexpr std::size_t kLeastEarly = std::size_t{2} * LaneSegment::kCapacity;  // rows of a track that some are handed on of
 
 bool comes_first(const Row& a, const Row& b) noexcept { return a.start != b.start ? a.start < b.start : a.duration > b.duration; }
-
-void sort(std::vector<Row>& rows) {
-  if (!std::is_sorted(rows.begin(), rows.end(), comes_first)) std::stable_sort(rows.begin(), rows.end(), comes_first);
-}
 
 // A row as differences from the one before: times and correlation ids ascend, mostly.
 void append(const Row& row, const Row& before, std::string& bytes) {
@@ -71,8 +69,9 @@ class EventRuns::RunReader {
     return {};
   }
   [[nodiscard]] bool at_end() const noexcept { return next_ == rows_.size(); }
-  [[nodiscard]] const Row& row() const noexcept { return rows_[next_]; }
-  void advance() noexcept { ++next_; }
+  // Those in memory: one at least, unless at its end.
+  [[nodiscard]] Rows rows() const noexcept { return Rows(rows_).subspan(next_); }
+  void advance(std::size_t count) noexcept { next_ += count; }
 
  private:
   std::vector<Row> rows_;
@@ -86,52 +85,125 @@ class EventRuns::RunReader {
 EventRuns::EventRuns(std::uint64_t memory_bytes, std::filesystem::path folder)
     : most_rows_(std::max<std::uint64_t>(kBlockRows, memory_bytes / sizeof(Row) / kSharesOfGrowth)), file_(std::move(folder), std::string(kNeed)) {}
 
-void EventRuns::take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) {
+void EventRuns::sort(Track& track) {
+  const auto begin = track.rows.begin(), middle = begin + static_cast<std::ptrdiff_t>(track.sorted), end = track.rows.end();
+  if (!std::is_sorted(middle, end, comes_first)) std::stable_sort(middle, end, comes_first);
+  if (middle != begin && middle != end && comes_first(*middle, *(middle - 1)))
+    std::inplace_merge(std::upper_bound(begin, middle, *middle, comes_first), middle, end, comes_first);
+  track.sorted = track.rows.size();
+}
+
+void EventRuns::take(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
   if (!condition_) return;
-  if (track >= tracks_.size()) tracks_.resize(track + std::size_t{1});
-  std::vector<Row>& rows = tracks_[track].rows;
+  if (id >= tracks_.size()) tracks_.resize(id + std::size_t{1});
+  Track& track = tracks_[id];
+  const std::size_t before = track.rows.size();
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    rows.push_back({event.start, event.duration, event.name, event.correlation, event.detail, depths.empty() ? kNoDepth : depths[i]});
+    track.rows.push_back({event.start, event.duration, event.name, event.correlation, event.detail, depths.empty() ? kNoDepth : depths[i]});
   }
+  track.has_depths |= !depths.empty();
+  const auto is_too_early = [&](const Row& row) { return comes_first(row, track.last_handed); };
+  if (track.handed == Handed::kInOrder && std::any_of(track.rows.begin() + static_cast<std::ptrdiff_t>(before), track.rows.end(), is_too_early))
+    track.handed = Handed::kTooEarly;
   size_ += events.size();
   rows_in_memory_ += events.size();
-  if (rows_in_memory_ >= most_rows_) spill();
+  if (rows_in_memory_ + (taker_ == nullptr ? 0 : taker_->held()) >= most_rows_) make_room();
 }
 
-void EventRuns::spill() {
-  for (Track& track : tracks_) {
-    if (track.rows.empty()) continue;
-    sort(track.rows);
-    Run& run = track.runs.emplace_back();
-    for (std::span<const Row> rest = track.rows; !rest.empty() && condition_;) {
-      const auto block = rest.first(std::min(rest.size(), kBlockRows));
-      condition_ = write(block, run);
-      rest = rest.subspan(block.size());
+// Of the tracks that have most, the first half of what they have is handed on; where that can't be, all of it goes to the file.
+void EventRuns::make_room() {
+  std::vector<TrackId> order(tracks_.size());
+  for (TrackId id = 0; id < order.size(); ++id) order[id] = id;
+  std::stable_sort(order.begin(), order.end(), [&](TrackId a, TrackId b) { return tracks_[a].rows.size() > tracks_[b].rows.size(); });
+  const auto has_room = [&] { return rows_in_memory_ <= most_rows_ / 2 || !condition_; };
+  for (const TrackId id : order) {
+    if (tracks_[id].rows.size() < kLeastEarly || has_room()) break;
+    if (may_hand_on(tracks_[id])) hand_on(id);
+  }
+  for (const TrackId id : order) {
+    if (has_room()) break;
+    if (!may_hand_on(tracks_[id]) || tracks_[id].rows.size() < kLeastEarly) spill(tracks_[id]);
+  }
+  for (const TrackId id : order)
+    if (!has_room()) spill(tracks_[id]);
+}
+
+// Events of some depth may last as long as the recording, and come when they end.
+bool EventRuns::may_hand_on(const Track& track) const {
+  return taker_ != nullptr && !track.has_depths && track.runs.empty() && track.handed != Handed::kTooEarly && taker_->held() < most_rows_ / 2;
+}
+
+void EventRuns::hand_on(TrackId id) {
+  Track& track = tracks_[id];
+  sort(track);
+  const std::size_t count = track.rows.size() / 2;
+  condition_ = taker_->take_early(id, Rows(track.rows).first(count));
+  track.handed = Handed::kInOrder;
+  track.last_handed = track.rows[count - 1];
+  track.rows.erase(track.rows.begin(), track.rows.begin() + static_cast<std::ptrdiff_t>(count));
+  track.sorted = track.rows.size();
+  rows_in_memory_ -= count;
+}
+
+void EventRuns::spill(Track& track) {
+  if (track.rows.empty()) return;
+  sort(track);
+  condition_ = write(track.rows, track.runs.emplace_back());
+  rows_in_memory_ -= track.rows.size();
+  track.rows.clear();
+  track.sorted = 0;
+}
+
+// Runs of what was handed on come in front of the others: of equal events, those were taken first.
+void EventRuns::take_back(TrackId id) {
+  Track& track = tracks_[id];
+  if (track.handed == Handed::kNothing || !condition_) return;
+  track.handed = Handed::kNothing;
+  std::vector<Run> runs;
+  bool is_new = true;
+  condition_ = taker_->give_back(id, [&](Rows rows) {
+    if (rows.empty()) {
+      is_new = true;
+      return Result<void>();
     }
-    track.rows.clear();
-  }
-  rows_in_memory_ = 0;
+    if (std::exchange(is_new, false)) runs.emplace_back();
+    return write(rows, runs.back());
+  });
+  track.runs.insert(track.runs.begin(), std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
 }
 
-Result<void> EventRuns::write(std::span<const Row> rows, Run& run) {
-  std::string bytes;
-  Row before{};
-  for (const Row& row : rows) {
-    append(row, before, bytes);
-    before = row;
+void EventRuns::take_back_all() {
+  for (TrackId id = 0; id < tracks_.size(); ++id) take_back(id);
+}
+
+Result<void> EventRuns::settle() {
+  for (TrackId id = 0; id < tracks_.size(); ++id)
+    if (tracks_[id].handed == Handed::kTooEarly) take_back(id);
+  return condition_;
+}
+
+Result<void> EventRuns::write(Rows rows, Run& run) {
+  for (std::string bytes; !rows.empty(); bytes.clear()) {
+    const Rows block = rows.first(std::min(rows.size(), kBlockRows));
+    rows = rows.subspan(block.size());
+    Row before{};
+    for (const Row& row : block) {
+      append(row, before, bytes);
+      before = row;
+    }
+    const std::uint64_t offset = file_.size();
+    if (auto written = file_.append(std::as_bytes(std::span(bytes))); !written) return written;
+    run.push_back({offset, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(block.size())});
   }
-  const std::uint64_t offset = file_.size();
-  if (auto written = file_.append(std::as_bytes(std::span(bytes))); !written) return written;
-  run.push_back({offset, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(rows.size())});
   return {};
 }
 
-Result<void> EventRuns::drain(TrackId track, const std::function<Result<void>(const Row&)>& use) {
-  Track& of = tracks_[track];
+Result<void> EventRuns::drain(TrackId id, const std::function<Result<void>(Rows)>& use) {
+  Track& of = tracks_[id];
   std::vector<std::unique_ptr<RunReader>> runs;
   for (Run& run : of.runs) runs.push_back(std::make_unique<RunReader>(file_, std::move(run)));
-  sort(of.rows);
+  sort(of);
   rows_in_memory_ -= of.rows.size();
   runs.push_back(std::make_unique<RunReader>(std::move(of.rows)));
   of = {};
@@ -143,8 +215,8 @@ Result<void> EventRuns::drain(TrackId track, const std::function<Result<void>(co
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (!runs[i]->at_end()) heap.push_back(i);
   const auto comes_later = [&](std::size_t a, std::size_t b) {
-    const Row& first = runs[a]->row();
-    const Row& second = runs[b]->row();
+    const Row& first = runs[a]->rows().front();
+    const Row& second = runs[b]->rows().front();
     return comes_first(second, first) || (!comes_first(first, second) && b < a);
   };
   std::make_heap(heap.begin(), heap.end(), comes_later);
@@ -154,12 +226,24 @@ Result<void> EventRuns::drain(TrackId track, const std::function<Result<void>(co
     heap.pop_back();
     RunReader& run = *runs[top];
     // Mostly one run has many rows in front of the others'.
-    do {
-      if (auto used = use(run.row()); !used) return used;
-      run.advance();
+    bool is_first = true;
+    while (is_first && !run.at_end()) {
+      const Rows rows = run.rows();
+      std::size_t count = rows.size();
+      if (!heap.empty()) {
+        const Row& other = runs[heap.front()]->rows().front();
+        const bool goes_first = top < heap.front();  // where they are equal
+        const auto stays = [&](const Row& row) { return goes_first ? !comes_first(other, row) : comes_first(row, other); };
+        count = 1;
+        while (count < rows.size() && stays(rows[count])) ++count;
+        is_first = count == rows.size();
+      }
+      if (auto used = use(rows.first(count)); !used) return used;
+      run.advance(count);
       if (run.at_end())
         if (auto filled = run.fill(); !filled) return filled;
-    } while (!run.at_end() && (heap.empty() || !comes_later(top, heap.front())));
+      if (is_first && !heap.empty() && !run.at_end()) is_first = !comes_later(top, heap.front());
+    }
     if (run.at_end()) continue;
     heap.push_back(top);
     std::push_heap(heap.begin(), heap.end(), comes_later);

@@ -1,5 +1,6 @@
-// Sorts the events of many tracks, of which memory holds a part: what is beyond goes to a temporary file, as runs that are in order and are
-// merged when they are asked for. Internal to model/trace.
+// Sorts the events of many tracks, of which memory holds a part. What is beyond it is handed on, where a track's events came in order so far: who
+// takes them early need not sort them again. Else it goes to a temporary file, as runs that are in order and are merged when they are asked for.
+// Internal to model/trace.
 //
 // Threads: one at a time.
 #pragma once
@@ -28,20 +29,40 @@ class EventRuns final : public EventSink {
     std::uint32_t depth;  // kNoDepth where none was given
     [[nodiscard]] Event event() const noexcept { return {start, duration, name, correlation, detail}; }
   };
+  using Rows = std::span<const Row>;
+
+  // Takes the first events of tracks while others still come.
+  class EarlyTaker {
+   public:
+    virtual ~EarlyTaker() = default;
+    // Of a track, in order, behind those that it took before.
+    [[nodiscard]] virtual Result<void> take_early(TrackId track, Rows rows) = 0;
+    // Calls use(rows) with all that it took of the track, as some runs that are in order, one after the other: run by run, with empty rows behind
+    // each. Forgets them.
+    [[nodiscard]] virtual Result<void> give_back(TrackId track, const std::function<Result<void>(Rows)>& use) = 0;
+    // How many of those that it took it has in memory.
+    [[nodiscard]] virtual std::size_t held() const = 0;
+  };
 
   // Events take about `memory_bytes` at most. The file is made in `folder` when it is needed.
   EventRuns(std::uint64_t memory_bytes, std::filesystem::path folder);
 
+  // From now on events of no depth may go to the taker, which outlives this; null: no more.
+  void hand_on_to(EarlyTaker* taker) noexcept { taker_ = taker; }
   // Once writing has failed, events are no longer kept.
   void take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) override;
+  // Takes back what was handed on of all tracks.
+  void take_back_all();
+  // To be called once all events are there: takes back what was handed on of tracks of which something came later that comes before it.
+  [[nodiscard]] Result<void> settle();
   // Why events could not be kept; success where all were.
   [[nodiscard]] const Result<void>& condition() const noexcept { return condition_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t track_count() const noexcept { return tracks_.size(); }
 
-  // Calls use(row) with all events of a track: those that begin first come first, of these the longest, of these those that were taken
-  // first. Ends where use() fails. The track is empty afterwards. O(n log runs).
-  [[nodiscard]] Result<void> drain(TrackId track, const std::function<Result<void>(const Row&)>& use);
+  // Calls use(rows) with all events of a track that are not handed on: those that begin first come first, of these the longest, of these those
+  // that were taken first. Ends where use() fails. The track is empty afterwards. O(n log runs).
+  [[nodiscard]] Result<void> drain(TrackId track, const std::function<Result<void>(Rows)>& use);
 
  private:
   class RunReader;
@@ -52,18 +73,33 @@ class EventRuns final : public EventSink {
     std::uint32_t rows = 0;
   };
   using Run = std::vector<Block>;
+  enum class Handed : std::uint8_t {
+    kNothing,
+    kInOrder,  // none has come since that comes before `last_handed`
+    kTooEarly,
+  };
   struct Track {
     std::vector<Row> rows;  // that are in memory
+    std::size_t sorted = 0;  // the first of them, which are in order
     std::vector<Run> runs;
+    Handed handed = Handed::kNothing;
+    bool has_depths = false;
+    Row last_handed{};
   };
 
-  void spill();
-  [[nodiscard]] Result<void> write(std::span<const Row> rows, Run& run);
+  void make_room();
+  [[nodiscard]] bool may_hand_on(const Track& track) const;
+  void hand_on(TrackId track);
+  void spill(Track& track);
+  void take_back(TrackId track);
+  [[nodiscard]] Result<void> write(Rows rows, Run& run);
+  static void sort(Track& track);
 
   const std::uint64_t most_rows_;  // in memory
   std::vector<Track> tracks_;
   std::uint64_t rows_in_memory_ = 0;
   std::uint64_t size_ = 0;
+  EarlyTaker* taker_ = nullptr;
   ScratchFile file_;
   Result<void> condition_;
 };

@@ -25,7 +25,81 @@ int cuts() {
 
 void write(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size())); }
 
+// Calls of some threads, whose buffers come in turns, and NVTX ranges of one of them; at the end comes a buffer of the second thread that was filled
+// at the beginning, and the range that lasted as long as the program.
+void write_long_threads(const fs::path& path, std::uint32_t buffers) {
+  constexpr std::uint32_t kThreads = 3, kRows = 20'000;
+  auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE(writer);
+  std::vector<std::byte> frames;
+  const auto put = [&](proto::FrameType type, std::uint32_t process, std::uint32_t events, const std::string& payload) {
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.process = process;
+    header.source = process == 0 ? proto::SOURCE_SESSION : proto::SOURCE_AGENT;
+    header.event_count = events;
+    append_frame(header, payload, frames);
+    REQUIRE(writer->append(frames));
+    frames.clear();
+  };
+  proto::SessionStart start;
+  start.set_epoch(1'000'000);
+  put(proto::FRAME_SESSION_START, 0, 0, start.SerializeAsString());
+  std::mt19937 random(8);
+  const auto put_calls = [&](std::uint32_t thread, std::int64_t from) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(1'000'000 + from);
+    proto::ApiCalls& calls = *chunk.mutable_api_calls();
+    calls.set_thread(thread);
+    for (std::uint32_t i = 0; i < kRows; ++i) {
+      calls.add_start_delta(i == 0 ? 0 : static_cast<std::int64_t>(random() % 3));  // many begin at one time, and within one another
+      calls.add_duration(random() % 5);
+      calls.add_name(0);
+      calls.add_correlation_delta(1);
+    }
+    put(proto::FRAME_EVENTS, 1, kRows, chunk.SerializeAsString());
+  };
+  const auto put_ranges = [&](std::int64_t from, std::int64_t duration, std::uint32_t depth, std::uint32_t count) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(1'000'000 + from);
+    proto::NvtxRanges& ranges = *chunk.mutable_nvtx_ranges();
+    ranges.set_thread(1);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ranges.add_start_delta(i == 0 ? 0 : duration);
+      ranges.add_duration(static_cast<std::uint64_t>(duration));
+      ranges.add_name(0);
+      ranges.add_depth(depth);
+    }
+    put(proto::FRAME_EVENTS, 1, count, chunk.SerializeAsString());
+  };
+  const auto time_of = [](std::uint32_t buffer) { return std::int64_t{buffer} * 3 * kRows; };
+  for (std::uint32_t buffer = 1; buffer < buffers; ++buffer) {
+    // Now and then two threads' buffers change places, as do two of one thread.
+    for (std::uint32_t thread = 1; thread <= kThreads; ++thread) put_calls(thread, time_of(buffer % 4 == 1 ? buffer + 1 : buffer % 4 == 2 ? buffer - 1 : buffer));
+    put_ranges(time_of(buffer), 3, 1, kRows);
+  }
+  put_calls(2, 0);
+  put_ranges(0, time_of(buffers + 1), 0, 1);
+  REQUIRE(writer->finish());
+}
+
 }  // namespace
+
+TEST_CASE("a long recording gives the same file whether its events wait, go to lanes while others come, or come too late for that") {
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace";
+  write_long_threads(log, 24);  // three threads of 460,000 calls
+  const auto compacted_with = [&](std::uint64_t memory) {
+    compacted(log, folder.path() / "compact.trace", {.memory_bytes = memory});
+    return bytes_of(folder.path() / "compact.trace");
+  };
+  const std::string whole = compacted_with(std::uint64_t{1} << 30);
+  check_same(*loaded(log), *loaded(folder.path() / "compact.trace"));
+  for (const std::uint64_t mebibytes : {48, 32, 16, 1}) {
+    INFO(mebibytes << " MiB");
+    CHECK((compacted_with(mebibytes << 20) == whole));
+  }
+}
 
 TEST_CASE("every recording is the same trace once it is compacted") {
   const fs::path recording = GENERATE(from_range(recordings()));

@@ -14,8 +14,8 @@ namespace {
 
 std::vector<Event> events_of(EventRuns& runs, TrackId track) {
   std::vector<Event> events;
-  REQUIRE(runs.drain(track, [&](const EventRuns::Row& row) {
-    events.push_back(row.event());
+  REQUIRE(runs.drain(track, [&](EventRuns::Rows rows) {
+    for (const EventRuns::Row& row : rows) events.push_back(row.event());
     return Result<void>();
   }));
   return events;
