@@ -12,19 +12,30 @@
 
 namespace lanescope::stats {
 
-// Samples by name: an array access each.
+// Samples by name: two array accesses each. A trace may have millions of names, of which few have samples: without any it takes no memory,
+// else four bytes a name.
 class SamplesByName {
  public:
-  explicit SamplesByName(const Trace& trace) : samples_(trace.name_count()) {}
-  void add(NameId name, std::int64_t sample) { samples_[name].push_back(sample); }
+  explicit SamplesByName(const Trace& trace) : trace_(trace) {}
+  void add(NameId name, std::int64_t sample) {
+    if (places_.empty()) places_.assign(trace_.name_count(), kNone);
+    std::uint32_t& place = places_[name];
+    if (place == kNone) {
+      place = static_cast<std::uint32_t>(samples_.size());
+      samples_.emplace_back();
+    }
+    samples_[place].push_back(sample);
+  }
   // Calls take(NameId, Samples&&) for each name that has samples.
   template <typename Take>
   void for_each(Take take) {
-    for (NameId name = 0; name < samples_.size(); ++name)
-      if (!samples_[name].empty()) take(name, std::move(samples_[name]));
+    for (NameId name = 0; name < places_.size(); ++name)
+      if (places_[name] != kNone) take(name, std::move(samples_[places_[name]]));
   }
 
  private:
+  const Trace& trace_;
+  std::vector<std::uint32_t> places_;  // in samples_, by name
   std::vector<Samples> samples_;
 };
 

@@ -8,6 +8,7 @@
 #include "model/stats/report.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
+#include "support/cost.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -24,6 +25,19 @@ std::string csv(std::string_view request, const ReportOptions& options = {}) {
 }
 
 }  // namespace
+
+TEST_CASE("names without events cost a report nothing") {
+  constexpr std::size_t kNames = 3'000'000;
+  TraceBuilder builder;
+  for (std::size_t i = 0; i < kNames; ++i) builder.intern(std::to_string(i));
+  const auto trace = builder.snapshot();
+  for (const char* name : {"cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "osrt_sum"}) {
+    CAPTURE(name);
+    const auto parsed = parse_report(name, {});
+    REQUIRE(parsed);
+    CHECK(test::cost_of([&] { static_cast<void>(make_report(*parsed->report, *trace, parsed->options)); }).bytes < 8 * kNames);
+  }
+}
 
 TEST_CASE("API calls of a name are summed without the version of four digits") {
   CHECK(csv("cuda_api_sum") ==
