@@ -149,7 +149,7 @@ bool LoadingThread::write(std::uint64_t offset, std::uint64_t value) const {
 }
 
 Result<std::uint64_t> LoadingThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
-  if (failed_) return Error{"The thread that loads the agent can't be used any more."};
+  if (failed_) return Error{"The thread that loads the agent can't be used any more, for a call in it has not returned in time. Try again."};
   watch_faults();
   failed_ = true;
   has_faulted_ = false;

@@ -168,7 +168,7 @@ Result<void> StoppedThread::prepare_calls() {
 }
 
 Result<std::uint64_t> StoppedThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
-  if (failed_) return error("can't be used any more.");
+  if (failed_) return error("can't be used any more, for a call in it has not returned in time. Try again.");
   if (const Result<void> prepared = prepare_calls(); !prepared) return prepared.error();
   user_regs_struct registers = registers_;
   unsigned long long* const slots[] = {&registers.rdi, &registers.rsi, &registers.rdx, &registers.rcx, &registers.r8, &registers.r9};

@@ -154,9 +154,16 @@ pid_t LanescopeProcess::target() const {
 
 Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
                   const std::vector<Environment>& environment) {
-  LanescopeProcess process(folder, arguments, environment);
-  const int code = process.wait();
-  return {code, process.output(), process.messages()};
+  // Attaching to a program is refused for the moment where the machine is too busy for its limits.
+  const auto is_refused_for_now = [&](const Ran& ran) {
+    return arguments.front() == "attach" && ran.code == 1 && ran.messages.ends_with("Try again.\n");
+  };
+  for (;;) {
+    LanescopeProcess process(folder, arguments, environment);
+    const int code = process.wait();
+    Ran ran{code, process.output(), process.messages()};
+    if (!is_refused_for_now(ran)) return ran;
+  }
 }
 
 std::shared_ptr<const Trace> load(const std::filesystem::path& path) {

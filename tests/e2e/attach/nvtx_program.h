@@ -65,8 +65,10 @@ inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::p
   return request;
 }
 
+// What was refused for the moment alone, as on a machine that is too busy for its limits, is tried again.
 inline std::unique_ptr<session::Recording> attach(pid_t pid, const std::filesystem::path& output) {
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(attach_request(pid, output));
+  while (!recording && recording.error().text.ends_with("Try again.")) recording = session::Recording::attach(attach_request(pid, output));
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
   return std::move(*recording);

@@ -150,7 +150,8 @@ TEST_CASE("ranges that the program enters later are captured, each into a file o
                               .after = session::AfterCapture::kRepeat,
                               .repeats = 2,
                               .after_repeats = session::AfterCapture::kShutdown};
-    const Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
+    Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
+    while (!recording && recording.error().text.ends_with("Try again.")) recording = Recording::attach(request);
     INFO((recording ? "" : recording.error().text));
     REQUIRE(recording);
     // The first ones may come before NVTX was taken over.
