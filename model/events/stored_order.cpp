@@ -181,7 +181,7 @@ Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, 
   };
   const auto most = static_cast<double>(std::max<std::uint64_t>(1, events.most));
   const bool is_as_it_comes = column == EventColumn::kStart && direction == SortDirection::kAscending;
-  StoredOrder order(scratch_in(room.folder));
+  StoredOrder order(scratch_in(room.folder), column, direction);
   Result<void> result;
   if (is_as_it_comes) {
     Written written(*order.order_, events.most, listener);
@@ -230,6 +230,53 @@ Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, 
 
 Result<void> StoredOrder::read(std::uint64_t first, std::span<EventRef> into) const {
   return order_->read(first * sizeof(EventRef), std::as_writable_bytes(into));
+}
+
+Result<std::optional<std::uint64_t>> StoredOrder::find(const EventValues& values, EventRef event) const {
+  constexpr std::uint64_t kMostEqual = 1'000'000;  // events that are gone through one by one
+  if (column_ == EventColumn::kNvtxRange) return find_between(0, std::min(size(), kMostEqual), event);
+  // A reader of these columns goes through all events first.
+  const bool asks_for_each = column_ == EventColumn::kGapBefore || column_ == EventColumn::kQueueTime;
+  const ColumnReader reader(values, asks_for_each ? EventColumn::kStart : column_);
+  // Events of equal rank stand by start.
+  const auto place_of = [&](EventRef one) {
+    std::int64_t number = ColumnReader::kMissing;
+    if (asks_for_each)
+      number = values.number(one, column_).value_or(ColumnReader::kMissing);
+    else
+      reader.read({&one, 1}, {&number, 1});
+    return std::pair(sort_rank(number, direction_), values.trace().lane(one.lane).start(one.index));
+  };
+  const auto wanted = place_of(event);
+  const auto first_not_before = [&](auto is_before) -> Result<std::uint64_t> {
+    std::uint64_t begin = 0, end = size();
+    while (begin < end) {
+      const std::uint64_t middle = begin + (end - begin) / 2;
+      EventRef one;
+      if (auto done = read(middle, {&one, 1}); !done) return done.error();
+      if (is_before(place_of(one)))
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin;
+  };
+  const auto first = first_not_before([&](const auto& place) { return place < wanted; });
+  if (!first) return first.error();
+  const auto end = first_not_before([&](const auto& place) { return place <= wanted; });
+  if (!end) return end.error();
+  return find_between(*first, std::min(*end, *first + kMostEqual), event);
+}
+
+Result<std::optional<std::uint64_t>> StoredOrder::find_between(std::uint64_t first, std::uint64_t end, EventRef event) const {
+  constexpr std::uint64_t kAtOnce = 1u << 16;
+  std::vector<EventRef> events;
+  for (; first < end; first += events.size()) {
+    events.resize(std::min(kAtOnce, end - first));
+    if (auto done = read(first, events); !done) return done.error();
+    if (const auto position = position_of(events, event)) return std::optional(first + *position);
+  }
+  return std::optional<std::uint64_t>();
 }
 
 }  // namespace lanescope

@@ -22,7 +22,6 @@ constexpr std::size_t kFirstPage = 500;             // rows: more than a screen 
 constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
 constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
 constexpr std::size_t kPage = 2'000;                // rows that are read from a file at once
-constexpr std::size_t kSearchedInFile = 1'000'000;  // rows: 8 MB
 
 }  // namespace
 
@@ -59,10 +58,8 @@ EventRef EventTableModel::storedEvent(std::uint64_t row) const {
 
 std::optional<int> EventTableModel::rowOf(EventRef event) const {
   std::optional<std::size_t> position = position_of(*order_, event);
-  if (!position && stored_) {
-    std::vector<EventRef> first(std::min<std::uint64_t>(kSearchedInFile, stored_->size()));
-    if (stored_->read(0, first)) position = position_of(first, event);
-  }
+  if (!position && stored_)
+    if (const auto found = stored_->find(list_->values, event)) position = *found;
   if (!position || *position >= kLargestTable) return std::nullopt;
   return static_cast<int>(*position);
 }

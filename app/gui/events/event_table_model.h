@@ -33,7 +33,7 @@ class EventTableModel : public QAbstractTableModel {
 
   // The event of a row; not valid() where the order is not known yet. O(1).
   [[nodiscard]] EventRef event(int row) const;
-  // O(rows); of an order in a file, among the first million.
+  // O(rows); of an order in a file, as StoredOrder::find().
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
   // As far as it is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }

@@ -45,6 +45,15 @@ TEST_CASE("an order in a file is the order in memory, of any column, with memory
           REQUIRE(order);
           REQUIRE(order->has_value());
           REQUIRE(all_of(**order, 7) == expected);
+          for (std::size_t i = 0; i < expected.size(); i += 5) {
+            const auto found = (*order)->find(values, expected[i]);
+            REQUIRE(found);
+            REQUIRE(found->has_value());
+            REQUIRE(**found == i);
+          }
+          if (&filter != &filters.front())
+            for (const EventRef other : gather_by_start(*trace, values.scope().lanes(), {}))
+              if (std::find(listed.begin(), listed.end(), other) == listed.end()) REQUIRE_FALSE((*order)->find(values, other)->has_value());
           REQUIRE(first == std::vector<EventRef>(expected.begin(), expected.begin() + 20));
           REQUIRE(std::is_sorted(shares.begin(), shares.end()));
           REQUIRE(shares.back() == 1);

@@ -45,10 +45,18 @@ class StoredOrder {
   [[nodiscard]] std::uint64_t size() const noexcept { return order_->size() / sizeof(EventRef); }
   // Fills `into` with the events from `first` on. Requires: there are that many.
   [[nodiscard]] Result<void> read(std::uint64_t first, std::span<EventRef> into) const;
+  // Where an event stands, of which `values` are those that the order was made with; none where it is not in it. Reads the start and the column of
+  // O(log n) events, each of another segment, and events of equal start and value; ordered by NVTX range, the first million events.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> find(const EventValues& values, EventRef event) const;
 
  private:
-  explicit StoredOrder(std::unique_ptr<ScratchFile> order) : order_(std::move(order)) {}
+  StoredOrder(std::unique_ptr<ScratchFile> order, EventColumn column, SortDirection direction)
+      : order_(std::move(order)), column_(column), direction_(direction) {}
+  [[nodiscard]] Result<std::optional<std::uint64_t>> find_between(std::uint64_t first, std::uint64_t end, EventRef event) const;
+
   std::unique_ptr<ScratchFile> order_;
+  EventColumn column_;
+  SortDirection direction_;
 };
 
 }  // namespace lanescope
