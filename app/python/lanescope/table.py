@@ -212,9 +212,12 @@ _DTYPES = {"int64": np.int64, "uint64": np.uint64, "double": np.float64, "bool":
 
 def distinct(numbers: Array) -> "tuple[Array, Array]":
     """Those that differ, ascending, and which of them each is."""
-    if len(numbers) and int(numbers.min()) >= 0 and int(numbers.max()) < len(numbers) + 4096:
+    least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if len(numbers) and least == most:
+        return numbers[:1], np.zeros(len(numbers), dtype=np.int64)
+    if len(numbers) and least >= 0 and most < len(numbers) + 4096:
         # Small numbers need no sorting, which would take most of the time.
-        is_used = np.zeros(int(numbers.max()) + 1, dtype=bool)
+        is_used = np.zeros(most + 1, dtype=bool)
         is_used[numbers] = True
         used = np.flatnonzero(is_used)
         codes = np.zeros(len(is_used), dtype=np.int64)

@@ -221,7 +221,9 @@ class Trace:
         return rows
 
     def close(self) -> None:
+        """Gives the file back, and what was kept of it: its tables can't be read any more."""
         self._file.close()
+        self._payloads.clear()  # now: a trace and its tables hold each other, so that they stay until Python collects them
 
     def __enter__(self) -> "Trace":
         return self

@@ -32,11 +32,20 @@ def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
             continue
         if path.is_dir():
             found.update(str(file) for file in path.rglob("*.trace") if file.is_file())
+            found.update(_unsearchable(path))
         elif path.exists():
             found.add(str(path))
         else:
             raise TraceError(f"{path} is not there.")
     return sorted(found)
+
+
+def _unsearchable(folder: Path) -> "list[str]":
+    """Folders below one that can't be searched: each becomes a row of `files` with its reason."""
+    failed: "list[OSError]" = []
+    for _ in os.walk(folder, onerror=failed.append):
+        pass
+    return [os.fspath(error.filename) for error in failed]
 
 
 class Fleet:

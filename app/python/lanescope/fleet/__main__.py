@@ -7,7 +7,9 @@ import itertools
 import os
 import platform
 import re
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from .._frames import TraceError
@@ -15,7 +17,7 @@ from . import find_traces, recipes
 from .difference import difference
 from .engine import Engine, Outcome, ProgressLine
 from .recipe import Recipe, number_within
-from .report import text_of, write_folder
+from .report import replaced, text_of, write_folder
 from .result import Answer
 from .sum_recipes import SumRecipe
 
@@ -32,19 +34,24 @@ def main(arguments: "list[str] | None" = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         return {"merge": _merge, "diff": _diff}.get(given.recipe, _ask)(given)
-    except (TraceError, OSError) as error:
+    except TraceError as error:
         print(f"lanescope fleet: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        where = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
+        print(f"lanescope fleet: {where + ': ' if where else ''}{error.strerror or error}.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end is near
         print("\nlanescope fleet: stopped. With --cache DIR, what was read is not read again.", file=sys.stderr)
         return 130
 
 
 # Recipes of Nsight Systems that are not there, and what there is.
 _ELSEWHERE = {
-    "file_access_sum": "Names and bytes of files are not recorded; osrt_sum has the time in calls that touch files.",
-    "s3_access_sum": "Requests to S3 are not recorded.",
-    "nvtx_cpu_topdown": "Counters of processors are not recorded.",
+    "s3_access_sum": "Requests to S3 are not recorded: they are encrypted where they leave the program. file_access_sum has files.",
+    "nvtx_cpu_topdown": "It is for Arm, whose top-down metrics take several runs; --cpu-core-events counts events of processors.",
 }
 
 
@@ -102,6 +109,7 @@ def _add_common(verb: argparse.ArgumentParser) -> None:
 
 def _ask(given: argparse.Namespace) -> int:
     question = recipes()[given.recipe](given)
+    _check_places(given)  # before the work
     paths = find_traces(given.input)
     if not paths:
         raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
@@ -116,6 +124,16 @@ def _ask(given: argparse.Namespace) -> int:
     return _answer(given, question, outcome)
 
 
+def _check_places(given: argparse.Namespace) -> None:
+    if given.output and Path(given.output).exists():
+        if not given.force_overwrite:
+            raise TraceError(f"{given.output} is there already; -f writes {'over' if given.shard else 'into'} it.")
+        if Path(given.output).is_dir() == bool(given.shard):
+            raise TraceError(f"{given.output} is {'a folder: --shard writes a file' if given.shard else 'a file: the answer is a folder'}. Name another place with -o.")
+    if given.cache and Path(given.cache).exists() and not Path(given.cache).is_dir():
+        raise TraceError(f"{given.cache} is a file: name a folder for partial results.")
+
+
 def _write_shard(given: argparse.Namespace, question: Recipe, engine: Engine, paths: "list[str]") -> int:
     try:
         index, count = (int(part) for part in given.shard.split("/"))
@@ -128,12 +146,8 @@ def _write_shard(given: argparse.Namespace, question: Recipe, engine: Engine, pa
         print("lanescope fleet: --shard needs -o FILE for the partial results.", file=sys.stderr)
         return 2
     outcome = engine.run(question, paths[index - 1 :: count], ProgressLine())
-    target = Path(given.output)
-    if target.exists() and not given.force_overwrite:
-        raise TraceError(f"{target} is there already; -f writes over it.")
-    partial = target.with_name(f"{target.name}.{os.getpid()}")
-    partial.write_bytes(outcome.to_bytes(question))
-    partial.replace(target)
+    with replaced(Path(given.output)) as partial:
+        partial.write_bytes(outcome.to_bytes(question))
     return 0
 
 

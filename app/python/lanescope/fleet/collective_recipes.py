@@ -44,6 +44,32 @@ class CollectiveRecipe(Recipe):
         return groups, alignment
 
 
+def _about(parts: "list[RankCollectives]", groups: "list[Matched]", alignment: Alignment) -> "list[str]":
+    """How the clocks stand, and which ranks the answer is not of, or of twice."""
+    return ([_about_clocks(alignment)] if parts else []) + _about_ranks(parts, groups)
+
+
+def _about_ranks(parts: "list[RankCollectives]", groups: "list[Matched]") -> "list[str]":
+    if not groups:
+        return ["There are no collectives that two ranks came to: record all ranks with -t cuda,nvtx, and name all of their files."]
+    said = []
+    for group in groups:
+        files: "dict[int, list[str]]" = {}
+        for part in group.ranks:
+            if part.member.rank is not None:
+                files.setdefault(part.member.rank, []).append(part.member.path)
+        twice = min((rank for rank, paths in files.items() if len(paths) > 1), default=None)
+        if twice is not None:
+            said.append(f"Rank {twice} of communicator {group.communicator} is there twice, in {files[twice][0]} and {files[twice][1]}: name each rank once.")
+            break
+    ranks = {part.member.rank for part in parts if part.member.rank is not None}
+    missing = max((part.member.world or 0 for part in parts), default=0) - len(ranks)
+    if ranks and missing > 0:
+        first = [str(rank) for rank in range(len(ranks) + 3) if rank not in ranks][: min(3, missing)]
+        said.append(f"Of {missing + len(ranks)} ranks, {missing} have no file here ({', '.join(first)}{', ...' if missing > 3 else ''}): what is said is of the others.")
+    return said
+
+
 def _about_clocks(alignment: Alignment) -> str:
     if len(alignment.clocks) < 2:
         return "All recordings are of one host, so they share a clock."
@@ -62,11 +88,11 @@ class AlignRecipe(CollectiveRecipe):
     name, help = "align", "How the clocks of the hosts stand to each other, by the ends of collectives"
 
     def present(self, outcome: Outcome) -> Answer:
-        _, alignment = self.aligned(outcome)
+        groups, alignment = self.aligned(outcome)
         rows = [[c.host, c.offset / 1e3, c.drift * 1e6, c.measurements, c.deviation / 1e3, c.host in (alignment.unconnected or [])] for c in alignment.clocks.values()]
         columns = ["Host", "Offset", "Drift (ppm)", "Measurements", "Deviation", "By time of day"]
         units = {"Offset": "µs", "Deviation": "µs", "Drift (ppm)": "ppm"}
-        return Answer(self.name, [_about_clocks(alignment)], [ResultTable("clocks", columns, rows, units)])
+        return Answer(self.name, _about(self.parts(outcome), groups, alignment), [ResultTable("clocks", columns, rows, units)])
 
 
 @recipe
@@ -75,7 +101,7 @@ class CollectivesRecipe(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, [_about_clocks(alignment)])
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
         rows: "list[list[Any]]" = []
         ranks: "list[list[Any]]" = []
         for group in groups:
@@ -129,7 +155,7 @@ class Straggler(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, [_about_clocks(alignment)])
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
         shares = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
         rows: "list[list[Any]]" = []
         causes: "list[list[Any]]" = []
@@ -314,7 +340,10 @@ class Imbalance(CollectiveRecipe):
         answer = Answer(self.name)
         busy = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
         rows: "list[list[Any]]" = []
-        for group in matched(self.parts(outcome)):
+        parts = self.parts(outcome)
+        groups = matched(parts)
+        answer.sentences += _about_ranks(parts, groups)
+        for group in groups:
             steps = group.count - 1
             if steps < 1:
                 continue
@@ -359,7 +388,7 @@ class SlowLink(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, [_about_clocks(alignment)])
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
         found: "dict[tuple[str, int, int], list[tuple[float, Matched]]]" = {}
         for group in groups:
             duration = group.ended - group.began
@@ -417,7 +446,10 @@ class Desync(CollectiveRecipe):
         answer = Answer(self.name)
         stacks = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
         rows: "list[list[Any]]" = []
-        for group in matched(self.parts(outcome)):
+        parts = self.parts(outcome)
+        groups = matched(parts)
+        answer.sentences += _about_ranks(parts, groups)
+        for group in groups:
             calls = [list(zip(part.operations, part.sizes)) for part in group.ranks]
             number = next((i for i in range(group.count) if len({own[i] for own in calls}) > 1), None)
             if number is None and len({len(own) for own in calls}) == 1:
@@ -432,7 +464,7 @@ class Desync(CollectiveRecipe):
             common = max({row[4] for row in rows if row[:2] == rows[0][:2]}, key=lambda what: (sum(row[4] == what for row in rows), what))
             other = next((row for row in rows if row[:2] == rows[0][:2] and row[4] != common), rows[0])
             answer.sentences.append(f"Ranks part at collective {other[1]} of communicator {other[0]}: {other[2]} ({other[3]}) called {other[4]}, the others {common}.")
-        else:
+        elif groups:
             answer.sentences.append("All ranks called the same collectives in the same order.")
         return answer
 

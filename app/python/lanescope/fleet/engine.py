@@ -6,10 +6,12 @@ partial result of each file can be kept in a folder, under the file's identity a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -92,12 +94,31 @@ class Outcome:
         return Outcome(partial, sorted(self.files + other.files, key=lambda state: state.path))
 
 
+class _Merged:
+    """Outcomes that are merged as they come, those of equally many files with each other: else each one that comes would have all before it gone through."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._parts: "list[Outcome]" = []  # each of more files than the ones behind it
+
+    def add(self, outcome: Outcome) -> None:
+        while self._parts and len(self._parts[-1].files) <= len(outcome.files):
+            outcome = self._parts.pop().merged(outcome, self._question)
+        self._parts.append(outcome)
+
+    def whole(self) -> Outcome:
+        outcome = Outcome()
+        while self._parts:
+            outcome = self._parts.pop().merged(outcome, self._question)
+        return outcome
+
+
 def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> bytes:
     """The merged outcome of some files; what a worker does."""
-    outcome = Outcome()
+    merged = _Merged(question)
     for path in paths:
-        outcome = outcome.merged(_one(question, path, cache), question)
-    return outcome.to_bytes(question)
+        merged.add(_one(question, path, cache))
+    return merged.whole().to_bytes(question)
 
 
 def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
@@ -114,8 +135,10 @@ def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
             partial = question.map(question.part(trace), path)
             state.events = trace.event_count()
             state.reason = _missing(trace)
-    except (OSError, TraceError) as error:
+    except TraceError as error:
         state.read, state.reason = False, str(error)
+    except OSError as error:
+        state.read, state.reason = False, f"It can't be read: {error.strerror or error}."
     except MemoryError:
         state.read, state.reason = False, "There was not enough memory to read it."
     except Exception as error:  # whatever a file holds, the others are read
@@ -153,13 +176,14 @@ def _identity(question: Question, path: str) -> str:
 
 def _keep(path: Path, data: bytes) -> None:
     """Whole or not at all: several workers may share the folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(zstandard.ZstdCompressor(level=3).compress(data))
         partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)  # a cache that can't be written costs time alone
+    except OSError:  # a cache that can't be written costs time alone
+        with contextlib.suppress(OSError):
+            partial.unlink()
 
 
 Progress = Callable[[int, int], None]
@@ -180,13 +204,13 @@ class Engine:
         # A task has 16 files at most, and fewer where there are few: at the end, workers wait for one task of 16 that each has had or more.
         size = max(1, min(16, len(files) // (16 * self.workers)))
         batches = [files[i : i + size] for i in range(0, len(files), size)]
-        outcome, done = Outcome(), 0
+        merged, done = _Merged(question), 0
         for data, count in self._mapped(question, batches):
-            outcome = outcome.merged(Outcome.from_bytes(data, question), question)
+            merged.add(Outcome.from_bytes(data, question))
             done += count
             if progress:
                 progress(done, len(files))
-        return outcome
+        return merged.whole()
 
     def _mapped(self, question: Question, batches: "list[list[str]]") -> "Iterator[tuple[bytes, int]]":
         if self.kind == "none" or (self.kind == "pool" and (self.workers == 1 or len(batches) < 2)):
@@ -195,7 +219,7 @@ class Engine:
         elif self.kind == "pool":
             done = set()
             try:
-                with _pool(self.workers) as executor:
+                with _pool(self.workers) as executor, _ended_by_interrupts(executor):
                     for number, data in _collected(executor, question, batches, self.cache, 4 * self.workers):
                         done.add(number)
                         yield data, len(batches[number])
@@ -233,7 +257,35 @@ def _collected(executor: Executor, question: Question, batches: "list[list[str]]
 def _pool(workers: int) -> ProcessPoolExecutor:
     # Forked workers have read the modules already. Where other threads may hold a lock at that moment, a process without threads forks them.
     method = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "forkserver"
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method))
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method), initializer=_leave_interrupts)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl+C goes to all processes of a terminal. One that ends by it may hold the lock of a queue at which the others then wait for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _ended_by_interrupts(executor: ProcessPoolExecutor) -> "Iterator[None]":
+    """Ctrl+C ends the workers at once, and not when each has read what it has begun; so does an error here. A second one comes to nothing, so that none of them stays."""
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    is_ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_ours:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except (KeyboardInterrupt, GeneratorExit):
+        for worker in list((executor._processes or {}).values()):
+            worker.kill()
+        executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import math
 import os
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
+from .._frames import TraceError
 from .engine import Outcome
 from .result import Answer, HeatMap, ResultTable, Source
 
@@ -44,14 +46,29 @@ def files_table(outcome: Outcome) -> ResultTable:
     return ResultTable("files", ["File", "Read", "Events", "Remark"], [[f.path, f.read, f.events, f.reason] for f in outcome.files])
 
 
+@contextlib.contextmanager
+def replaced(path: Path) -> "Iterator[Path]":
+    """Where to write what then takes the place of a file: whole or not at all."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        yield partial
+        partial.replace(path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        if isinstance(error, OSError):
+            raise TraceError(f"{path} can't be written: {error.strerror or error}.") from error
+        raise
+
+
 def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[str]") -> "list[Path]":
     """Writes the page and the tables into a folder that is there. Returns the files."""
     written = []
 
     def put(name: str, text: str) -> None:
-        path = folder / name
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files need not be UTF-8
-        written.append(path)
+        with replaced(folder / name) as path:
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files need not be UTF-8
+        written.append(folder / name)
 
     put("report.html", html_page(answer, outcome))
     if answer.maps:
@@ -63,9 +80,13 @@ def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[
             elif kind == "json":
                 put(f"{table.name}.json", table.to_json())
             elif kind == "parquet":
-                table.to_parquet(folder / f"{table.name}.parquet")
+                with replaced(folder / f"{table.name}.parquet") as path:
+                    table.to_parquet(path)
                 written.append(folder / f"{table.name}.parquet")
     if "ipynb" in formats:
+        if "json" not in formats:
+            for table in answer.tables:
+                put(f"{table.name}.json", table.to_json())  # what the notebook reads
         put("report.ipynb", _notebook(answer))
     return written
 

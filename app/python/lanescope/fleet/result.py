@@ -41,8 +41,8 @@ class ResultTable:
         import pyarrow
         import pyarrow.parquet
 
-        records = [{name: _encodable(cell) for name, cell in record.items()} for record in self.records()]
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path, compression="zstd")
+        columns = [pyarrow.array([_encodable(row[i]) for row in self.rows]) for i in range(len(self.columns))]
+        pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, names=self.columns), path, compression="zstd")
 
 
 def _encodable(cell: Any) -> Any:
@@ -52,7 +52,7 @@ def _encodable(cell: Any) -> Any:
 
 def _plain(cell: Any) -> Any:
     """Control characters of names would reach the terminal of whoever prints the file."""
-    if isinstance(cell, str):
+    if isinstance(cell, str) and not cell.isprintable():
         return "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in cell)
     return cell
 

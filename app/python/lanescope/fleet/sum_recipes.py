@@ -27,6 +27,7 @@ class SumRecipe(Recipe):
     value: ClassVar[str] = "duration"
     unit: ClassVar[str] = "ns"
     columns: ClassVar["tuple[str, ...]"] = ("name",)
+    traced: ClassVar[str] = "cuda"  # what records such events
 
     def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
         """What is summed: columns, and the texts of those that are numbers of texts."""
@@ -41,8 +42,9 @@ class SumRecipe(Recipe):
         numbers, titles = self.titles(trace, data, texts)
         names = sorted(set(titles))  # of two mangled names one may be the readable form
         place = {name: i for i, name in enumerate(names)}
-        by_number = np.array([place[title] for title in titles], dtype=np.int64)
-        keys = np.where(numbers >= 0, by_number[numbers] if len(titles) else -1, -1)
+        # The last one is for rows that do not count: -1 in numpy.
+        by_number = np.array([*(place[title] for title in titles), -1], dtype=np.int64)
+        keys = by_number[np.maximum(numbers, -1)]
         instances, processes = distinct(data["process"])
         known = members(trace, path)
         sums: "dict[str, Summary]" = {}
@@ -50,7 +52,7 @@ class SumRecipe(Recipe):
         by_device: "dict[tuple[int, int], list[Any]]" = {}
         # Mostly a file has one GPU, whose rows are its rank's.
         only = int(data["device"][0]) if len(data.get("device", ())) and data["device"].min() == data["device"].max() else None
-        groups = np.where(keys >= 0, processes * len(names) + keys, -1)
+        groups = keys if len(instances) == 1 else np.where(keys >= 0, processes * len(names) + keys, -1)
         for group, chosen in groups_of(groups, len(instances) * len(names)):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
             values = data[self.value][chosen]
@@ -105,6 +107,8 @@ class SumRecipe(Recipe):
             answer.tables.append(ResultTable("rank_stats_by_device", [*_WHO, "Device", "Name", *_RANK_COLUMNS], on_devices, units))
         if rows:
             answer.sentences.append(f"{rows[0][0]} takes {rows[0][1]:.1f} % of {len(outcome.partial['ranks'])} processes' total, in {rows[0][2]} instances.")
+        else:
+            answer.sentences.append(f"No file has what this sums up: record with -t {self.traced}.")
         return answer
 
 
@@ -135,7 +139,7 @@ class ApiSum(SumRecipe):
 
 @recipe
 class OsRuntimeSum(SumRecipe):
-    name, help, table = "osrt_sum", "Time in calls into the C library by function", "os_runtime"
+    name, help, table, traced = "osrt_sum", "Time in calls into the C library by function", "os_runtime", "osrt"
 
 
 @recipe
@@ -158,7 +162,7 @@ class MemorySizeSum(MemoryTimeSum):
 class DomainSum(SumRecipe):
     """NVTX ranges of some domains."""
 
-    table, columns = "nvtx_ranges", ("name", "domain")
+    table, columns, traced = "nvtx_ranges", ("name", "domain"), "nvtx"
 
     def domain(self, name: str) -> bool:
         return True
@@ -180,6 +184,8 @@ class DomainSum(SumRecipe):
 
 class ProjectedSum(DomainSum):
     """NVTX ranges by what the GPU took for the work that they enqueued."""
+
+    traced = "cuda,nvtx"
 
     def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
         ranges = ranges_of(trace)
@@ -222,7 +228,7 @@ class NcclSum(DomainSum):
 
 @recipe
 class MpiSum(NcclSum):
-    name, help = "mpi_sum", "Time in calls of MPI"
+    name, help, traced = "mpi_sum", "Time in calls of MPI", "mpi"
 
     def domain(self, name: str) -> bool:
         return name == "MPI"

@@ -119,7 +119,9 @@ def _exact(values: "npt.NDArray[np.int64]") -> int:
 
 
 def _buckets(values: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
-    return np.where(values > 0, np.floor(np.log2(np.maximum(values, 1)) * STEPS_AN_OCTAVE).astype(np.int64), -1)
+    # Conversion cuts off what is behind the point: of numbers from 0 on, as floor does.
+    buckets = (np.log2(np.maximum(values, 1)) * STEPS_AN_OCTAVE).astype(np.int64)
+    return buckets if values.min() > 0 else np.where(values > 0, buckets, -1)
 
 
 def _middle(bucket: int) -> float:

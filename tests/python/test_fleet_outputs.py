@@ -1,0 +1,216 @@
+"""Where answers and partial results go: nothing is overwritten unasked or left in part, what can't be written is one sentence, and is said before the work."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import support
+from lanescope import TraceError
+from lanescope.fleet import Engine, Fleet, find_traces
+from lanescope.fleet.__main__ import main
+from lanescope.fleet.engine import Outcome, _Merged
+from lanescope.fleet.report import replaced, write_folder
+from lanescope.fleet.result import Answer, ResultTable
+from lanescope.trace import Trace
+
+try:
+    sys.path.insert(0, str(support.ROOT / "tests" / "programs"))
+    import make_fleet
+except ImportError:
+    make_fleet = None
+
+HERE = Engine(kind="none")
+RANK = support.recording("ranks_late0")
+
+
+def run(*arguments):
+    """Exit code and messages of `lanescope fleet`."""
+    err = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+        return main([*map(str, arguments)]), err.getvalue()
+
+
+class Folders(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_a_place_that_is_taken_is_told_before_the_work(self):
+        file, there, parts = self.folder / "file", self.folder / "there", self.folder / "parts"
+        file.write_text("mine")
+        there.mkdir()
+        for arguments, said in [
+            (["-o", there], "there is there already; -f writes into it."),
+            (["-o", file, "-f"], "file is a file: the answer is a folder."),
+            (["-o", there, "-f", "--shard", "1/1"], "there is a folder: --shard writes a file."),
+            (["-o", file, "--shard", "1/1"], "file is there already; -f writes over it."),
+        ]:
+            with self.subTest(said=said):
+                code, message = run("cuda_gpu_kern_sum", "--input", RANK, "--workers", "1", "--cache", parts, *arguments)
+                self.assertEqual((code, message.count("\n")), (1, 1))
+                self.assertIn(said, message)
+        code, message = run("cuda_gpu_kern_sum", "--input", RANK, "--cache", file)
+        self.assertEqual((code, message), (1, f"lanescope fleet: {file} is a file: name a folder for partial results.\n"))
+        self.assertFalse(parts.exists())  # nothing was read
+        self.assertEqual((file.read_text(), list(there.iterdir())), ("mine", []))
+
+    def test_a_file_is_replaced_whole_or_not_at_all(self):
+        path = self.folder / "report.html"
+        path.write_text("before")
+        with self.assertRaisesRegex(TraceError, "report.html can't be written: No space left on device"):
+            with replaced(path) as partial:
+                partial.write_text("half of")
+                raise OSError(28, "No space left on device")
+        self.assertEqual([(each.name, each.read_text()) for each in self.folder.iterdir()], [("report.html", "before")])
+        with replaced(path) as partial:
+            partial.write_text("after")
+        self.assertEqual([(each.name, each.read_text()) for each in self.folder.iterdir()], [("report.html", "after")])
+
+    def test_a_cache_that_cannot_be_written_costs_time_alone(self):
+        (self.folder / "file").write_text("mine")
+        partial = Engine(kind="none", cache=str(self.folder / "file" / "parts")).run(_question("cuda_api_sum"), [str(RANK)])
+        self.assertTrue(partial.files[0].read, partial.files[0].reason)
+
+    def test_a_notebook_finds_the_tables_that_it_reads(self):
+        answer = Answer("x", ["said"], [ResultTable("one", ["Name"], [["a"]]), ResultTable("none", ["Name", "Value"], [])])
+        write_folder(answer, Outcome(), self.folder, ["ipynb"])
+        cells = json.loads((self.folder / "report.ipynb").read_text())["cells"]
+        read = [line.split('"')[1] for cell in cells for line in cell["source"] if "read_json" in line]
+        self.assertEqual(read, ["one.json", "none.json"])
+        for name in read:
+            json.loads((self.folder / name).read_text())
+
+    def test_a_table_without_rows_keeps_its_columns_in_parquet(self):
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            self.skipTest("no pyarrow")
+        ResultTable("none", ["Name", "Value"], []).to_parquet(self.folder / "none.parquet")
+        self.assertEqual(pyarrow.parquet.read_table(self.folder / "none.parquet").column_names, ["Name", "Value"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read all")
+    def test_a_folder_that_cannot_be_searched_is_a_row(self):
+        shutil.copy(RANK, self.folder / "a.trace")
+        (self.folder / "closed").mkdir(mode=0)
+        self.addCleanup((self.folder / "closed").chmod, 0o700)
+        self.assertEqual(find_traces([self.folder]), [str(self.folder / "a.trace"), str(self.folder / "closed")])
+        states = HERE.run(_question("cuda_api_sum"), find_traces([self.folder])).files
+        self.assertEqual([state.read for state in states], [True, False])
+        self.assertIn("Permission denied", states[1].reason)
+
+
+class Ranks(unittest.TestCase):
+    def test_a_rank_that_is_there_twice_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, source in (("a", "ranks_late0"), ("b", "ranks_late0"), ("c", "ranks_late1")):
+                shutil.copy(support.recording(source), f"{folder}/{name}.trace")
+            said = " ".join(Fleet(folder, HERE).ask("desync").sentences)
+        self.assertIn("Rank 0 of communicator", said)
+        self.assertIn("a.trace and", said)
+
+    @unittest.skipUnless(make_fleet, "make_fleet.py needs protobuf")
+    def test_ranks_without_a_file_are_told(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            make_fleet.straggler(folder, ranks=5)
+            self.assertNotIn("have no file", " ".join(Fleet(folder, HERE).ask("desync").sentences))
+            (folder / "rank001.trace").unlink()
+            (folder / "rank004.trace").unlink()
+            for recipe in ("desync", "straggler"):
+                self.assertIn("Of 5 ranks, 2 have no file here (1, 4)", " ".join(Fleet(folder, HERE).ask(recipe).sentences))
+
+    def test_one_rank_alone_is_no_fleet(self):
+        for recipe in ("straggler", "collectives", "desync", "align", "slow_link", "imbalance"):
+            self.assertIn("There are no collectives that two ranks came to", " ".join(Fleet(RANK, HERE).ask(recipe).sentences), recipe)
+
+    def test_sums_of_nothing_say_how_to_record_it(self):
+        for recipe, kind in (("osrt_sum", "osrt"), ("mpi_sum", "mpi")):
+            self.assertEqual(Fleet(RANK, HERE).ask(recipe).sentences, [f"No file has what this sums up: record with -t {kind}."])
+
+
+class Parts(unittest.TestCase):
+    def test_what_comes_is_merged_with_as_much(self):
+        """Whatever the number of files and parts, all are there once; and no part is merged more often than numbers double."""
+        merges = []
+
+        class Question:
+            def merge(self, one, other):
+                merges.append(len(one) + len(other))
+                return sorted(one + other)
+
+        for count in (0, 1, 2, 3, 100, 1000):
+            merges.clear()
+            merged = _Merged(Question())
+            for number in range(count):
+                merged.add(Outcome([number], [_state(number)]))
+            whole = merged.whole()
+            self.assertEqual(whole.partial or [], list(range(count)))
+            self.assertEqual(len(whole.files), count)
+            self.assertLessEqual(sum(merges), 2 * count * max(1, count).bit_length())
+
+    def test_a_closed_trace_keeps_nothing_of_its_file(self):
+        trace = Trace(RANK)
+        self.assertGreater(len(trace.kernels["start"]), 0)
+        trace.close()
+        with self.assertRaises(OSError):
+            trace.kernels["start"]
+
+
+SLOW = """
+import pathlib, sys, time
+from lanescope.fleet import Engine, Recipe
+
+class Slow(Recipe):
+    name = help = "slow"
+    def map(self, trace, path):
+        pathlib.Path(path + ".begun").touch()
+        time.sleep(3600)
+
+try:
+    Engine(workers=2).run(Slow.with_defaults(), sys.argv[1:])
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+class Interrupts(unittest.TestCase):
+    def test_two_at_once_end_all_processes(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            files = [shutil.copy(RANK, folder / f"{number}.trace") for number in range(4)]
+            started = subprocess.Popen([sys.executable, "-c", SLOW, *map(str, files)], start_new_session=True, env=os.environ | {"PYTHONPATH": str(support.ROOT / "app" / "python")})
+            while len(list(folder.glob("*.begun"))) < 2:
+                self.assertIsNone(started.poll())
+                time.sleep(0.01)
+            for _ in range(2):  # as a terminal does: to the program and its workers
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(started.pid, signal.SIGINT)
+            self.assertEqual(started.wait(timeout=600), 130)
+            with self.assertRaises(ProcessLookupError):
+                os.killpg(started.pid, 0)
+
+
+def _question(name):
+    from lanescope.fleet import recipes
+
+    return recipes()[name].with_defaults()
+
+
+def _state(number):
+    from lanescope.fleet.engine import FileState
+
+    return FileState(f"{number:05}")
+
+
+if __name__ == "__main__":
+    unittest.main()
