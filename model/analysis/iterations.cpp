@@ -8,6 +8,7 @@
 #include "call_class.h"
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
+#include "model/trace/file_access.h"
 #include "model/trace/kernel_domains.h"
 #include "wording.h"
 #include "xla_modules.h"
@@ -66,7 +67,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges) continue;
     const std::string_view domain = trace.domain_name(track.key.process, track.key.domain);
-    if (is_communication_domain(domain) || domain == kPythonDomainName || domain == kSystemCallDomain) continue;
+    if (is_communication_domain(domain) || domain == kPythonDomainName || domain == kSystemCallDomain || domain == kFileAccessDomain) continue;
     const bool operators = domain == kOperatorDomainName;
     for (const LaneId id : track.lanes) {
       std::map<FamilyId, Candidate> in_lane;

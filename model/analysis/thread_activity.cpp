@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/file_access.h"
 #include "model/trace/kernel_domains.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/python_lock.h"
@@ -72,6 +73,7 @@ ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, T
       case TrackKind::kNvtxRanges:
       case TrackKind::kNvtxProcessRanges: {
         const std::string_view domain = trace.domain_name(process, track.key.domain);
+        if (domain == kFileAccessDomain) break;  // the calls themselves are there
         const bool is_of_system = domain == kPythonLockDomain || domain == kSystemCallDomain;
         const Layer layer = is_of_system ? Layer::kOsCall : is_communication_domain(domain) ? Layer::kCommunication : Layer::kRange;
         for (const LaneId id : track.lanes) add(layer, id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -68,6 +69,8 @@ void give_text(sqlite3_context* context, std::string_view text, sqlite3_destruct
 void give(sqlite3_context* context, ColumnType type, std::int64_t cell) {
   if (type == ColumnType::kBool)
     sqlite3_result_int(context, cell != 0 ? 1 : 0);
+  else if (type == ColumnType::kDouble)
+    sqlite3_result_double(context, std::bit_cast<double>(cell));
   else
     sqlite3_result_int64(context, cell);
 }

@@ -26,6 +26,7 @@ constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
 constexpr std::string_view kSampleData = "CPU samples";
 constexpr std::string_view kSchedulingData = "thread states";
 constexpr std::string_view kOsRuntimeData = "OS Runtime trace data";
+constexpr std::string_view kFileData = "names of files (--osrt-file-access)";
 
 constexpr std::string_view kNameModifiers = "[:nvtx-name][:base|:mangled]";
 constexpr std::string_view kPercentiles = "[:pN]...";
@@ -61,6 +62,8 @@ constexpr std::array kReports = {
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
+    Report{"file_access_sum", "File Access Summary", kFileData, "",
+           "Files by the time of calls that opened, read, wrote, mapped and synced them, with the bytes. Lanescope's own.", file_access_sum},
     Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kGpuData, "",
            "What each GPU waited for: idle time between its first and its last operation, every nanosecond with its cause, so that a GPU's "
            "causes add up to its idle time. Lanescope's own.",

@@ -42,5 +42,6 @@ Table instruction_count_sum(const Selection& selection, const ReportOptions& opt
 Table line_count_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_instruction_sum(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);
+Table file_access_sum(const Selection& selection, const ReportOptions& options);
 
 }  // namespace lanescope::stats

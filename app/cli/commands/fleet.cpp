@@ -35,7 +35,7 @@ Recipes of many runs:
   check                   Whether runs became slower than those --against; exit code 3 where they did
 With the names and arguments of Nsight Systems:
   sums by name            cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, nccl_sum,
-                          nccl_gpu_proj_sum, mpi_sum, osrt_sum, gpu_metric_util_sum, nvlink_sum, network_sum
+                          nccl_gpu_proj_sum, mpi_sum, osrt_sum, file_access_sum, gpu_metric_util_sum, nvlink_sum, network_sum
   over time               cuda_gpu_time_util_map, nccl_gpu_time_util_map, mpi_gpu_time_util_map, ucx_gpu_time_util_map, gpu_metric_util_map,
                           network_traffic_map, network_map_aws, storage_util_map
   one by one              cuda_gpu_kern_hist, cuda_gpu_kern_pace, nvtx_pace, nvtx_gpu_proj_pace, nvtx_gpu_proj_trace, nccl_gpu_overlap_trace

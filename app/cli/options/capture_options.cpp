@@ -162,6 +162,9 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("NS")
       ->default_str("80000")
       ->group(kGroup);
+  app.add_flag("--osrt-file-access", options.osrt_file_access,
+               "Also which files calls open, read, write, map and sync, by\ntheir paths; takes -t osrt along [false]")
+      ->group(kGroup);
   if (is_running) return;
   app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
       ->type_name("NAME")
@@ -236,8 +239,9 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.cpu.system_calls = options.system_calls || traces("syscall");
   settings.trace_cuda = traces("cuda") || traces("cuda-sw");
   settings.trace_nvtx = traces("nvtx");
-  settings.trace_os_runtime = traces("osrt");
+  settings.trace_os_runtime = traces("osrt") || options.osrt_file_access;
   settings.trace_python_lock = traces("python-gil");
+  settings.trace_file_access = options.osrt_file_access;
   settings.preset = options.preset == "light"  ? session::Preset::kLight
                     : options.preset == "deep" ? session::Preset::kDeep
                                                : session::Preset::kDefault;

@@ -33,6 +33,7 @@ struct CaptureOptions {
   bool storage_metrics = false;
   unsigned osrt_threshold = 1000;
   std::string osrt_backtrace_threshold = "80000";
+  bool osrt_file_access = false;
   std::string mpi_implementation;
   std::string pytorch = "none";
   std::string python_functions = "none";

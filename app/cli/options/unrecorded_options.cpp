@@ -85,7 +85,6 @@ constexpr std::array kUnrecorded{
     Option{"--os-events", "Take --cpu-core-events=page-faults,context-switches"},
     Option{"--osrt-backtrace-depth", kWholeStacks},
     Option{"--osrt-backtrace-stack-size", kWholeStacks},
-    Option{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt", Kind::kFlag},
     Option{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide", Kind::kValue,
            "process-tree"},
     Option{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},

@@ -173,6 +173,15 @@ def _kernel_name(chunk: Chunk) -> Array:
     return chunk.text("name")
 
 
+_UNSIGNED, _SIGNED, _REAL = 1, 2, 3  # PayloadType
+
+
+def _payload(chunk: Chunk, types: "tuple[int, ...]") -> Array:
+    """Bits of payloads of these types, 0 for others."""
+    bits = chunk.values("payload").view(np.int64)
+    return np.where(np.isin(chunk.values("payload_type"), types), bits, np.int64(0))
+
+
 _DURATION = _value("duration", "how long it took", "ns")
 _THREAD = _scalar("thread", "thread id")
 _CORRELATION = Column(
@@ -187,6 +196,8 @@ _UNFINISHED = Column("unfinished", "bool", "", "whether it was still open when t
 _NVTX = (
     _value("category", "NVTX category; 0 none"),
     Column("color", "int64", "", "ARGB; 0 none", lambda chunk: chunk.values("color").astype(np.int64)),
+    Column("payload", "int64", "", "whole number that goes with it; 0 where there is none", lambda chunk: _payload(chunk, (_UNSIGNED, _SIGNED))),
+    Column("payload_real", "double", "", "real number that goes with it; 0 where there is none", lambda chunk: _payload(chunk, (_REAL,)).view(np.float64)),
     _text("payload_json", "structured payload as a JSON object"),
 )
 

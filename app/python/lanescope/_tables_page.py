@@ -77,7 +77,7 @@ def page() -> str:
         "`lanescope export -t parquet run.trace` writes these tables into the folder `run.parquet`, a file each (`kernels.parquet`); one without rows is left",
         "out. Its rows and columns are those above, and behind them come the columns below. Keys of the footer say where the recording comes from and",
         "what it lacks: `lanescope.utc_epoch_ns`, `lanescope.host`, `lanescope.command`, `lanescope.finished`, `lanescope.dropped`, `lanescope.late`,",
-        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 3.",
+        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 4.",
         "",
         "| tables | column | type | unit | meaning |",
         "|---|---|---|---|---|",

@@ -42,6 +42,11 @@ inline int open(const char* path, int flags) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return static_cast<int>(system_call(SYS_openat, kFromHere, word(path), flags));
 }
+// Bytes of the path to which `link` leads.
+inline long read_link(const char* link, char* path, std::size_t size) noexcept {
+  constexpr int kFromHere = -100;  // AT_FDCWD
+  return system_call(SYS_readlinkat, kFromHere, word(link), word(path), static_cast<long>(size));
+}
 // Of an open file; false where there is none.
 inline bool file_status(int descriptor, struct stat& status) noexcept { return system_call(SYS_fstat, descriptor, word(&status)) == 0; }
 

@@ -50,9 +50,10 @@ void watch_filters() noexcept {
   before_forking(look);
 }
 
-void note(const char* name, std::int64_t start) noexcept {
-  const std::int64_t duration = monotonic_now() - start;
-  if (duration < threshold.load(std::memory_order_relaxed)) return;
+std::int64_t note(const char* name, std::int64_t start) noexcept {
+  const std::int64_t end = monotonic_now();
+  const std::int64_t duration = end - start;
+  if (duration < threshold.load(std::memory_order_relaxed)) return end;
   const int saved_errno = errno;
   {
     ThreadWriter writer;
@@ -74,6 +75,7 @@ void note(const char* name, std::int64_t start) noexcept {
     }
   }
   errno = saved_errno;
+  return end;
 }
 
 }  // namespace lanescope::agent::osrt

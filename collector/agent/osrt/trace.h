@@ -45,8 +45,8 @@ extern constinit std::atomic<void (*)()> redirect_filters;
 // From here on such calls of the files that are loaded now, or before a fork, are noticed in a process that does not record its calls.
 void watch_filters() noexcept;
 
-// A call has returned. Keeps errno.
-void note(const char* name, std::int64_t start) noexcept;
+// A call has returned: just now, which is the result. Keeps errno.
+std::int64_t note(const char* name, std::int64_t start) noexcept;
 
 template <typename Result, typename... Parameters>
 Result call(Function& function, Parameters... parameters) noexcept(false) {

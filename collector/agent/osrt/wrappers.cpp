@@ -23,6 +23,7 @@
 #include "agent/core/call_slots.h"
 #include "agent/core/loader.h"
 #include "agent/osrt/caller_matters.h"
+#include "agent/osrt/file_access.h"
 #include "agent/osrt/filter_calls.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
@@ -36,39 +37,26 @@
 namespace {
 
 using lanescope::agent::osrt::call;
+using lanescope::agent::osrt::copied;
+using lanescope::agent::osrt::file_call;
 using lanescope::agent::osrt::Function;
+using lanescope::agent::osrt::mapped;
+using lanescope::agent::osrt::opened;
+using lanescope::agent::osrt::synced;
+using lanescope::agent::osrt::transferred;
+using lanescope::channel::FileOperation;
 using Time = const struct timespec*;
 using Address = const struct sockaddr*;
 
-// X(result, name, symbol version or null, parameters, arguments). What may wait, and what touches files and memory.
+// X(result, name, symbol version or null, parameters, arguments). What may wait, and what touches memory.
 #define LANESCOPE_CALLS(X)                                                                                                \
-  X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c))                                                        \
-  X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c))                                                 \
-  X(ssize_t, pread, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                           \
-  X(ssize_t, pread64, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                         \
-  X(ssize_t, pwrite, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                    \
-  X(ssize_t, pwrite64, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                  \
-  X(ssize_t, readv, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                            \
-  X(ssize_t, writev, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                           \
-  X(int, open, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                      \
-  X(int, open64, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                    \
-  X(int, openat, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                          \
-  X(int, openat64, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                        \
   X(int, close, nullptr, (int a), (a))                                                                                    \
-  X(int, fsync, nullptr, (int a), (a))                                                                                    \
-  X(int, fdatasync, nullptr, (int a), (a))                                                                                \
   X(int, msync, nullptr, (void* a, size_t b, int c), (a, b, c))                                                           \
   X(int, ftruncate, nullptr, (int a, off_t b), (a, b))                                                                    \
   X(int, flock, nullptr, (int a, int b), (a, b))                                                                          \
   X(int, ioctl, nullptr, (int a, unsigned long b, void* c), (a, b, c))                                                    \
-  X(FILE*, fopen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b))                                                  \
-  X(FILE*, fopen64, nullptr, (const char* a, const char* b), (a, b))                                                      \
   X(int, fclose, "GLIBC_2.2.5", (FILE * a), (a))                                                                          \
   X(int, fflush, nullptr, (FILE * a), (a))                                                                                \
-  X(size_t, fread, nullptr, (void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                         \
-  X(size_t, fwrite, nullptr, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                  \
-  X(void*, mmap, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                          \
-  X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                        \
   X(int, munmap, nullptr, (void* a, size_t b), (a, b))                                                                    \
   X(int, poll, nullptr, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                                  \
   X(int, ppoll, nullptr, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d), (a, b, c, d))                          \
@@ -100,10 +88,6 @@ using Address = const struct sockaddr*;
   X(pid_t, wait, nullptr, (int* a), (a))                                                                                  \
   X(pid_t, waitpid, nullptr, (pid_t a, int* b, int c), (a, b, c))                                                         \
   X(pid_t, wait4, nullptr, (pid_t a, int* b, int c, struct rusage* d), (a, b, c, d))                                      \
-  X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                               \
-  X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                              \
-  X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                         \
-  X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                       \
   X(int, syncfs, nullptr, (int a), (a))                                                                                   \
   X(int, epoll_pwait2, nullptr, (int a, struct epoll_event* b, int c, Time d, const sigset_t* e), (a, b, c, d, e))        \
   X(int, pthread_mutex_clocklock, nullptr, (pthread_mutex_t * a, clockid_t b, Time c), (a, b, c))                         \
@@ -119,9 +103,36 @@ using Address = const struct sockaddr*;
   X(int, system, nullptr, (const char* a), (a))                                                                           \
   X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t * c, int d), (a, b, c, d))
 
+// What uses files: X(the same, what it does to one, what that says of it, r being the result).
+#define LANESCOPE_FILE_CALLS(X)                                                                                              \
+  X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c), kRead, transferred(a, r))                                 \
+  X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c), kWrite, transferred(a, r))                         \
+  X(ssize_t, pread, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d), kRead, transferred(a, r))                    \
+  X(ssize_t, pread64, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d), kRead, transferred(a, r))                  \
+  X(ssize_t, pwrite, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d), kWrite, transferred(a, r))            \
+  X(ssize_t, pwrite64, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d), kWrite, transferred(a, r))          \
+  X(ssize_t, readv, nullptr, (int a, const struct iovec* b, int c), (a, b, c), kRead, transferred(a, r))                     \
+  X(ssize_t, writev, nullptr, (int a, const struct iovec* b, int c), (a, b, c), kWrite, transferred(a, r))                   \
+  X(int, open, nullptr, (const char* a, int b, mode_t c), (a, b, c), kOpen, opened(r))                                       \
+  X(int, open64, nullptr, (const char* a, int b, mode_t c), (a, b, c), kOpen, opened(r))                                     \
+  X(int, openat, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d), kOpen, opened(r))                           \
+  X(int, openat64, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d), kOpen, opened(r))                         \
+  X(int, fsync, nullptr, (int a), (a), kSync, synced(a, r))                                                                  \
+  X(int, fdatasync, nullptr, (int a), (a), kSync, synced(a, r))                                                              \
+  X(FILE*, fopen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b), kOpen, opened(r))                                   \
+  X(FILE*, fopen64, nullptr, (const char* a, const char* b), (a, b), kOpen, opened(r))                                       \
+  X(size_t, fread, nullptr, (void* a, size_t b, size_t c, FILE* d), (a, b, c, d), kRead, transferred(d, b, r))               \
+  X(size_t, fwrite, nullptr, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d), kWrite, transferred(d, b, r))       \
+  X(void*, mmap, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f), kMap, mapped(r, b, d, e))   \
+  X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f), kMap, mapped(r, b, d, e)) \
+  X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kRead, transferred(a, r))        \
+  X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kWrite, transferred(a, r))      \
+  X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))                    \
+  X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))
+
 enum Index : std::size_t {
-#define LANESCOPE_INDEX(result, name, version, parameters, arguments) k_##name,
-  LANESCOPE_CALLS(LANESCOPE_INDEX)
+#define LANESCOPE_INDEX(result, name, ...) k_##name,
+  LANESCOPE_CALLS(LANESCOPE_INDEX) LANESCOPE_FILE_CALLS(LANESCOPE_INDEX)
 #undef LANESCOPE_INDEX
       k_pthread_mutex_lock,
   k_pthread_mutex_trylock,
@@ -135,8 +146,8 @@ enum Index : std::size_t {
 };
 
 constinit Function functions[] = {
-#define LANESCOPE_FUNCTION(result, name, version, parameters, arguments) {#name, version},
-    LANESCOPE_CALLS(LANESCOPE_FUNCTION)
+#define LANESCOPE_FUNCTION(result, name, version, ...) {#name, version},
+    LANESCOPE_CALLS(LANESCOPE_FUNCTION) LANESCOPE_FILE_CALLS(LANESCOPE_FUNCTION)
 #undef LANESCOPE_FUNCTION
         {"pthread_mutex_lock", nullptr},
     {"pthread_mutex_trylock", nullptr},
@@ -164,6 +175,13 @@ constinit Function functions[] = {
   extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) result lanescope_##name parameters __asm__(#name);
 LANESCOPE_CALLS(LANESCOPE_WRAPPER)
 #undef LANESCOPE_WRAPPER
+#define LANESCOPE_FILE_WRAPPER(result, name, version, parameters, arguments, operation, use)                                               \
+  extern "C" LANESCOPE_HIDDEN result own_##name parameters {                                                                               \
+    return file_call<result>(functions[k_##name], FileOperation::operation, [&]([[maybe_unused]] result r) { return use; } LANESCOPE_UNPACK arguments); \
+  }                                                                                                                                        \
+  extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) result lanescope_##name parameters __asm__(#name);
+LANESCOPE_FILE_CALLS(LANESCOPE_FILE_WRAPPER)
+#undef LANESCOPE_FILE_WRAPPER
 
 // A lock that is free costs no look at the clock.
 extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -239,9 +257,9 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
   static constinit lanescope::agent::CallSlots slots;
   const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
   const lanescope::agent::Redirection redirections[] = {
-#define LANESCOPE_REDIRECTION(result, name, version, parameters, arguments) \
+#define LANESCOPE_REDIRECTION(result, name, ...) \
   {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
-      LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
+      LANESCOPE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_FILE_CALLS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
           {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
       {"pthread_cond_wait", functions[k_pthread_cond_wait].address(), reinterpret_cast<void*>(&own_pthread_cond_wait)},
@@ -253,6 +271,7 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
       lanescope::agent::osrt::redirected_prctl(),
   };
   const lanescope::agent::Redirected result = slots.redirect(redirections);
+  lanescope::agent::osrt::files_asked.store(lanescope::agent::osrt::FilesAsked::kUnknown, std::memory_order_relaxed);
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
   return result;
 }

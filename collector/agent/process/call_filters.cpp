@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <span>
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -16,6 +17,7 @@
 namespace lanescope::agent {
 
 constinit std::atomic<bool> forbids_joining{false};
+constinit std::atomic<bool> forbids_looking_at_files{false};
 
 namespace {
 
@@ -46,6 +48,7 @@ constexpr NeededCall kNeeded[] = {
     {SYS_gettid},
     {SYS_rt_sigprocmask},
 };
+constexpr NeededCall kNeededForFiles[] = {{SYS_fstat}, {SYS_readlinkat}};
 
 std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
   constexpr std::uint32_t kBits = 32;
@@ -147,8 +150,8 @@ bool ends_process(std::uint32_t answer) noexcept {
   }
 }
 
-bool ends_who_joins(const sock_fprog& filter) noexcept {
-  return std::any_of(std::begin(kNeeded), std::end(kNeeded), [&](const NeededCall& needed) {
+bool ends_who_calls(std::span<const NeededCall> calls, const sock_fprog& filter) noexcept {
+  return std::any_of(calls.begin(), calls.end(), [&](const NeededCall& needed) {
     seccomp_data call{};
     call.nr = needed.number;
     call.arch = kMachine;
@@ -159,6 +162,9 @@ bool ends_who_joins(const sock_fprog& filter) noexcept {
 
 }  // namespace
 
-void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept { before_ = before_ || ends_who_joins(filter); }
+void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept {
+  before_ = before_ || ends_who_calls(kNeeded, filter);
+  files_before_ = files_before_ || ends_who_calls(kNeededForFiles, filter);
+}
 
 }  // namespace lanescope::agent

@@ -13,18 +13,26 @@ namespace lanescope::agent {
 extern constinit std::atomic<bool> forbids_joining;
 inline bool may_join() noexcept { return !forbids_joining.load(std::memory_order_relaxed); }
 
+// The same of asking which file a descriptor is (osrt/file_access.h).
+extern constinit std::atomic<bool> forbids_looking_at_files;
+inline bool may_look_at_files() noexcept { return !forbids_looking_at_files.load(std::memory_order_relaxed); }
+
 // Lives around the call that installs a filter: what it is about to forbid counts as forbidden from before it.
 class [[nodiscard]] FilterInstallation {
  public:
-  FilterInstallation() noexcept : before_(forbids_joining.exchange(true)) {}
+  FilterInstallation() noexcept : before_(forbids_joining.exchange(true)), files_before_(forbids_looking_at_files.exchange(true)) {}
   // To be called behind it. `filter`: what the kernel has taken.
   void has_succeeded(const sock_fprog& filter) noexcept;
-  ~FilterInstallation() { forbids_joining.store(before_); }
+  ~FilterInstallation() {
+    forbids_joining.store(before_);
+    forbids_looking_at_files.store(files_before_);
+  }
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;
 
  private:
   bool before_;
+  bool files_before_;
 };
 
 }  // namespace lanescope::agent

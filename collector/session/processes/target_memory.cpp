@@ -44,6 +44,7 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
   store(shared.trace_cuda, settings.trace_cuda ? 1 : 0);
   store(shared.trace_nvtx, settings.trace_nvtx ? 1 : 0);
   store(shared.trace_os_runtime, settings.trace_os_runtime ? 1 : 0);
+  store(shared.trace_file_access, settings.trace_file_access ? 1 : 0);
   store(shared.trace_python_lock, settings.trace_python_lock ? 1 : 0);
   store(shared.preset, settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
                        : settings.preset == Preset::kDeep ? proto::PRESET_DEEP

@@ -229,6 +229,26 @@ void TargetProcess::drain_metadata() {
   if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
 }
 
+void TargetProcess::describe_file_accesses() {
+  if (std::exchange(has_described_files_, true)) return;
+  proto::Resources resources;
+  proto::NvtxDomain& domain = *resources.add_nvtx_domains();
+  domain.set_id(kFileAccessDomain);
+  domain.set_name("File access");
+  const auto add = [&resources](channel::FileOperation operation, const char* name) {
+    proto::NvtxCategory& category = *resources.add_nvtx_categories();
+    category.set_domain(kFileAccessDomain);
+    category.set_id(static_cast<std::uint32_t>(operation));
+    category.set_name(name);
+  };
+  add(channel::FileOperation::kOpen, "open");
+  add(channel::FileOperation::kRead, "read");
+  add(channel::FileOperation::kWrite, "write");
+  add(channel::FileOperation::kMap, "map");
+  add(channel::FileOperation::kSync, "sync");
+  log_.write(tag(proto::FRAME_RESOURCES), resources);
+}
+
 // Its agent has found no room for the memory, which it can say there alone.
 void TargetProcess::tell_absence(UnfollowedProcesses& unfollowed) {
   if (!memory_ || has_told_absence_) return;
@@ -275,6 +295,7 @@ void TargetProcess::drain_thread(std::size_t index, std::uint32_t owner, std::si
   note_thread(owner);
   const bool closed = channel::is_closed(ring);
   const auto take = [this](const Record& record, std::string_view text) {
+    if (record.type == RecordType::kFileAccess) describe_file_accesses();
     record.type == RecordType::kCallChain ? take_backtrace(record, text) : assembler_.add(record, text);
   };
   std::size_t bytes = 0;

@@ -133,6 +133,7 @@ class TargetProcess {
   [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
   [[nodiscard]] std::string title() const;  // "[4711] python"
   void drain_metadata();
+  void describe_file_accesses();
   void tell_absence(UnfollowedProcesses& unfollowed);  // once, where the agent could not take part
   Drained drain_threads(std::size_t most);
   void drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained);
@@ -175,6 +176,7 @@ class TargetProcess {
   std::uint32_t stop_request_ = 0;
   std::uint32_t handover_request_ = 0;
   bool has_told_absence_ = false;
+  bool has_described_files_ = false;
 
   PayloadSchemas payload_schemas_;
   EventEncoder encoder_;

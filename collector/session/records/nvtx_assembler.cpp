@@ -43,9 +43,32 @@ void NvtxAssembler::add(const Record& record, std::string_view text) {
     case RecordType::kOsRuntimeCall:
       encoder_.add(OsRuntimeCall{record.thread, record.time, static_cast<std::int64_t>(record.id), encoder_.intern(text)});
       break;
+    case RecordType::kFileAccess:
+      add_file_access(record, text);
+      break;
     default:
       break;
   }
+}
+
+void NvtxAssembler::add_file_access(const Record& record, std::string_view path) {
+  NvtxRange range;
+  range.thread = record.thread;
+  range.domain = kFileAccessDomain;
+  range.start = record.time;
+  if (__builtin_add_overflow(record.time, record.id, &range.end)) {
+    ++invalid_;
+    return;
+  }
+  range.end_thread = record.thread;
+  range.attributes.name = encoder_.intern(path);
+  range.attributes.category = record.category;
+  const auto operation = static_cast<channel::FileOperation>(record.category);
+  if (operation != channel::FileOperation::kOpen && operation != channel::FileOperation::kSync) {
+    range.attributes.payload_type = proto::PAYLOAD_UNSIGNED;
+    range.attributes.payload = record.payload;
+  }
+  encoder_.add(range);
 }
 
 NvtxAttributes NvtxAssembler::attributes(const Record& record, std::string_view text) {

@@ -20,13 +20,16 @@
 
 namespace lanescope::session {
 
+// Of what the program does with files: ranges that are called by the file's path, with the operation as category. Agents number theirs from 1.
+inline constexpr std::uint32_t kFileAccessDomain = 0x7fff'0003;
+
 class NvtxAssembler {
  public:
   // What a structured payload says, as JSON; empty for nothing.
   using DescribePayload = std::function<std::string(std::uint64_t schema, std::string_view values)>;
   explicit NvtxAssembler(EventEncoder& encoder, DescribePayload describe = {}) : encoder_(encoder), describe_(std::move(describe)) {}
 
-  // Takes kRangePush to kMark, kOsRuntimeCall and kPayload; other types are for someone else and ignored.
+  // Takes kRangePush to kMark, kOsRuntimeCall, kFileAccess and kPayload; other types are for someone else and ignored.
   void add(const channel::Record& record, std::string_view text);
 
   // Hands out what is still open, as unfinished up to the last record's time. Nothing may be added afterwards.
@@ -34,7 +37,7 @@ class NvtxAssembler {
 
   // Pops and ends without a beginning: it lay outside of the recording. Ends that wait for their start count once finish() was called.
   [[nodiscard]] std::uint64_t unmatched() const noexcept { return unmatched_; }
-  // Ranges that end before they began; not handed out.
+  // Ranges that end before they began, or at no time that there is; not handed out.
   [[nodiscard]] std::uint64_t invalid() const noexcept { return invalid_; }
 
  private:
@@ -53,6 +56,7 @@ class NvtxAssembler {
   // The string of the payload that came in front of `record`; none where none did.
   std::optional<std::uint32_t> payload(const channel::Record& record);
   NvtxRange opened(const channel::Record& record, std::string_view text, proto::NvtxStyle style);
+  void add_file_access(const channel::Record& record, std::string_view path);
   void push(const channel::Record& record, std::string_view text);
   void pop(const channel::Record& record);
   // Ends ranges that lie deeper than `depth`, or at it, whose pops are missing.

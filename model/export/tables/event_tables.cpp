@@ -108,7 +108,14 @@ constexpr Source kLaunchName{"launch_name", kText, [](Row r) { return of_launch(
 constexpr Source kDomain{"domain", kInt, [](Row r) -> Cell { return r.track.key.domain; }};
 constexpr Source kCategory{"category", kInt, [](Row r) -> Cell { return nvtx(r).category; }};
 constexpr Source kColor{"color", kInt, [](Row r) -> Cell { return nvtx(r).color; }};
-constexpr Source kPayload{"payload_json", kText, [](Row r) -> Cell { return nvtx(r).payload_json; }};
+constexpr Source kPayload{"payload", kInt, [](Row r) -> Cell {
+  const NvtxDetail& detail = nvtx(r);
+  return detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned ? signed_cell(detail.payload) : 0;
+}};
+constexpr Source kRealPayload{"payload_real", ColumnType::kDouble, [](Row r) -> Cell {
+  return nvtx(r).payload_type == PayloadType::kReal ? signed_cell(nvtx(r).payload) : 0;  // bits of a double, as the column has them
+}};
+constexpr Source kStructuredPayload{"payload_json", kText, [](Row r) -> Cell { return nvtx(r).payload_json; }};
 
 constexpr Source kKernels[] = {
     kProcess, kPid, kStart, kDuration, kName, kDevice, kContext, kStream, kCorrelation,
@@ -179,13 +186,13 @@ constexpr Source kNvtxRanges[] = {
        return r.depth;
      }},
     {"style", kText, [](Row r) -> Cell { return r.track.key.kind == TrackKind::kNvtxRanges ? 0 : 1; }, nvtx_style},
-    kCategory, kColor, kPayload,
+    kCategory, kColor, kPayload, kRealPayload, kStructuredPayload,
     {"unfinished", kBool, [](Row r) -> Cell { return nvtx(r).finished == Finished::kNo; }},
     {"row", kInt, [](Row r) -> Cell { return r.number; }},
     {"parent", kInt, [](Row r) { return r.parent; }, nullptr, Nullable::kYes},
     kNameHash,
 };
-constexpr Source kNvtxMarks[] = {kProcess, kPid, kStart, kName, kThread, kDomain, kCategory, kColor, kPayload, kNameHash};
+constexpr Source kNvtxMarks[] = {kProcess, kPid, kStart, kName, kThread, kDomain, kCategory, kColor, kPayload, kRealPayload, kStructuredPayload, kNameHash};
 constexpr Source kSpans[] = {kProcess, kPid, kStart, kDuration, kName, kThread, kCorrelation};
 constexpr Source kPageFaults[] = {
     kProcess, kPid, kStart, kDuration,

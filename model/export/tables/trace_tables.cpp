@@ -16,7 +16,7 @@
 namespace lanescope::exporters {
 namespace {
 
-constexpr const char* kTablesVersion = "3";  // of the columns' names and meanings
+constexpr const char* kTablesVersion = "4";  // of the columns' names and meanings
 
 std::vector<std::uint64_t> hashes_of_names(const Trace& trace) {
   std::vector<std::uint64_t> hashes(trace.name_count());

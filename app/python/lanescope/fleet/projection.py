@@ -69,7 +69,7 @@ def projected_ranges(trace: Trace, ranges: Ranges) -> Projected:
     columns = [np.concatenate(parts) for parts in zip(*found)] if found else [np.empty(0, dtype=np.int64)] * 4
     order = np.argsort(columns[0], kind="stable")
     row, start, end, operations = (column[order] for column in columns)
-    level, parent = _nesting(ranges)
+    level, parent = nesting(ranges)
     return Projected(row, start, end, operations, level[row], parent[row])
 
 
@@ -113,7 +113,7 @@ def _least(values: Array, low: Array, high: Array) -> Array:
     return result
 
 
-def _nesting(ranges: Ranges) -> "tuple[Array, Array]":
+def nesting(ranges: Ranges) -> "tuple[Array, Array]":
     """Of each range: how many are around it on its thread, and the innermost of these, -1 for none. Only what is pushed and popped nests."""
     level, parent = np.zeros(len(ranges.start), dtype=np.int64), np.full(len(ranges.start), -1, dtype=np.int64)
     order = np.lexsort((-ranges.end, ranges.start, ranges.thread, ranges.process))

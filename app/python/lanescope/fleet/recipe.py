@@ -113,6 +113,7 @@ def recipes() -> "dict[str, type[Recipe]]":
     from . import (  # noqa: F401  (each makes its own known)
         check_recipe,
         collective_recipes,
+        file_recipe,
         history_recipes,
         kernel_recipes,
         metric_recipes,

@@ -125,6 +125,7 @@ struct Settings {
   std::atomic<std::uint32_t> trace_cuda;
   std::atomic<std::uint32_t> trace_nvtx;
   std::atomic<std::uint32_t> trace_os_runtime;
+  std::atomic<std::uint32_t> trace_file_access;        // which files calls into the C library use
   std::atomic<std::uint32_t> trace_python_lock;        // ranges of an NVTX domain, also where trace_nvtx is 0
   std::atomic<std::uint32_t> preset;                   // proto::Preset
   std::atomic<std::uint32_t> graph_level;              // proto::GraphLevel
@@ -273,7 +274,10 @@ enum class RecordType : std::uint8_t {
   kCallChain = 15,          // of a call that began at `time` and took `id` ns: text is addresses of 8 bytes each, innermost first;
                             // `category` is proto::SampleOrigin, `payload` the correlation id of a CUDA call
   kCudaName = 16,           // metadata: text is the name of the CUDA device or context `id`; `category` is proto::CudaResource
+  kFileAccess = 17,         // text is the path of a file that a call used, `category` a FileOperation; `id` is the duration in ns, `payload` the bytes
 };
+
+enum class FileOperation : std::uint32_t { kOpen = 1, kRead = 2, kWrite = 3, kMap = 4, kSync = 5 };
 
 // A record, as it is handed to a producer and comes from a consumer; `text_bytes` bytes of UTF-8 go with it.
 struct Record {

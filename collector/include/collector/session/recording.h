@@ -77,6 +77,7 @@ struct CaptureSettings {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
+  bool trace_file_access = false;  // with it: which files calls use, as ranges of the NVTX domain "File access" that are called by the path
   bool trace_python_lock = false;  // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
   std::vector<MarkedLibrary> marked;  // of programs that are launched; see add_library_traces()
   Preset preset = Preset::kDefault;
