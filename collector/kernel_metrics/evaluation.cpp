@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -74,6 +77,25 @@ class KernelChunk {
   std::int64_t last_correlation_ = 0;
 };
 
+using RanKernels = std::unordered_map<std::uint32_t, RanKernel>;  // by correlation id
+
+RanKernels read_kernels(const std::filesystem::path& records) {
+  RanKernels kernels;
+  read_records(records, {}, [&kernels](RanKernel&& kernel) { kernels[kernel.record.correlation] = std::move(kernel); });
+  return kernels;
+}
+
+std::uint64_t kind_of(const Counted& counted, const RanKernels& kernels) {
+  std::uint32_t shape[7] = {};
+  if (const auto kernel = kernels.find(counted.record.correlation); kernel != kernels.end()) {
+    const channel::KernelRecord& record = kernel->second.record;
+    std::copy(std::begin(record.grid), std::end(record.grid), shape);
+    std::copy(std::begin(record.block), std::end(record.block), shape + 3);
+    shape[6] = record.dynamic_shared_memory;
+  }
+  return channel::launch_kind(counted.kernel, shape);
+}
+
 }  // namespace
 
 const gpu_metrics::MetricProgram& Evaluation::program(std::uint32_t set) {
@@ -104,7 +126,25 @@ std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole) {
   return parts;
 }
 
-Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
+std::vector<std::size_t> match_launches(std::span<const std::uint64_t> first, std::span<const std::uint64_t> run) {
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < first.size(); ++i) places[first[i]].push_back(i);
+  std::unordered_map<std::uint64_t, std::size_t> seen;
+  std::vector<std::size_t> matched;
+  for (const std::uint64_t kind : run) {
+    const std::size_t number = seen[kind]++;
+    const auto like = places.find(kind);
+    matched.push_back(like != places.end() && number < like->second.size() ? like->second[number] : kNoLaunch);
+  }
+  return matched;
+}
+
+bool Evaluation::make_values(const Counted& counted, std::vector<double>& values) {
+  values.assign(plan_.sets[counted.record.set].metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  return program(counted.record.set).evaluate(counted.image, 0, values);
+}
+
+Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<const std::filesystem::path> further_runs) {
   if (plan_.kind == channel::CounterKind::kInstructions) return evaluate_instructions(records);
   Evaluated result;
   proto::KernelMetrics metrics;
@@ -117,8 +157,13 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
     left_out.set_kernel(kernel);
     left_out.set_reason(std::string(reason));
   };
-  std::unordered_map<std::uint32_t, RanKernel> kernels;
-  read_records(records, {}, [&kernels](RanKernel&& kernel) { kernels[kernel.record.correlation] = std::move(kernel); });
+  RanKernels kernels = read_kernels(records);
+  struct FirstRun {
+    std::uint64_t kind = 0;
+    std::string name;
+    proto::MeasuredLaunch* launch = nullptr;
+  };
+  std::vector<FirstRun> first_run;
   std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // rows stay where they are
   KernelChunk chunk;
   const auto add = [&](Counted&& counted) {
@@ -126,14 +171,15 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
     if (record.outcome == channel::CounterOutcome::kLeftOut || record.set >= plan_.sets.size()) return leave_out(counted.kernel, counted.reason);
     const PlannedSet& set = plan_.sets[record.set];
     metrics.set_chip(set.chip);
-    std::vector<double> values(set.metrics.size(), std::numeric_limits<double>::quiet_NaN());
-    if (!program(record.set).evaluate(counted.image, 0, values)) return leave_out(counted.kernel, "CUPTI can't make values of what it counted.");
+    std::vector<double> values;
+    if (!make_values(counted, values)) return leave_out(counted.kernel, "CUPTI can't make values of what it counted.");
     proto::MeasuredLaunch*& launch = groups[record.group];
     if (launch == nullptr) {
       launch = metrics.add_launches();
       launch->set_correlation(record.correlation);
       launch->set_replay(static_cast<proto::KernelReplay>(plan_.replay));
       for (int i = 0; i < metrics.metrics_size(); ++i) launch->add_values(std::numeric_limits<double>::quiet_NaN());
+      if (!further_runs.empty()) first_run.push_back({kind_of(counted, kernels), counted.kernel, launch});
     } else {
       launch->add_other_launches(record.correlation);
     }
@@ -153,6 +199,38 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
   if (read_records(records, add, {}) == Ending::kCut)
     leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
   if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
+  std::vector<std::uint64_t> first_kinds;
+  for (const FirstRun& launch : first_run) first_kinds.push_back(launch.kind);
+  std::vector<std::size_t> found(first_run.size(), 0);  // in how many further runs
+  for (const std::filesystem::path& run : further_runs) {
+    const RanKernels ran = read_kernels(run);
+    const auto for_each_measured = [&](const std::function<void(const Counted&)>& visit) {
+      read_records(run, [&](Counted&& counted) {
+        if (counted.record.outcome == channel::CounterOutcome::kMeasured && counted.record.set < plan_.sets.size()) visit(counted);
+      }, {});
+    };
+    std::vector<std::uint64_t> kinds;
+    for_each_measured([&](const Counted& counted) { kinds.push_back(kind_of(counted, ran)); });
+    const std::vector<std::size_t> matched = match_launches(first_kinds, kinds);
+    std::size_t number = 0;
+    for_each_measured([&](const Counted& counted) {
+      const std::size_t place = matched[number++];
+      std::vector<double> values;
+      if (place == kNoLaunch || !make_values(counted, values)) return;
+      const PlannedSet& set = plan_.sets[counted.record.set];
+      proto::MeasuredLaunch& launch = *first_run[place].launch;
+      ++found[place];
+      launch.set_passes(launch.passes() + set.passes);
+      launch.set_spent(launch.spent() + counted.record.spent);
+      for (std::size_t m = 0; m < values.size(); ++m)
+        if (const int column = columns[set.metrics[m]]; std::isnan(launch.values(column))) launch.set_values(column, values[m]);
+    });
+  }
+  std::map<std::string, std::size_t> missing;  // launches that not all runs had, by kernel
+  for (std::size_t i = 0; i < first_run.size(); ++i)
+    if (found[i] < further_runs.size()) ++missing[first_run[i].name];
+  for (const auto& [kernel, count] : missing)
+    leave_out(kernel, "Of " + std::to_string(count) + " of its launches some values are missing: not every run of the program made them, with this shape and in this order.");
   result.metrics = cut_for_frames(std::move(metrics));
   return result;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,17 +28,25 @@ struct Evaluated {
 // As many messages as it takes, each with the first one's chip and metrics.
 [[nodiscard]] std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole);
 
+// Of each launch of a run, by its kind (channel::launch_kind()): the position in the first run of the launch of the same kind and number among its like;
+// kNoLaunch where that had none. O(launches).
+inline constexpr std::size_t kNoLaunch = static_cast<std::size_t>(-1);
+[[nodiscard]] std::vector<std::size_t> match_launches(std::span<const std::uint64_t> first, std::span<const std::uint64_t> run);
+
 class Evaluation {
  public:
   // `cupti` may be null where the plan is of instructions.
   Evaluation(const gpu_metrics::CuptiFunctions* cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
 
-  // Of the file of a process. Holds the values of all its launches, and one image at a time.
-  [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records);
+  // Of the file of a process, and of its files in further runs, each of which counted another set of the same launches. Holds the values of all its
+  // launches, and one image at a time.
+  [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records, std::span<const std::filesystem::path> further_runs = {});
 
  private:
   [[nodiscard]] Evaluated evaluate_instructions(const std::filesystem::path& records) const;
   const gpu_metrics::MetricProgram& program(std::uint32_t set);
+  // Values of a set, NaN where they are not known; false where CUPTI can't make them.
+  bool make_values(const Counted& counted, std::vector<double>& values);
 
   const gpu_metrics::CuptiFunctions* cupti_;
   ReadPlan plan_;

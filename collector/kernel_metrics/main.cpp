@@ -67,10 +67,10 @@ Result<MachineLibrary> load_for(const Options& options) {
 }
 
 // What of a set is not counted, for whoever asked for the set.
-void write_note(const std::string& folder, const std::string& chip, std::span<const std::string> left_out) {
+void write_note(const std::string& folder, const std::string& chip, const std::string& replay, std::span<const std::string> left_out) {
   std::ofstream note(std::filesystem::path(folder) / channel::kCounterNoteFile, std::ios::app);
   note << left_out.size() << " metrics of the set take several passes each on the chip " << chip
-       << ", and spread gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
+       << ", and " << replay << " gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
        << "). All of them: --replay-mode kernel\n";
 }
 
@@ -99,8 +99,11 @@ Result<void> plan(Options& options) {
   const auto machine = load_for(options);
   if (!machine) return machine.error();
   const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
-  const bool spreads = options.replay == "spread";
-  PlanWriter writer(spreads ? channel::CounterReplay::kSpread : channel::CounterReplay::kKernel, options.choice);
+  const bool spreads = options.replay != "kernel";  // over launches or runs
+  PlanWriter writer(options.replay == "spread"        ? channel::CounterReplay::kSpread
+                    : options.replay == "application" ? channel::CounterReplay::kApplication
+                                                      : channel::CounterReplay::kKernel,
+                    options.choice);
   for (const std::string& chip : machine->chips) {
     for (const std::string& metric : options.metrics)
       if (passes_of(cupti, chip, std::span(&metric, 1)) == 0)
@@ -118,9 +121,9 @@ Result<void> plan(Options& options) {
     const OnePassGroups one_pass = groups_of_one_pass(cupti, chip, always, metrics);
     for (const std::string& metric : options.metrics)
       if (std::find(one_pass.left_out.begin(), one_pass.left_out.end(), metric) != one_pass.left_out.end())
-        return Error{metric + " takes several passes on the chip " + chip + ", and spread gives each launch one: take --replay-mode kernel.", ErrorKind::kUsage};
+        return Error{metric + " takes several passes on the chip " + chip + ", and " + options.replay + " gives each launch one: take --replay-mode kernel.", ErrorKind::kUsage};
     for (const std::vector<std::string>& group : one_pass.groups) writer.add(cupti, chip, group);
-    if (!one_pass.left_out.empty()) write_note(options.folder, chip, one_pass.left_out);
+    if (!one_pass.left_out.empty()) write_note(options.folder, chip, options.replay, one_pass.left_out);
   }
   if (!writer.write(options.folder)) return not_written;
   return {};
@@ -152,6 +155,17 @@ Result<void> put(std::uint16_t type, std::uint32_t process, const google::protob
   return {};
 }
 
+// Folders of records: the first run's, and those of further ones.
+std::vector<std::filesystem::path> record_folders(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> folders;
+  std::error_code failure;
+  for (std::filesystem::path earlier = folder / (channel::kEarlierRunFolder + std::to_string(0)); std::filesystem::is_directory(earlier, failure);
+       earlier = folder / (channel::kEarlierRunFolder + std::to_string(folders.size())))
+    folders.push_back(earlier);
+  folders.push_back(folder / channel::kCounterRecordFolder);
+  return folders;
+}
+
 // Frames of each process: its number stands in their headers.
 Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other) {
   Result<ReadPlan> plan = read_plan(folder);
@@ -165,13 +179,16 @@ Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& ot
   if (const Result<void> became = become(user); !became) return became.error();
   Evaluation evaluation(cupti, std::move(*plan));
   std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / channel::kCounterRecordFolder, failure)) {
+  const std::vector<std::filesystem::path> runs = record_folders(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(runs.front(), failure)) {
     const std::string name = entry.path().filename().string();
     std::uint32_t process = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (error != std::errc() || end != name.data() + name.size()) continue;
     if (other.process != 0 && process != other.process) continue;
-    Evaluated result = evaluation.evaluate(entry.path());
+    std::vector<std::filesystem::path> further;
+    for (std::size_t run = 1; run < runs.size(); ++run) further.push_back(runs[run] / name);
+    Evaluated result = evaluation.evaluate(entry.path(), further);
     std::erase_if(result.code, [&other](const proto::CodeObject& code) {
       return std::find(other.known_code.begin(), other.known_code.end(), code.crc()) != other.known_code.end();
     });
@@ -249,7 +266,7 @@ int main(int count, char** arguments) {
   app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
   app.add_option("--metric-file", options.file, "A file that names one metric a line");
   app.add_option("--chip", options.chip, "As NVIDIA's libraries call it, without asking the driver");
-  app.add_option("--replay-mode", options.replay, "kernel or spread")->check(CLI::IsMember({"kernel", "spread"}));
+  app.add_option("--replay-mode", options.replay, "kernel, spread or application")->check(CLI::IsMember({"kernel", "spread", "application"}));
   app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
   app.add_option("--launch-kind", options.choice.kind, "Kernel and shape, as collector/channel/kernel_counters.h numbers them; 0: any");
   app.add_option("--launch-skip", options.choice.skip, "Launches");

@@ -136,6 +136,27 @@ SampleLosses sample_losses(const Trace& trace) {
   return losses;
 }
 
+std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRange> time) {
+  std::vector<TimeRange> windows;
+  Nanoseconds every = 0;
+  for (const auto& window : trace.kernel_records().windows) {
+    if (window->every == 0 || !overlaps(*window, time)) continue;
+    windows.push_back(window->time);
+    every = std::max(every, window->every);
+  }
+  if (windows.empty()) return std::nullopt;
+  std::sort(windows.begin(), windows.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+  SampledPart part;
+  part.of = std::max(windows.back().begin - windows.front().begin + every, windows.back().end - windows.front().begin);
+  Nanoseconds end = windows.front().begin;
+  for (const TimeRange& window : windows) {
+    if (window.begin >= end) ++part.windows;  // one of several contexts is the same
+    if (window.end > end) part.sampled += window.end - std::max(end, window.begin);
+    end = std::max(end, window.end);
+  }
+  return part;
+}
+
 StallMeaning stall_meaning(std::string_view reason) noexcept {
   // Two have other names in PC sampling than in metrics.
   if (reason == "warpgroup_arrive") reason = "gmma";

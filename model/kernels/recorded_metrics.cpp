@@ -5,10 +5,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace lanescope::kernels {
 namespace {
@@ -45,6 +48,29 @@ ProfiledKernel profiled(const Trace& trace, const TrackKey& key, const Event& ev
   kernel.values.assign(trace.kernel_records().metrics.size(), std::numeric_limits<double>::quiet_NaN());
   for (const MetricValue& value : launch.values) kernel.values[value.metric] = value.value;
   return kernel;
+}
+
+// A rate of hits is made of hits and look-ups, which CUPTI counts in passes of their own where both do not fit into one; between these a cache that is
+// hardly missed differs by some percent of its look-ups. Of hits and misses, the rate hangs on the misses alone.
+struct HitRate {
+  std::size_t rate, hits, misses;  // positions of the metrics
+};
+std::vector<HitRate> hit_rates(const std::vector<std::string>& metrics) {
+  constexpr std::array<std::array<std::string_view, 3>, 2> kRates{{
+      {"l1tex__t_sector_hit_rate.pct", "l1tex__t_sectors_lookup_hit.sum", "l1tex__t_sectors_lookup_miss.sum"},
+      {"lts__t_sector_hit_rate.pct", "lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_miss.sum"},
+  }};
+  std::vector<HitRate> rates;
+  for (const auto& names : kRates) {
+    std::array<std::size_t, 3> places;
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::size_t>(std::find(metrics.begin(), metrics.end(), names[i]) - metrics.begin());
+    if (*std::max_element(places.begin(), places.end()) < metrics.size()) rates.push_back({places[0], places[1], places[2]});
+  }
+  return rates;
+}
+void take_counted(const std::vector<HitRate>& rates, std::vector<double>& values) {
+  for (const HitRate& rate : rates)
+    if (const double all = values[rate.hits] + values[rate.misses]; all > 0) values[rate.rate] = 100 * values[rate.hits] / all;
 }
 
 // What makes launches alike.
@@ -108,6 +134,7 @@ RecordedMetrics recorded_metrics(const Trace& trace) {
     ++found->second.count;
     found->second.time += event.duration;
   });
+  const std::vector<HitRate> rates = hit_rates(records.metrics);
   std::size_t bytes = 0;
   for (const auto& launch : records.measured) {
     EventRef& ref = events.at(key_of(launch->process, launch->correlation));
@@ -116,7 +143,9 @@ RecordedMetrics recorded_metrics(const Trace& trace) {
     const Event event = trace.event(ref);
     bytes += trace.name(event.name).size() + trace.processes()[key.process].name.size() + records.metrics.size() * sizeof(double);
     if (bytes > kMostBytes) break;
-    result.metrics.add(profiled(trace, key, event, *launch));
+    ProfiledKernel kernel = profiled(trace, key, event, *launch);
+    take_counted(rates, kernel.values);
+    result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
                                    launch->spent, kinds.at(kind_of(trace, key, event))});
     ref = {};  // what is said of a launch twice counts once

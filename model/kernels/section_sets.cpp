@@ -31,6 +31,8 @@ constexpr std::array kUnderlying{
     Underlying{kMemory, "lts__cycles_active.avg"},
     Underlying{kMemory, "lts__cycles_elapsed.avg"},
     Underlying{kTables, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"},
+    Underlying{kTables, "lts__t_sectors_lookup_hit.sum"},
+    Underlying{kTables, "lts__t_sectors_lookup_miss.sum"},
     Underlying{kTables, "lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed"},
     Underlying{kTables, "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"},
     Underlying{kTensor, "sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained"},

@@ -375,7 +375,7 @@ struct FrameIngest::State {
       MeasuredLaunch launch;
       launch.process = process;
       launch.correlation = said.correlation();
-      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kSpread);
+      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kApplication);
       launch.passes = said.passes();
       launch.other_launches.assign(said.other_launches().begin(), said.other_launches().end());
       launch.spent = static_cast<Nanoseconds>(said.spent());

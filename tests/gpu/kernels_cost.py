@@ -25,8 +25,8 @@ import time
 
 from saturated import resnet18
 
-SHARES = {"zoo": 0.12, "gpu": 0.23, "cpu": 0.4, "resnet18": 0.25}  # of the time
-STEPS = {"zoo": 20, "gpu": 12, "cpu": 40, "resnet18": 3}           # of a burst
+SHARES = {"zoo": 0.12, "gpu": 0.2, "cpu": 0.43, "resnet18": 0.25}  # of the time
+STEPS = {"zoo": 20, "gpu": 4, "cpu": 20, "resnet18": 6}            # of a burst
 ROUNDS = 8
 WAYS = {"without": [], "pc": ["--kernels=pc"]}
 

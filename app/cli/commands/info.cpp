@@ -15,6 +15,7 @@
 #include "output/trace_summary.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
+#include "model/kernels/pc_statistics.h"
 #include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
@@ -177,6 +178,11 @@ std::string pc_samples_text(const Trace& trace) {
   std::string text = with_thousands(samples) + " in " + counted(records.windows.size(), "window") + ", " + counted(records.code.size(), "code object");
   if (dropped > 0) text += ", " + with_thousands(dropped) + " dropped";
   if (full > 0) text += ", the hardware's buffer was full in " + counted(full, "window");
+  if (const auto part = kernels::sampled_part(trace)) {
+    char share[48];
+    std::snprintf(share, sizeof(share), ", sampled %.2g %% of the time", 100 * static_cast<double>(part->sampled) / static_cast<double>(part->of));
+    text += share;
+  }
   return text;
 }
 

@@ -78,7 +78,8 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->group(kWhat)
       ->type_name("[DOMAIN@]TEXT");
   app.add_option("--replay-mode", options.replay,
-                 "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn")
+                 "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn,\n"
+                 "application runs the program again for each")
       ->group(kWhat)
       ->capture_default_str();
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
@@ -136,9 +137,10 @@ Result<void> check(const KernelOptions& options) {
   const auto is_among = [](const std::string& word, std::initializer_list<const char*> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  if (is_among(options.replay, {"application", "range", "app-range"}))
-    return usage_error("--replay-mode " + options.replay + " is not there: kernels are replayed one by one (kernel), or equal launches take a pass each (spread).");
-  if (!is_among(options.replay, {"kernel", "spread"})) return usage_error("--replay-mode is kernel or spread, not " + options.replay + ".");
+  if (is_among(options.replay, {"range", "app-range"}))
+    return usage_error("--replay-mode " + options.replay +
+                       " is not there: kernels are replayed one by one (kernel), equal launches take a pass each (spread), or the program runs again for each (application).");
+  if (!is_among(options.replay, {"kernel", "spread", "application"})) return usage_error("--replay-mode is kernel, spread or application, not " + options.replay + ".");
   if (!is_among(options.launches, {"all", "sample"})) return usage_error("--launches is all or sample, not " + options.launches + ".");
   if (options.launches == "sample" && (options.skip != 0 || options.count != 0))
     return usage_error("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
@@ -209,7 +211,9 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
     if (std::find(once.begin(), once.end(), metric) == once.end()) once.push_back(std::move(metric));
   settings.metrics = std::move(once);
   settings.required_metrics = options.metrics;
-  settings.replay = options.replay == "spread" ? session::KernelReplay::kSpread : session::KernelReplay::kKernel;
+  settings.replay = options.replay == "spread"        ? session::KernelReplay::kSpread
+                    : options.replay == "application" ? session::KernelReplay::kApplication
+                                                      : session::KernelReplay::kKernel;
   return settings;
 }
 

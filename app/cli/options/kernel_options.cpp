@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,19 +31,8 @@ std::string_view next_part(std::string_view& text, char separator) {
   return part;
 }
 
-Result<void> set_pc_parameter(std::string_view option, std::string_view parameter, session::KernelSettings& settings) {
-  std::string_view value = parameter;
-  const std::string_view name = next_part(value, '=');
-  if (name != "period")
-    return no_such(option, "\"" + std::string(name) + "\" is no parameter of pc. There is period, for example --kernels=pc:period=15.");
-  const auto period = number(value, kShortestPeriod, kLongestPeriod);
-  if (!period) return no_such(option, "a period is a power of two in cycles, from 5 (32 cycles) to 31, not \"" + std::string(value) + "\".");
-  settings.sampling_period = *period;
-  return {};
-}
-
 // "20s", "500ms", "20".
-std::optional<std::chrono::nanoseconds> duration(std::string_view text) {
+std::optional<std::chrono::milliseconds> duration(std::string_view text) {
   std::chrono::milliseconds unit{1000};
   if (text.ends_with("ms")) {
     unit = std::chrono::milliseconds(1);
@@ -52,7 +42,35 @@ std::optional<std::chrono::nanoseconds> duration(std::string_view text) {
   }
   constexpr std::uint32_t kMost = 86'400'000;
   const auto count = number(text, 1, kMost);
-  return count ? std::optional<std::chrono::nanoseconds>(*count * unit) : std::nullopt;
+  return count ? std::optional<std::chrono::milliseconds>(*count * unit) : std::nullopt;
+}
+
+Result<void> set_pc_parameter(std::string_view option, std::string_view parameter, session::KernelSettings& settings) {
+  std::string_view value = parameter;
+  const std::string_view name = next_part(value, '=');
+  if (name == "window" || name == "every") {
+    const auto time = duration(value);
+    if (!time) return no_such(option, "a " + std::string(name == "window" ? "window" : "pause between windows") + " is a time, 30ms or 1s, not \"" + std::string(value) + "\".");
+    (name == "window" ? settings.window : settings.every) = *time;
+    return {};
+  }
+  if (name != "period")
+    return no_such(option, "\"" + std::string(name) + "\" is no parameter of pc. There are period, window and every, for example --kernels=pc:period=15 or pc:window=30ms,every=1s.");
+  const auto period = number(value, kShortestPeriod, kLongestPeriod);
+  if (!period) return no_such(option, "a period is a power of two in cycles, from 5 (32 cycles) to 31, not \"" + std::string(value) + "\".");
+  settings.sampling_period = *period;
+  return {};
+}
+
+// What was left out of the two, and whether they go together.
+Result<void> complete_windows(std::string_view option, session::KernelSettings& settings) {
+  constexpr std::chrono::milliseconds kWindow{30}, kEvery{1000}, kLate{200};  // samples come a tenth of a second late
+  if (settings.window.count() == 0 && settings.every.count() == 0) return {};
+  if (settings.window.count() == 0) settings.window = kWindow;
+  if (settings.every.count() == 0) settings.every = std::max(kEvery, settings.window + kLate);
+  if (settings.every >= settings.window + kLate) return {};
+  return no_such(option, "a window of " + std::to_string(settings.window.count()) + " ms can begin every " +
+                             std::to_string((settings.window + kLate).count()) + " ms at most: samples come up to 0.2 s late.");
 }
 
 Result<void> set_counter_parameter(std::string_view option, std::string_view parameter, session::KernelCounterSettings& settings) {
@@ -80,10 +98,10 @@ void describe_kernels(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("--kernels", options.kernels,
                  targets == Targets::kRunning
                      ? "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
-                       "runs, every 2^N cycles with pc:period=N; none"
+                       "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; none"
                      : "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
-                       "runs, every 2^N cycles with pc:period=N; counters: what bounds\nthem, of the first and the tenth launch of each kernel and\n"
-                       "shape, counters:budget=20s for so long, counters:set=NAME; none")
+                       "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; counters: what bounds them, of the\n"
+                       "first and the tenth launch of each kernel and shape,\ncounters:budget=20s for so long, counters:set=NAME; none")
       ->type_name("WHAT")
       ->default_str("none")
       ->group("What to record");
@@ -97,6 +115,7 @@ Result<session::KernelSettings> kernel_settings(std::string_view text) {
     settings.collection = session::KernelCollection::kPcSamples;
     while (!parameters.empty())
       if (auto set = set_pc_parameter(text, next_part(parameters, ','), settings); !set) return set.error();
+    if (auto set = complete_windows(text, settings); !set) return set.error();
     return settings;
   }
   if (text == "none" || what == "counters") return settings;

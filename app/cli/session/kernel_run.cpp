@@ -80,7 +80,7 @@ class PassingFolder {
   static Result<PassingFolder> make() {
     std::error_code nowhere;
     std::string path = (std::filesystem::temp_directory_path(nowhere) / "lanescope-counts-XXXXXX").string();
-    if (nowhere || mkdtemp(path.data()) == nullptr) return Error{"Instructions can't be counted: no folder could be made at " + path + "."};
+    if (nowhere || mkdtemp(path.data()) == nullptr) return Error{"The program can't run again: no folder could be made at " + path + "."};
     return PassingFolder(path);
   }
   ~PassingFolder() {
@@ -132,6 +132,25 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
   return channel::launch_kind(trace.name(kind.detail.mangled_name), shape);
 }
 
+// Further runs of a program that has run once, whose output is not shown; none behind a signal.
+Result<void> run_again(const std::vector<std::string>& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges) {
+  if (runs == 0) return {};
+  const Result<PassingFolder> folder = PassingFolder::make();
+  if (!folder) return folder.error();
+  bool was_signalled = first.was_signalled;
+  for (std::size_t i = 1; i <= runs && !was_signalled; ++i) {
+    if (const Result<void> begun = counters.begin_next_run(); !begun) return begun;
+    const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
+    const Result<Ran> again = run(program, &counters, passing, session::TargetOutput::kStore, ranges);
+    if (!again) return again.error();
+    was_signalled = again->was_signalled;
+    std::error_code ignored;
+    std::filesystem::remove(passing, ignored);
+    if (again->code != first.code) tell({"In run " + std::to_string(i + 1) + " the program ended with " + std::to_string(again->code) + "."});
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended) {
@@ -149,8 +168,13 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
                            const std::filesystem::path& file) {
   const auto kernel_counters = session::KernelCounters::start(counters);
   if (!kernel_counters) return kernel_counters.error();
-  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed);
+  const Result<std::size_t> runs = (*kernel_counters)->runs();
+  if (!runs) return runs.error();
+  if (*runs > 1) tell({"The program runs " + std::to_string(*runs) + " times, for one pass each."});
+  const Ranges ranges = counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed;
+  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, ranges);
   if (!ran) return ran.error();
+  if (const Result<void> again = run_again(program, **kernel_counters, *runs - 1, *ran, ranges); !again) return again.error();
   const auto appended = (*kernel_counters)->append_to(file);
   if (!appended) return appended.error();
   tell(appended->sentences);

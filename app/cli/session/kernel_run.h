@@ -13,7 +13,7 @@ namespace lanescope::cli {
 // What was chosen and not measured, for the user: a sentence for each of the first kernels, and how many more there are.
 std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended);
 
-// The program's exit code as a shell sees it. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
+// The program's exit code as a shell sees it; where passes take a run each (KernelReplay::kApplication), the first run's, of which alone the output is shown. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
 // exist. Fails with one sentence.
 Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);

@@ -48,7 +48,7 @@ std::uint64_t launches_before(const KernelFacts& facts) {
 }  // namespace
 
 std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace) {
-  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}});
+  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}, kernels::sampled_part(*trace)});
   if (!trace->kernel_records().windows.empty()) records->stalls = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
   return records;
 }
@@ -78,6 +78,7 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
     return sum.kernel == launch.name && sum.process == key.process && (sum.gpu == key.gpu || key.gpu == kNone);
   });
   if (stalls != records.stalls.end()) facts->stalls = *stalls;
+  facts->sampled = records.sampled;
   return facts;
 }
 

@@ -21,6 +21,7 @@ struct KernelRecordsOfTrace {
   std::shared_ptr<const Trace> trace;
   kernels::RecordedMetrics counters;
   std::vector<kernels::StallSum> stalls;  // by kernel
+  std::optional<kernels::SampledPart> sampled;
 };
 // O(kernels of the trace) where it has counters.
 [[nodiscard]] std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace);
@@ -51,6 +52,7 @@ struct KernelFacts {
   };
   std::optional<Counters> counters;
   std::optional<kernels::StallSum> stalls;  // of all launches of its name
+  std::optional<kernels::SampledPart> sampled;
 };
 
 // Of a kernel of `records`; counters that it lacks are looked for in recordings of the same program that were made to have them, the latest

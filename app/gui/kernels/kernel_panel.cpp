@@ -38,6 +38,10 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
   std::vector<StallChart::Bar> bars;
   if (facts.stalls) {
     title = QObject::tr("Where warps stood: %1 samples of all its launches").arg(facts.stalls->samples);
+    if (facts.sampled)
+      title = QObject::tr("Where warps stood: %1 samples, taken in %2 % of the time")
+                  .arg(facts.stalls->samples)
+                  .arg(100 * static_cast<double>(facts.sampled->sampled) / static_cast<double>(facts.sampled->of), 0, 'g', 2);
     for (const kernels::StallCount& stall : facts.stalls->stalls)
       bars.push_back({text_of(stall.reason), 100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
                       tip_of(stall.reason)});

@@ -212,7 +212,7 @@ def _window(trace: "Trace", frame: "Frame", payload: memoryview, names: _Names) 
     sound &= _mapped(columns["reason"], {i: int(found is not None and i != 0) for i, found in reasons.items()}) != 0
     window = {"process": frame.process, "start": said["begin"] - trace.session["epoch"]}
     window |= {name: said[name] for name in ("duration", "device", "context")}
-    row = window | {name: said[name] for name in ("period", "other_samples")} | {"dropped": said["dropped"] + int(columns["samples"][~sound].sum())}
+    row = window | {name: said[name] for name in ("period", "other_samples", "every")} | {"dropped": said["dropped"] + int(columns["samples"][~sound].sum())}
     one = Batch({name: np.array([value], dtype=np.int64) for name, value in row.items()} | {"buffer_was_full": np.array([said["buffer_was_full"] != 0])})
     function, reason = columns["function"][sound], columns["reason"][sound]
     samples = Batch({name: np.full(len(function), value, dtype=np.int64) for name, value in window.items()})
@@ -259,7 +259,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
                 RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
                 RecordColumn("value", "double", "", "ns, bytes, hertz, percent or a plain number, as the metric's name says"),
-                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like)", ENUMERATIONS["KernelReplay"]),
+                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like), application (the program ran again)", ENUMERATIONS["KernelReplay"]),
                 RecordColumn("passes", "int64", "", "over the counters"),
                 RecordColumn("launches", "int64", "", "over which they were spread; 1 where they were not"),
                 RecordColumn("spent", "int64", "ns", "time of the program that measuring the launch took"),
@@ -294,6 +294,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 RecordColumn("dropped", "int64", "", "samples that found no room, or whose function is not known"),
                 RecordColumn("other_samples", "int64", "", "samples of kernels that are not the program's"),
                 RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that nobody could count"),
+                RecordColumn("every", "int64", "ns", "from its begin to that of the next, in between nothing was sampled; 0: sampling went on all the time"),
             ),
             _pc_sample_windows,
         ),

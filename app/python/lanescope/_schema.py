@@ -76,6 +76,7 @@ MESSAGES: dict[str, Message] = {
         "dropped": (15, "uint"),
         "other_samples": (16, "uint"),
         "buffer_was_full": (17, "bool"),
+        "every": (18, "uint"),
     },
     "KernelMetrics": {"metrics": (2, ["bytes"]), "launches": (3, ["MeasuredLaunch"])},
     "MeasuredLaunch": {
@@ -463,7 +464,7 @@ TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
 
 # Numbers of enumerations, in the words of the tables.
 ENUMERATIONS: dict[str, list[str]] = {
-    "KernelReplay": ["none", "kernel", "spread"],
+    "KernelReplay": ["none", "kernel", "spread", "application"],
     "ThreadState": ["unknown", "running", "runnable", "blocked"],
     "SampleOrigin": ["timer", "cuda call", "os call"],
     "MemoryKind": ["unknown", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"],

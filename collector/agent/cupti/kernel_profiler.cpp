@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include "agent/core/clock.h"
 #include "agent/core/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/guarded_call.h"
@@ -80,7 +81,8 @@ void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle su
 }
 
 void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept {
-  const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed)};
+  const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed),
+                                 settings.pc_window_ms.load(std::memory_order_relaxed) * kMillisecond, settings.pc_every_ms.load(std::memory_order_relaxed) * kMillisecond};
   if (request.collection == channel::KernelCollection::kNone) return;
   frames_ = &frames;
   is_collecting_ = true;
@@ -90,8 +92,14 @@ void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWrite
 
 void KernelProfiler::collect(std::int64_t now) noexcept {
   if (!is_collecting_ || now < next_) return;
-  next_ = now + kInterval;
-  ask([](kernels::Collector& collector) { collector.collect(); });
+  std::int64_t pause = kSecond;
+  ask([&](kernels::Collector& collector) { pause = collector.collect(); });
+  next_ = monotonic_now() + pause;
+}
+
+std::int64_t KernelProfiler::until_due(std::int64_t now, std::int64_t otherwise) const noexcept {
+  if (!is_collecting_) return otherwise;
+  return next_ > now ? next_ - now : 0;
 }
 
 void KernelProfiler::end() noexcept {
@@ -136,13 +144,17 @@ void KernelProfiler::write_frame(std::uint16_t type, std::span<const std::byte> 
   if (frames_ != nullptr) frames_->write(static_cast<encode::FrameType>(type), payload, 0);
 }
 
-void KernelProfiler::hold_launches() noexcept {
-  if (functions_ != nullptr) cupti::hold_launches(*functions_, subscriber_);
+void KernelProfiler::follow_launches() noexcept {
+  if (functions_ != nullptr) cupti::follow_launches(*functions_, subscriber_);
 }
 
-void KernelProfiler::let_launches_go() noexcept {
-  if (functions_ != nullptr) cupti::let_launches_go(*functions_, subscriber_);
+void KernelProfiler::leave_launches() noexcept {
+  if (functions_ != nullptr) cupti::leave_launches(*functions_, subscriber_);
 }
+
+bool KernelProfiler::hold_launches(std::int64_t patience) noexcept { return cupti::hold_launches(patience); }
+
+void KernelProfiler::let_launches_go() noexcept { cupti::let_launches_go(); }
 
 void KernelProfiler::follow_launched_code() noexcept {
   if (functions_ == nullptr) return;

@@ -32,17 +32,18 @@ class KernelProfiler final : private kernels::Host {
   void begin_session() noexcept;
   // In a forked child, where nothing else is called any more.
   void process_forked() noexcept;
-  [[nodiscard]] bool is_collecting() const noexcept { return is_collecting_; }
+  // ns until collect() is due; `otherwise` where nothing is collected.
+  [[nodiscard]] std::int64_t until_due(std::int64_t now, std::int64_t otherwise) const noexcept;
 
   // CUPTI's callback in the domain of resources, on any thread.
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) noexcept;
 
-  static constexpr std::int64_t kInterval = 100'000'000;  // ns between two collections
-
  private:
   void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept override;
   void tell(kernels::Outcome outcome, const char* sentence) noexcept override;
-  void hold_launches() noexcept override;
+  void follow_launches() noexcept override;
+  void leave_launches() noexcept override;
+  bool hold_launches(std::int64_t patience) noexcept override;
   void let_launches_go() noexcept override;
   void follow_launched_code() noexcept override;
 

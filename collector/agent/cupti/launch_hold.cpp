@@ -3,6 +3,7 @@
 #include <atomic>
 #include <climits>
 
+#include "agent/core/busy_processor.h"
 #include "agent/core/clock.h"
 #include "agent/core/system_calls.h"
 #include "agent/kernel_counters/launch.h"
@@ -11,16 +12,32 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::int64_t kPatience = 5 * kSecond;
-constexpr std::int64_t kUnderWay = 5 * kMillisecond;  // a launch takes some microseconds
+constexpr std::int64_t kUnfollowed = 5 * kMillisecond;  // for launches that began before they were followed; one takes some microseconds
 
+constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
+constinit std::uint32_t times_followed = 0;
 constinit std::atomic<std::uint32_t> is_held{0};  // futex
+constinit std::atomic<std::int32_t> under_way{0};
 constinit std::atomic<bool> is_launch[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit bool is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
+constinit std::int64_t followed_since = 0;
+constinit thread_local std::uint32_t inside_of = 0;  // `followed` when the launch that this thread is in began; 0: in none
+
+void wait() noexcept {
+  const std::int64_t give_up = monotonic_now() + kPatience;
+  while (is_held.load() != 0) {
+    const std::int64_t left = give_up - monotonic_now();
+    if (left <= 0) return let_launches_go();
+    system::futex_wait(&is_held, 1, left);
+  }
+}
 
 }  // namespace
 
-void hold_launches(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
+void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
   using kernel_counters::CallKind;
+  if (followed.load() != 0) return;
+  const BesideBusiestThread beside;  // to enable callbacks takes the driver's lock
   for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
     const char* name = nullptr;
     if (functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr ||
@@ -31,29 +48,43 @@ void hold_launches(const Functions& functions, CUpti_SubscriberHandle subscriber
     if (functions.get_callback_state != nullptr) functions.get_callback_state(&was_enabled, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     is_ours[id] = was_enabled == 0 && functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS;
   }
-  is_held.store(1);
-  system::sleep(kUnderWay);
+  under_way.store(0);
+  followed.store(++times_followed);
+  followed_since = monotonic_now();
 }
 
-void let_launches_go(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
-  is_held.store(0);
-  system::futex_wake(&is_held, INT_MAX);
+void leave_launches(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
+  if (followed.exchange(0) == 0) return;
   for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id)
     if (is_ours[id]) functions.enable_callback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 }
 
-void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
-  if (is_held.load(std::memory_order_acquire) == 0 || call.callbackSite != CUPTI_API_ENTER || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_launch[id].load()) return;
-  const std::int64_t give_up = monotonic_now() + kPatience;
-  while (is_held.load(std::memory_order_acquire) != 0) {
-    const std::int64_t left = give_up - monotonic_now();
-    if (left <= 0) {
-      is_held.store(0);
-      system::futex_wake(&is_held, INT_MAX);
-      return;
-    }
-    system::futex_wait(&is_held, 1, left);
+bool hold_launches(std::int64_t patience) noexcept {
+  is_held.store(1);
+  const std::int64_t begin = monotonic_now();
+  if (begin < followed_since + kUnfollowed) system::sleep(followed_since + kUnfollowed - begin);
+  while (under_way.load() > 0) {
+    if (monotonic_now() - begin >= patience) return false;
+    system::sleep(kMillisecond / 20);
   }
+  return true;
+}
+
+void let_launches_go() noexcept {
+  is_held.store(0);
+  system::futex_wake(&is_held, INT_MAX);
+}
+
+void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  const std::uint32_t now = followed.load(std::memory_order_acquire);
+  if (now == 0 || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_launch[id].load(std::memory_order_relaxed)) return;
+  if (call.callbackSite != CUPTI_API_ENTER) {
+    if (inside_of == now) under_way.fetch_sub(1);
+    inside_of = 0;
+    return;
+  }
+  // Who holds launches sees this one under way, or this one sees that they are held.
+  for (inside_of = now; under_way.fetch_add(1), is_held.load() != 0; wait()) under_way.fetch_sub(1);
 }
 
 }  // namespace lanescope::agent::cupti

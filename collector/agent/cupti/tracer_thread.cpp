@@ -1,10 +1,12 @@
 // The tracer's own thread: from completed buffers to frames, as the host's settings say.
+#include <algorithm>
 #include <climits>
 #include <csignal>
 
 #include <sys/mman.h>
 
 #include "agent/channel/membership.h"
+#include "agent/core/busy_processor.h"
 #include "agent/core/clock.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/own_thread.h"
@@ -84,6 +86,7 @@ void Tracer::look() noexcept {
   }
   const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
   if (stops != answered_stops_) {
+    const BesideBusiestThread beside;  // the program runs on, and may keep the driver's lock
     hand_everything_over();
     answered_stops_ = stops;
     header.status.stop_answers.store(stops, std::memory_order_release);
@@ -105,8 +108,8 @@ void Tracer::look() noexcept {
     next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
   }
   const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
-  const std::int64_t longest = kernels_.is_collecting() ? KernelProfiler::kInterval : kLongestSleep;
-  if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < longest ? left : longest));
+  const std::int64_t longest = std::min(kLongestSleep, kernels_.until_due(monotonic_now(), kLongestSleep));
+  if (left > 0 && longest > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(std::min(left, longest)));
 }
 
 bool Tracer::serve_end() noexcept {
@@ -152,9 +155,11 @@ bool Tracer::begin_next_session() noexcept {
   is_over_ = false;
   read_clock(monotonic_now());
   if (is_without_cupti_) report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
+  const BesideBusiestThread beside;  // CUPTI is begun with the driver's lock
   is_over_ = is_without_cupti_ || (subscriber_ == nullptr && !take_cupti(Arrival::kLate));
   if (!is_over_) enable_resources_late(library_.functions);
   if (!is_over_) kernels_.watch(library_.functions, subscriber_, memory_.header().settings);
+  follow_settings();
   followed_.store(&memory_.header(), std::memory_order_release);
   return true;
 }

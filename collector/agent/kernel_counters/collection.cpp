@@ -208,8 +208,9 @@ ContextCounters* counters_of(CUcontext context) noexcept {
     return nullptr;
   }
   if (free->sets().empty()) {
-    tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.",
-         free->chip());
+    if (!free->is_planned())
+      tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.",
+           free->chip());
     state.store(State::kOver);
     return nullptr;
   }
@@ -241,7 +242,8 @@ LaunchEntry* choose(const Launch& launch) noexcept {
     leave_out(*entry, launch, "It is a kernel of collectives, which waits for other GPUs.");
     return nullptr;
   }
-  if (launch.kind == LaunchKind::kCooperative) {
+  // A run of the program counts in one pass, in which nothing is run again.
+  if (launch.kind == LaunchKind::kCooperative && c.plan.replay() != channel::CounterReplay::kApplication) {
     leave_out(*entry, launch, "It is launched cooperatively: its blocks wait for each other, or for other GPUs.");
     return nullptr;
   }

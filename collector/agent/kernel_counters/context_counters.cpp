@@ -1,6 +1,9 @@
 #include "agent/kernel_counters/context_counters.h"
 
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace lanescope::agent::kernel_counters {
 namespace {
@@ -22,6 +25,7 @@ Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUco
   kind_ = plan.kind();
   if (kind_ == channel::CounterKind::kInstructions) {
     count_ = plan.sets_for(chip_, sets_);
+    is_planned_ = count_ != 0;
     return count_ == 0 ? Refusal() : instructions_.open(functions, context, device, chip_, sets_[0], code);
   }
   CUpti_Profiler_DeviceSupported_Params supported{CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE};
@@ -31,7 +35,17 @@ Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUco
   if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return {"cuptiProfilerDeviceSupported", CUPTI_ERROR_NOT_SUPPORTED};
   if (const Refusal refusal = enable()) return refusal;
   count_ = plan.sets_for(chip_, sets_);
+  is_planned_ = count_ != 0;
+  if (plan.replay() == channel::CounterReplay::kApplication) keep_set_of_run();
   return {};
+}
+
+void ContextCounters::keep_set_of_run() noexcept {
+  const char* const text = std::getenv(channel::kKernelRunVariable);
+  std::size_t run = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), run);
+  if (run < count_) sets_[0] = sets_[run];
+  count_ = run < count_ ? 1 : 0;
 }
 
 Refusal ContextCounters::enable() noexcept {

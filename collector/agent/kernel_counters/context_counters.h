@@ -21,7 +21,9 @@ class ContextCounters {
 
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] const char* chip() const noexcept { return chip_; }
+  // Of the plan for its chip; none may be left for a further run of the program.
   [[nodiscard]] std::span<const Set> sets() const noexcept { return {sets_, count_}; }
+  [[nodiscard]] bool is_planned() const noexcept { return is_planned_; }
 
   // The set that is counted at once; counting another takes 40 ms, and a buffer of CUPTI's for good. Null before the first.
   [[nodiscard]] const Set* configured() const noexcept { return configured_; }
@@ -33,6 +35,7 @@ class ContextCounters {
   [[nodiscard]] std::span<const std::byte> image() const noexcept;
 
  private:
+  void keep_set_of_run() noexcept;
   Refusal enable() noexcept;
   void disable() noexcept;
   // Has CUPTI count this set, into an image for it.
@@ -44,6 +47,7 @@ class ContextCounters {
   char chip_[32] = {};
   Set sets_[Plan::kMostSets];
   std::size_t count_ = 0;
+  bool is_planned_ = false;
   const Set* configured_ = nullptr;  // null: none since it was enabled
   PageBuffer image_;
   bool has_one_range_ = false;

@@ -14,7 +14,7 @@
 
 namespace lanescope::agent::kernels {
 
-inline constexpr std::uint32_t kInterfaceVersion = 3;
+inline constexpr std::uint32_t kInterfaceVersion = 4;
 inline constexpr char kOpenFunction[] = "lanescope_kernels_open";
 
 enum class Outcome : std::uint32_t { kWorks, kNoPermission, kInUse, kFailed };
@@ -26,8 +26,11 @@ class Host {
   virtual void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept = 0;
   // One sentence for the user, said once for each recording. Any thread.
   virtual void tell(Outcome outcome, const char* sentence) noexcept = 0;
-  // Launches of the program wait from the first to the second, unless that takes seconds. On the agent's own thread alone.
-  virtual void hold_launches() noexcept = 0;
+  // Between these two, launches of the program can be held, which costs each some tenths of a microsecond. On the agent's own thread alone, as what follows.
+  virtual void follow_launches() noexcept = 0;
+  virtual void leave_launches() noexcept = 0;
+  // Launches that begin wait from the first to the second, unless that takes seconds. Whether those under way have come back within so many ns.
+  virtual bool hold_launches(std::int64_t patience) noexcept = 0;
   virtual void let_launches_go() noexcept = 0;
   // Until the end of the collection module_loaded() tells at each launch of its code as well: it may have been loaded before anybody listened.
   virtual void follow_launched_code() noexcept = 0;
@@ -39,15 +42,17 @@ class Host {
 struct Request {
   channel::KernelCollection collection = channel::KernelCollection::kNone;
   std::uint32_t sampling_period = 0;  // as channel::Settings::pc_sampling_period
+  std::int64_t window = 0;            // ns for which is sampled, and from the begin of that to the next; 0: all the time
+  std::int64_t every = 0;
 };
 
 // The library, to the agent. There is one, and it lives as long as the process.
 class Collector {
  public:
-  // On the agent's own thread: from here on, until end(); what there is so far goes to the host; and no more is asked of CUPTI. collect()
-  // is called about ten times a second, and behind end() once more.
+  // On the agent's own thread: from here on, until end(); what there is so far goes to the host; and no more is asked of CUPTI. collect() says
+  // in how many ns it is to be called again, a tenth of a second at most.
   virtual void begin(const Request& request) noexcept = 0;
-  virtual void collect() noexcept = 0;
+  virtual std::int64_t collect() noexcept = 0;
   virtual void end() noexcept = 0;
   // From here on frames are those of another session, which knows nothing yet. Requires: between end() and begin().
   virtual void begin_session() noexcept = 0;

@@ -14,6 +14,8 @@ struct Functions {
   decltype(&::cuptiGetCubinCrc) get_cubin_crc = nullptr;
   decltype(&::cuptiPCSamplingEnable) enable = nullptr;
   decltype(&::cuptiPCSamplingDisable) disable = nullptr;
+  decltype(&::cuptiPCSamplingStart) start = nullptr;
+  decltype(&::cuptiPCSamplingStop) stop = nullptr;
   decltype(&::cuptiPCSamplingGetData) get_data = nullptr;
   decltype(&::cuptiPCSamplingGetNumStallReasons) get_reason_count = nullptr;
   decltype(&::cuptiPCSamplingGetStallReasons) get_reasons = nullptr;

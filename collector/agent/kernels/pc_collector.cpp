@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint16_t kCodeObjectFrame = 19;  // proto::FrameType
 constexpr std::uint16_t kPcSamplesFrame = 20;
 constexpr std::size_t kCodePartBytes = 4u << 20;
+constexpr std::int64_t kInterval = 100 * kMillisecond;       // between two looks at what CUPTI has
+constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // with launches under way, while others wait
+constexpr std::int64_t kEndPatience = 2 * kSecond;
 
 }  // namespace
 
@@ -31,27 +34,38 @@ void PcCollector::begin(const Request& request) noexcept {
   request_ = request;
   is_collecting_ = true;
   // A program that launches more than its queues hold leaves the driver's locks to nobody else.
-  host_.hold_launches();
+  host_.follow_launches();
+  host_.hold_launches(kBeginPatience);
   if (add_present_contexts()) host_.follow_launched_code();
   for (std::optional<PcSampler>& sampler : samplers_)
     if (sampler) sampler->expect();
   sample_free_gpus();
   host_.let_launches_go();
+  if (request_.window == 0) return host_.leave_launches();
+  is_in_window_ = false;
+  next_change_ = monotonic_now();
+  char sentence[160];
+  std::snprintf(sentence, sizeof(sentence), "Warps are sampled for %lld ms of each %lld ms: kernels that run in between alone have no PC samples.",
+                static_cast<long long>(request_.window / kMillisecond), static_cast<long long>(request_.every / kMillisecond));
+  host_.tell(Outcome::kWorks, sentence);
 }
 
-void PcCollector::collect() noexcept {
+std::int64_t PcCollector::collect() noexcept {
+  std::int64_t pause = kInterval;
   {
     const ScopedTurn turn(turn_);
-    if (!turn) return;  // the next time
+    if (!turn) return kInterval;  // the next time
+    if (request_.window != 0) pause = follow_windows();
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler) continue;
       take(*sampler);
-      write(*sampler);
+      if (request_.window == 0 || sampler->context() == nullptr || sampler->chunk().full()) write(*sampler);
       if (sampler->context() == nullptr) sampler.reset();
     }
     sample_free_gpus();
   }
   write_code();
+  return pause;
 }
 
 void PcCollector::end() noexcept {
@@ -59,14 +73,16 @@ void PcCollector::end() noexcept {
     const ScopedTurn turn(turn_);
     if (!turn) return;
     is_collecting_ = false;
-    const bool has_any = std::any_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->is_on(); });
-    if (has_any) host_.hold_launches();
+    const bool has_any = samples_any();
+    if (has_any) host_.follow_launches();
+    if (has_any) host_.hold_launches(kEndPatience);
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler) continue;
       tell(sampler->end());
       write(*sampler);
     }
     if (has_any) host_.let_launches_go();
+    host_.leave_launches();
   }
   write_code();
 }
@@ -144,7 +160,7 @@ void PcCollector::sample_free_gpus() noexcept {
       tell_once(Outcome::kWorks, "PC samples are recorded of one CUDA context of a GPU at a time: kernels of the program's other contexts have none.");
       continue;
     }
-    switch (sampler->begin(request_.sampling_period)) {
+    switch (sampler->begin(request_.sampling_period, request_.window == 0 ? PcSampler::Times::kAll : PcSampler::Times::kWindows)) {
       case PcSampler::Begin::kSampled:
         break;
       case PcSampler::Begin::kGpuInUse:
@@ -157,22 +173,66 @@ void PcCollector::sample_free_gpus() noexcept {
   }
 }
 
+bool PcCollector::samples_any() const noexcept {
+  return std::any_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->is_on(); });
+}
+
+std::int64_t PcCollector::follow_windows() noexcept {
+  if (monotonic_now() >= next_change_) {
+    next_change_ = monotonic_now() + kInterval;
+    if (is_in_window_)
+      end_window();
+    else if (samples_any())
+      begin_window();
+  }
+  return std::clamp<std::int64_t>(next_change_ - monotonic_now(), 0, kInterval);
+}
+
+void PcCollector::begin_window() noexcept {
+  const bool are_back = host_.hold_launches(kBeginPatience);
+  for (std::optional<PcSampler>& sampler : samplers_) {
+    if (!are_back || !sampler || !sampler->is_on()) continue;
+    take(*sampler);  // the rest of the window before
+    write(*sampler);
+    if (sampler->is_on()) tell(sampler->begin_window());
+    is_in_window_ |= sampler->is_in_window();
+  }
+  host_.let_launches_go();
+  if (!is_in_window_) return;
+  window_begun_ = monotonic_now();
+  next_change_ = window_begun_ + request_.window;
+}
+
+// Where a launch does not come back the window lasts until the next look.
+void PcCollector::end_window() noexcept {
+  if (!host_.hold_launches(kBeginPatience)) return host_.let_launches_go();
+  for (std::optional<PcSampler>& sampler : samplers_)
+    if (sampler && sampler->is_on() && sampler->is_in_window()) tell(sampler->end_window());
+  host_.let_launches_go();
+  is_in_window_ = false;
+  next_change_ = window_begun_ + request_.every;
+}
+
 void PcCollector::take(PcSampler& sampler) noexcept { tell(sampler.take()); }
 
 void PcCollector::write(PcSampler& sampler) noexcept {
   PcChunk& chunk = sampler.chunk();
   const std::int64_t now = monotonic_now();
-  if (!chunk.empty()) {
+  const PcSampler::Window window = sampler.window();
+  if (!chunk.empty() || window.begin != 0) {
     PageBuffer message;
     encode::ProtoWriter out(message);
     out.unsigned_field(3, sampler.device());
     out.unsigned_field(4, sampler.context_id());
     out.unsigned_field(5, sampler.period_in_cycles());
     dictionary_.write_new(out);
-    chunk.write(out, now);
+    chunk.write(out, window.end != 0 ? window.end : now);
+    out.unsigned_field(18, static_cast<std::uint64_t>(request_.every));
     if (!message.failed()) host_.write_frame(kPcSamplesFrame, message.bytes());
   }
-  chunk.begin(now);
+  const bool goes_on = chunk.full() && window.begin != 0;
+  chunk.begin(goes_on ? window.begin : now);
+  if (!goes_on) sampler.forget_window();
 }
 
 // Without it: nobody else takes code.

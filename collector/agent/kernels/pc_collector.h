@@ -18,7 +18,7 @@ class PcCollector final : public Collector {
   PcCollector(Host& host, const Functions& functions) noexcept : host_(host), functions_(functions), code_(functions_.get_cubin_crc) {}
 
   void begin(const Request& request) noexcept override;
-  void collect() noexcept override;
+  std::int64_t collect() noexcept override;
   void end() noexcept override;
   void begin_session() noexcept override;
   void process_forked() noexcept override;
@@ -37,6 +37,11 @@ class PcCollector final : public Collector {
   // Begins with contexts of GPUs of which none is sampled.
   void sample_free_gpus() noexcept;
   [[nodiscard]] bool is_sampled(std::uint32_t device) const noexcept;
+  [[nodiscard]] bool samples_any() const noexcept;
+  // Begins or ends a window of all contexts where that is due, and returns in how many ns to look again.
+  std::int64_t follow_windows() noexcept;
+  void begin_window() noexcept;
+  void end_window() noexcept;
   void take(PcSampler& sampler) noexcept;
   void write(PcSampler& sampler) noexcept;
   void write_code() noexcept;
@@ -52,6 +57,9 @@ class PcCollector final : public Collector {
   std::optional<PcSampler> samplers_[kMostContexts];
   Request request_;
   bool is_collecting_ = false;
+  bool is_in_window_ = false;
+  std::int64_t window_begun_ = 0;  // the last
+  std::int64_t next_change_ = 0;   // when one is to begin or to end
   bool has_told_ = false;
   bool has_told_of_code_ = false;
 };

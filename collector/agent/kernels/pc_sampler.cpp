@@ -91,10 +91,10 @@ CUptiResult PcSampler::find_reasons() noexcept {
   return reason_count_ == 0 ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
-CUptiResult PcSampler::configure(std::uint32_t period) noexcept {
+CUptiResult PcSampler::configure(std::uint32_t period, Times times) noexcept {
   std::uint32_t indexes[kMostReasons] = {};
   for (std::size_t i = 0; i < reason_count_; ++i) indexes[i] = reasons_[i].index;
-  CUpti_PCSamplingConfigurationInfo attributes[4] = {};
+  CUpti_PCSamplingConfigurationInfo attributes[5] = {};
   std::size_t count = 0;
   const auto add = [&](CUpti_PCSamplingConfigurationAttributeType type) -> CUpti_PCSamplingConfigurationInfo& {
     attributes[count].attributeType = type;
@@ -107,6 +107,7 @@ CUptiResult PcSampler::configure(std::uint32_t period) noexcept {
   reasons.pStallReasonIndex = indexes;
   add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER).attributeData.samplingDataBufferData.samplingDataBuffer = &remaining_.data;
   if (period != 0) add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).attributeData.samplingPeriodData.samplingPeriod = period;
+  if (times == Times::kWindows) add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL).attributeData.enableStartStopControlData.enableStartStopControl = 1;
   CUpti_PCSamplingConfigurationInfoParams parameters{};
   parameters.size = CUpti_PCSamplingConfigurationInfoParamsSize;
   parameters.ctx = context_;
@@ -125,19 +126,19 @@ CUptiResult PcSampler::configure(std::uint32_t period) noexcept {
   return CUPTI_SUCCESS;
 }
 
-PcSampler::Begin PcSampler::begin(std::uint32_t period) noexcept {
+PcSampler::Begin PcSampler::begin(std::uint32_t period, Times times) noexcept {
   is_expected_ = false;
   const Driver driver = Driver::find();
   char bus_id[32] = {};
   if (driver.bus_id(static_cast<int>(device_), bus_id) && !claim_.take(bus_id)) return Begin::kGpuInUse;
   const bool takes_periods = driver.compute_major(static_cast<int>(device_)) < kFirstWithoutPeriods;
-  refusal_ = switch_on(takes_periods && period == 0 ? kUsualPeriod : takes_periods ? period : 0);
+  refusal_ = switch_on(takes_periods && period == 0 ? kUsualPeriod : takes_periods ? period : 0, times);
   if (refusal_ == CUPTI_SUCCESS) return Begin::kSampled;
   claim_.give_back();
   return Begin::kRefused;
 }
 
-CUptiResult PcSampler::switch_on(std::uint32_t period) noexcept {
+CUptiResult PcSampler::switch_on(std::uint32_t period, Times times) noexcept {
   CUpti_PCSamplingEnableParams parameters{};
   parameters.size = CUpti_PCSamplingEnableParamsSize;
   parameters.ctx = context_;
@@ -145,11 +146,35 @@ CUptiResult PcSampler::switch_on(std::uint32_t period) noexcept {
   is_on_ = true;
   CUptiResult result = find_reasons();
   if (result == CUPTI_SUCCESS && !(prepare(fetched_, kFetchedPcs) && prepare(remaining_, kRemainingPcs))) result = CUPTI_ERROR_OUT_OF_MEMORY;
-  if (result == CUPTI_SUCCESS) result = configure(period);
+  if (result == CUPTI_SUCCESS) result = configure(period, times);
   if (result == CUPTI_SUCCESS)
     chunk_.begin(monotonic_now());
   else
     switch_off();
+  return result;
+}
+
+CUptiResult PcSampler::begin_window() noexcept {
+  CUpti_PCSamplingStartParams parameters{};
+  parameters.size = CUpti_PCSamplingStartParamsSize;
+  parameters.ctx = context_;
+  const CUptiResult result = functions_.start(&parameters);
+  if (result != CUPTI_SUCCESS) {
+    switch_off();
+    return result;
+  }
+  window_ = {monotonic_now(), 0};
+  chunk_.begin(window_.begin);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult PcSampler::end_window() noexcept {
+  CUpti_PCSamplingStopParams parameters{};
+  parameters.size = CUpti_PCSamplingStopParamsSize;
+  parameters.ctx = context_;
+  const CUptiResult result = functions_.stop(&parameters);
+  window_.end = monotonic_now();
+  if (result != CUPTI_SUCCESS) switch_off();
   return result;
 }
 
@@ -177,6 +202,8 @@ CUptiResult PcSampler::take() noexcept {
 }
 
 CUptiResult PcSampler::end() noexcept {
+  if (is_on_ && is_in_window())
+    if (const CUptiResult result = end_window(); result != CUPTI_SUCCESS) return result;
   if (!is_on_) return CUPTI_SUCCESS;
   const CUptiResult taken = take();
   if (!is_on_) return taken;

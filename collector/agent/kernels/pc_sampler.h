@@ -1,6 +1,7 @@
 // PC samples of one CUDA context, as CUPTI's PC Sampling API gives them in continuous mode, beside which kernels run as they would.
 //
-// CUPTI's own worker takes samples from the hardware every tenth of a second; what it has by then is fetched by take().
+// CUPTI's own worker takes samples from the hardware every tenth of a second; what it has by then is fetched by take(). Where it samples in windows of time,
+// what was sampled in one has come by a tenth of a second after its end.
 //
 // One thread at a time.
 #pragma once
@@ -28,11 +29,16 @@ class PcSampler {
   void expect() noexcept { is_expected_ = !is_on_; }
   [[nodiscard]] bool is_expected() const noexcept { return is_expected_; }
 
-  // Switches sampling on, every 2^period cycles; 0: as is usual. Takes about 70 ms. Where it fails nothing is left behind, and it is
-  // expected no more. Requires: nothing else samples the GPU in this process.
+  // Switches sampling on, every 2^period cycles; 0: as is usual; in windows alone, or all the time. Takes about 70 ms. Where it fails nothing is left
+  // behind, and it is expected no more. Requires: nothing else samples the GPU in this process.
   enum class Begin { kSampled, kGpuInUse, kRefused };  // another process samples it; CUPTI said no
-  Begin begin(std::uint32_t period) noexcept;
+  enum class Times { kAll, kWindows };
+  Begin begin(std::uint32_t period, Times times) noexcept;
   [[nodiscard]] CUptiResult refusal() const noexcept { return refusal_; }
+  // A window from the first to the second. The very first of a process takes 300 ms, others a tenth of one; to end one takes 4 ms. Sampling is off behind
+  // a failure.
+  CUptiResult begin_window() noexcept;
+  CUptiResult end_window() noexcept;
   // What was sampled since the last time, as far as CUPTI has it. Sampling is off behind a failure.
   CUptiResult take() noexcept;
   // The same, and the rest, which it waits for; sampling is off.
@@ -44,8 +50,16 @@ class PcSampler {
   void give_gpu_back() noexcept { claim_.give_back(); }
 
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+  [[nodiscard]] bool is_in_window() const noexcept { return window_.begin != 0 && window_.end == 0; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] PcChunk& chunk() noexcept { return chunk_; }
+  // The last window: ns, its end 0 while it lasts; its begin 0 where there was none.
+  struct Window {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  [[nodiscard]] const Window& window() const noexcept { return window_; }
+  void forget_window() noexcept { window_ = {}; }
   [[nodiscard]] std::uint32_t context_id() const noexcept { return context_id_; }
   [[nodiscard]] std::uint32_t device() const noexcept { return device_; }
   [[nodiscard]] std::uint64_t period_in_cycles() const noexcept { return std::uint64_t{1} << period_; }
@@ -66,9 +80,9 @@ class PcSampler {
     bool is_not_issued = false;
   };
 
-  CUptiResult switch_on(std::uint32_t period) noexcept;
+  CUptiResult switch_on(std::uint32_t period, Times times) noexcept;
   CUptiResult find_reasons() noexcept;
-  CUptiResult configure(std::uint32_t period) noexcept;
+  CUptiResult configure(std::uint32_t period, Times times) noexcept;
   CUptiResult switch_off() noexcept;
   bool prepare(Buffer& buffer, std::size_t pcs) noexcept;
   void release(Buffer& buffer) noexcept;
@@ -91,6 +105,7 @@ class PcSampler {
   Buffer fetched_;
   Buffer remaining_;
   PcChunk chunk_;
+  Window window_;
 };
 
 }  // namespace lanescope::agent::kernels

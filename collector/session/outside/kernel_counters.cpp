@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -27,6 +29,18 @@ namespace lanescope::session {
 namespace {
 
 constexpr const char* kMetricFile = "metrics";
+
+const char* mode_name(KernelReplay replay) {
+  switch (replay) {
+    case KernelReplay::kKernel:
+      return "kernel";
+    case KernelReplay::kSpread:
+      return "spread";
+    case KernelReplay::kApplication:
+      return "application";
+  }
+  return "kernel";
+}
 
 struct Started {
   pid_t pid = 0;
@@ -152,7 +166,7 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   if (!metrics) return Error{"Counters of kernels can't be read: nothing can be written to " + pattern + ". Is the disk full?"};
   std::vector<std::string> question{"--plan=" + pattern,
                                     "--metric-file=" + (counters->folder_ / kMetricFile).string(),
-                                    std::string("--replay-mode=") + (settings.replay == KernelReplay::kSpread ? "spread" : "kernel"),
+                                    std::string("--replay-mode=") + mode_name(settings.replay),
                                     "--launch-kind=" + std::to_string(settings.kind),
                                     "--launch-skip=" + std::to_string(settings.skip),
                                     "--launch-count=" + std::to_string(settings.count),
@@ -214,7 +228,35 @@ KernelCounters::~KernelCounters() {
 std::vector<std::pair<std::string, std::string>> KernelCounters::variables() const {
   std::vector<std::pair<std::string, std::string>> all{{channel::kKernelCountersVariable, folder_.string()}};
   if (!settings_.range.empty()) all.emplace_back(channel::kKernelRangeVariable, settings_.range);
+  if (settings_.replay == KernelReplay::kApplication) all.emplace_back(channel::kKernelRunVariable, std::to_string(run_));
   return all;
+}
+
+Result<std::size_t> KernelCounters::runs() {
+  if (settings_.replay != KernelReplay::kApplication) return std::size_t{1};
+  if (const Result<void> known = await_plan(); !known) return known.error();
+  std::ifstream file(folder_ / channel::kCounterPlanFile, std::ios::binary);
+  channel::CounterPlan plan{};
+  file.read(reinterpret_cast<char*>(&plan), sizeof(plan));
+  std::map<std::string, std::size_t> sets;  // by chip
+  for (std::uint32_t i = 0; file && i < plan.sets; ++i) {
+    channel::CounterSet set{};
+    if (!file.read(reinterpret_cast<char*>(&set), sizeof(set))) break;
+    ++sets[std::string(set.chip, strnlen(set.chip, sizeof(set.chip)))];
+    file.seekg(static_cast<std::streamoff>((set.config_bytes + set.name_bytes + 7) / 8 * 8), std::ios::cur);
+  }
+  std::size_t most = 1;
+  for (const auto& [chip, count] : sets) most = std::max(most, count);
+  return most;
+}
+
+Result<void> KernelCounters::begin_next_run() {
+  const std::filesystem::path records = folder_ / channel::kCounterRecordFolder;
+  std::error_code failure;
+  std::filesystem::rename(records, folder_ / (channel::kEarlierRunFolder + std::to_string(run_)), failure);
+  if (failure) return Error{"Counters of kernels can't be read: " + records.string() + " can't be moved (" + failure.message() + ")."};
+  ++run_;
+  return make_folders();
 }
 
 Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {

@@ -58,6 +58,8 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
             (settings.gpu_page_faults ? channel::kGpuPageFaults : 0u) | (settings.cuda_events ? channel::kCudaEvents : 0u));
   store(shared.kernel_collection, static_cast<std::uint32_t>(settings.kernels.collection));
   store(shared.pc_sampling_period, settings.kernels.sampling_period);
+  store(shared.pc_window_ms, static_cast<std::uint32_t>(settings.kernels.window.count()));
+  store(shared.pc_every_ms, static_cast<std::uint32_t>(settings.kernels.every.count()));
   store(shared.os_runtime_backtrace_ns,
         static_cast<std::uint32_t>(settings.os_runtime_backtraces.value_or(std::chrono::nanoseconds(0)).count()));
   const CudaBacktraces& backtraces = settings.backtraces;

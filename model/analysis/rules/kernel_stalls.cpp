@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "../own_rules.h"
@@ -64,6 +65,12 @@ std::string share_text(double share) {
 }
 double share_of(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
 
+std::string part_text(const kernels::SampledPart& part) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2g %%", 100 * static_cast<double>(part.sampled) / static_cast<double>(part.of));
+  return text;
+}
+
 // The line of the kernel that holds most samples of this reason; null where no lines are known.
 const StallSum* hottest_line(const std::vector<StallSum>& lines, const Candidate& candidate) {
   const StallSum* hottest = nullptr;
@@ -113,14 +120,18 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
       line == nullptr ? Message()
                       : Message(", {share} of these at that line",
                                 {{"share", share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples))}});
-  finding.seen = Message("{runs} took {time} in all. Of {samples}, {share} are {reason}{line}; in {idle} of all, nothing was issued meanwhile.",
+  const std::optional<kernels::SampledPart> part = kernels::sampled_part(trace);
+  const Message sampled = !part ? Message()
+                                : Message(" Warps were sampled in {part} of the time.", {{"part", part_text(*part)}});
+  finding.seen = Message("{runs} took {time} in all. Of {samples}, {share} are {reason}{line}; in {idle} of all, nothing was issued meanwhile.{sampled}",
                          {{"runs", counted(candidate.launches.count, "run")},
                           {"time", duration_text(candidate.launches.total)},
                           {"samples", counted(sum.samples, "sample")},
                           {"share", share_text(share_of(candidate.stall->samples, sum.samples))},
                           {"reason", name},
                           {"line", at_line},
-                          {"idle", share_text(share_of(sum.not_issued, sum.samples))}});
+                          {"idle", share_text(share_of(sum.not_issued, sum.samples))},
+                          {"sampled", sampled}});
   finding.advice = meaning.remedy.empty() ? Message("Look at the instructions that are sampled most.") : Message(meaning.remedy);
   return finding;
 }

@@ -68,7 +68,7 @@ void for_each_value(const Trace& trace, const ExportSelection& selection, const 
 
 std::string metric_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().metrics[static_cast<std::size_t>(cell)]; }
 std::string replay_name(const Trace&, std::int64_t cell) {
-  static constexpr std::array<std::string_view, 3> kWords = {"none", "kernel", "spread"};
+  static constexpr std::array<std::string_view, 4> kWords = {"none", "kernel", "spread", "application"};
   return std::string(kWords[static_cast<std::size_t>(cell) % kWords.size()]);
 }
 const TrackKey& key_of(const KernelMetricRow& r) { return r.trace.track_of(r.kernel.lane).key; }
@@ -173,6 +173,7 @@ constexpr ColumnSource<PcWindowRow> kPcWindowColumns[] = {
     {"dropped", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.dropped); }},
     {"other_samples", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.other_samples); }},
     {"buffer_was_full", kBool, [](const PcWindowRow& r) -> Cell { return r.window.buffer_was_full; }},
+    {"every", kInt, [](const PcWindowRow& r) -> Cell { return r.window.every; }},
 };
 
 const GpuFunction& function_of(const PcSampleRow& r) { return r.trace.kernel_records().functions[r.sample.function]; }

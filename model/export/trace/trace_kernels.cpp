@@ -52,6 +52,7 @@ class PcSamplesWriter {
     message.set_device(device_ordinal(trace_, window.process, window.gpu));
     message.set_context(window.context);
     message.set_period(window.period);
+    message.set_every(static_cast<std::uint64_t>(window.every));
     pc_ = 0;
     name_bytes_ = 0;
   }

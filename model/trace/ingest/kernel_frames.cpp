@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "chunk_target.h"
@@ -19,6 +20,8 @@ bool ingest(const ChunkTarget& into, const proto::PcSamples& samples) {
   window.dropped = samples.dropped();
   window.other_samples = samples.other_samples();
   window.buffer_was_full = samples.buffer_was_full();
+  constexpr std::uint64_t kLongest = 86'400'000'000'000;  // a day
+  window.every = static_cast<Nanoseconds>(std::min(samples.every(), kLongest));
   window.samples.reserve(static_cast<std::size_t>(n));
   std::int64_t pc = 0;
   for (int i = 0; i < n; ++i) {

@@ -54,12 +54,12 @@ using MockCuptiDeliverUnreadable = void (*)();
 // hardware's buffer is full. MOCK_CUPTI_PC_FAULTS: it faults when it is asked for samples.
 extern "C" void mock_cupti_sample();
 using MockCuptiSample = void (*)();
-// One round. Returns whether a context is sampled; there is none otherwise.
+// One round. Returns whether a context is sampled, and this is in a window of that where it has windows; there is none otherwise.
 extern "C" int mock_cupti_make_samples();
 using MockCuptiMakeSamples = int (*)();
 
 // Launches of kernels of kImage on a thread of its own, one after the other, from 1 to 0. As on an H200, PC sampling does not end meanwhile: the call that ends
-// it waits for a break of 20 ms between two of them, and answers 999 after three seconds.
+// it waits for a break of 20 ms between two of them, and answers 999 after three seconds. Nor does a window of it begin or end.
 extern "C" void mock_cupti_launch(std::uint32_t start);
 using MockCuptiLaunch = void (*)(std::uint32_t);
 extern "C" std::int64_t mock_cupti_last_launch();  // ns of the steady clock; 0: none

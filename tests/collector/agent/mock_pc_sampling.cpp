@@ -28,6 +28,9 @@ struct Sampling {
   bool is_broken = false;
   CUpti_PCSamplingData* remaining = nullptr;
   int waiting = 0;  // rounds of samples that were not fetched
+  bool has_control = false;  // of when it samples, by start and stop
+  bool is_started = false;
+  bool is_worker_late = true;
   std::uint64_t crc = 0;
 };
 Sampling& sampling() {
@@ -58,6 +61,16 @@ void fill(CUpti_PCSamplingData& data) {
   data.hardwareBufferFull = 0;
 }
 
+// As what begins and ends sampling needs it on an H200: nobody launches.
+CUptiResult await_break() {
+  using namespace std::chrono_literals;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto since_launch = [] { return std::chrono::steady_clock::now().time_since_epoch() - std::chrono::nanoseconds(mock_cupti_last_launch()); };
+  for (; since_launch() < 20ms; std::this_thread::sleep_for(1ms))
+    if (std::chrono::steady_clock::now() - begin > 60s) return CUPTI_ERROR_UNKNOWN;
+  return CUPTI_SUCCESS;
+}
+
 std::uint64_t sum_of(const void* bytes, std::size_t size) {
   std::uint64_t sum = 1;
   for (std::size_t i = 0; i < size; ++i) sum = sum * 31 + static_cast<const unsigned char*>(bytes)[i];
@@ -70,8 +83,10 @@ extern "C" {
 
 int mock_cupti_make_samples() {
   const std::lock_guard lock(sampling().mutex);
-  if (sampling().on != nullptr) ++sampling().waiting;
-  return sampling().on != nullptr ? 1 : 0;
+  if (sampling().on == nullptr || (sampling().has_control && !sampling().is_started)) return 0;
+  ++sampling().waiting;
+  sampling().is_worker_late = true;
+  return 1;
 }
 
 CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
@@ -112,6 +127,8 @@ CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurati
     if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON)
       for (std::size_t k = 0; k < one.attributeData.stallReasonData.stallReasonCount; ++k)
         if (one.attributeData.stallReasonData.pStallReasonIndex[k] == kSum) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
+      sampling().has_control = one.attributeData.enableStartStopControlData.enableStartStopControl != 0;
     if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
       sampling().remaining = static_cast<CUpti_PCSamplingData*>(one.attributeData.samplingDataBufferData.samplingDataBuffer);
   }
@@ -130,20 +147,33 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* parameters) {
   data.totalNumPcs = data.remainingNumPcs = 0;
   data.totalSamples = data.droppedSamples = data.nonUsrKernelsTotalSamples = 0;
   // The last round waits for the end, as samples do that CUPTI's worker has not taken by then.
-  if (sampling().waiting > 1 && sampling().waiting--) fill(data);
+  const int kept = sampling().is_worker_late ? 1 : 0;
+  if (sampling().waiting > kept && sampling().waiting--) fill(data);
+  data.remainingNumPcs = sampling().waiting > kept ? 2 : 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams* parameters) {
+  if (const CUptiResult result = await_break(); result != CUPTI_SUCCESS) return result;
+  const std::lock_guard lock(sampling().mutex);
+  if (parameters->ctx != sampling().on || !sampling().has_control || sampling().is_started) return CUPTI_ERROR_INVALID_OPERATION;
+  sampling().is_started = true;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams* parameters) {
+  if (const CUptiResult result = await_break(); result != CUPTI_SUCCESS) return result;
+  const std::lock_guard lock(sampling().mutex);
+  if (parameters->ctx != sampling().on || !sampling().is_started) return CUPTI_ERROR_INVALID_OPERATION;
+  sampling().is_started = sampling().is_worker_late = false;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* parameters) {
-  using namespace std::chrono_literals;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto since_launch = [] { return std::chrono::steady_clock::now().time_since_epoch() - std::chrono::nanoseconds(mock_cupti_last_launch()); };
-  for (; since_launch() < 20ms; std::this_thread::sleep_for(1ms))
-    if (std::chrono::steady_clock::now() - begin > 60s) return CUPTI_ERROR_UNKNOWN;
+  if (const CUptiResult result = await_break(); result != CUPTI_SUCCESS) return result;
   const std::lock_guard lock(sampling().mutex);
   if (parameters->ctx != sampling().on) return CUPTI_ERROR_UNKNOWN;
   if (sampling().waiting > 0) fill(*sampling().remaining);
   sampling().waiting = 0;
   sampling().on = nullptr;
+  sampling().has_control = sampling().is_started = false;
   return CUPTI_SUCCESS;
 }
 

@@ -33,8 +33,9 @@ inline ProcessRecords read_records(const std::filesystem::path& file) {
 }
 
 // And the folder for records.
-inline void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice& choice, const std::vector<PlannedBytes>& sets) {
-  channel::CounterPlan plan{channel::kCounterPlanVersion, channel::CounterReplay::kSpread, static_cast<std::uint32_t>(sets.size()), channel::CounterKind::kHardware, choice};
+inline void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice& choice, const std::vector<PlannedBytes>& sets,
+                       channel::CounterReplay replay = channel::CounterReplay::kSpread) {
+  channel::CounterPlan plan{channel::kCounterPlanVersion, replay, static_cast<std::uint32_t>(sets.size()), channel::CounterKind::kHardware, choice};
   std::filesystem::create_directory(folder / channel::kCounterRecordFolder);
   std::ofstream file(folder / channel::kCounterPlanFile, std::ios::binary);
   const auto put = [&file](const void* bytes, std::size_t size) { file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size)); };

@@ -14,6 +14,7 @@
 
 #include <cupti.h>
 
+#include "kernel_metrics/evaluation.h"
 #include "kernel_metrics/records.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/nvtx/included_range.h"
@@ -36,8 +37,8 @@ channel::LaunchChoice all_launches() { return channel::LaunchChoice{}; }
 // A program that counts: its launches come to the agent as CUPTI's callbacks.
 class Program {
  public:
-  Program(const channel::LaunchChoice& choice, const std::vector<test::PlannedBytes>& sets) {
-    test::write_plan(folder_.path(), choice, sets);
+  Program(const channel::LaunchChoice& choice, const std::vector<test::PlannedBytes>& sets, channel::CounterReplay replay = channel::CounterReplay::kSpread) {
+    test::write_plan(folder_.path(), choice, sets, replay);
     setenv(channel::kKernelCountersVariable, folder_.path().c_str(), 1);
     void* library = dlopen(LANESCOPE_MOCK_RANGE_PROFILER, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library != nullptr);
@@ -212,6 +213,32 @@ TEST_CASE("launches that take sets in turn are one of those that were asked for"
     CHECK(each.record.group == counted[0].record.group);
   }
   CHECK(counted[0].record.set != counted[1].record.set);
+}
+
+TEST_CASE("where each run of the program counts one set, every launch has that of its run, cooperative ones too") {
+  for (const char* const run : {"0", "1", "2"}) {
+    setenv(channel::kKernelRunVariable, run, 1);
+    Program program(all_launches(), {{"GA100", "none "}, {"GH100", "1    "}, {"GH100", "2    "}}, channel::CounterReplay::kApplication);
+    program.launch("_Z4gemmv");
+    program.launch("_Z4gridv", CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+    program.launch("_Z4gemmv");
+    const auto counted = program.records().counted;
+    REQUIRE(counted.size() == (*run == '2' ? 0 : 3));  // there is no third set for the chip
+    for (const auto& each : counted) {
+      CHECK(each.record.outcome == channel::CounterOutcome::kMeasured);
+      CHECK(each.record.set == (*run == '0' ? 1u : 2u));
+    }
+    CHECK(program.mock().mistakes == 0);
+  }
+  unsetenv(channel::kKernelRunVariable);
+}
+
+TEST_CASE("launches of another run are those of the same kind and number in the first") {
+  using kernel_metrics::kNoLaunch;
+  const std::vector<std::uint64_t> first{7, 8, 7, 9}, second{8, 7, 7, 7, 5};
+  CHECK(kernel_metrics::match_launches(first, second) == std::vector<std::size_t>{1, 0, 2, kNoLaunch, kNoLaunch});
+  CHECK(kernel_metrics::match_launches({}, second) == std::vector<std::size_t>(5, kNoLaunch));
+  CHECK(kernel_metrics::match_launches(first, {}).empty());
 }
 
 TEST_CASE("launches wait unmeasured for a set that is not counted at once") {

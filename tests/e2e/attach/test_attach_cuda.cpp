@@ -7,6 +7,8 @@
 #include "../../collector/attach/running_target.h"
 #include "../recorder.h"
 #include "collector/session/recording.h"
+#include "model/kernels/pc_statistics.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -20,11 +22,12 @@ namespace facts = lanescope::test::mock_cupti;
 
 namespace {
 
-std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output) {
+std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output, const session::KernelSettings& kernels = {}) {
   AttachRequest request;
   request.pid = pid;
   request.output = output;
   request.settings.flush_interval = 10ms;
+  request.settings.kernels = kernels;
   request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
   Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
   INFO((recording ? "" : recording.error().text));
@@ -32,7 +35,7 @@ std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output
   return std::move(*recording);
 }
 
-std::uint64_t kernels(const Trace& trace) {
+std::uint64_t kernel_count(const Trace& trace) {
   std::uint64_t count = 0;
   for (const Track& track : trace.tracks())
     if (track.key.kind == TrackKind::kKernels)
@@ -66,13 +69,72 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
     recording->stop();
     REQUIRE(recording->wait_for(10min));
     const std::shared_ptr<const Trace> trace = load(file);
-    CHECK(kernels(*trace) == 1000 + facts::kUnfinished);
+    CHECK(kernel_count(*trace) == 1000 + facts::kUnfinished);
     REQUIRE(trace->devices().size() == 1);
     CHECK(trace->gpus()[0].name == "Mock GPU");
     CHECK(trace->streams().size() == facts::kStreams);
     // What happens between recordings goes nowhere.
     target.send("50\n");
     REQUIRE(target.read_line() == "done");
+  }
+  target.close_input();
+  std::string output;
+  CHECK(WEXITSTATUS(target.finish(output)) == 7);
+}
+
+TEST_CASE("warps of a program that runs already are sampled, in the context that it had, and no more when the recording ends while it launches on") {
+  setenv("LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI, 1);
+  const session::KernelSettings settings = GENERATE(session::KernelSettings{session::KernelCollection::kPcSamples, 0, 0ms, 0ms},
+                                                    session::KernelSettings{session::KernelCollection::kPcSamples, 0, 20ms, 300ms});
+  const bool has_windows = settings.window != 0ms;
+  const TemporaryFolder folder;
+  RunningTarget target({program("attach_cuda_target").string(), LANESCOPE_MOCK_CUDA});
+  REQUIRE(target.read_line() == "ready");
+  const auto ask = [&target](const std::string& question) {
+    target.send(question + "\n");
+    return target.read_line();
+  };
+  for (int round = 0; round < 2; ++round) {
+    const std::filesystem::path file = folder.path() / ("round" + std::to_string(round) + ".trace");
+    std::unique_ptr<Recording> recording = attach(target.pid(), file, settings);
+    while (ask("sample") != "sampled") std::this_thread::yield();
+    REQUIRE(ask("launch") == "done");
+    // Until it was sampled so often, and again behind a pause where there are windows.
+    std::uint32_t rounds = 1;
+    bool has_paused = !has_windows, is_again = false;
+    while (rounds < facts::kRounds || !has_paused || !is_again) {
+      const bool is_sampled = ask("sample") == "sampled";
+      REQUIRE((is_sampled || has_windows));
+      rounds += is_sampled ? 1 : 0;
+      is_again = has_paused && is_sampled;
+      has_paused |= !is_sampled;
+    }
+    recording->stop();
+    REQUIRE(recording->wait_for(10min));
+    REQUIRE(ask("launch no more") == "done");
+    CHECK(ask("sample") == "not sampled");
+    const std::shared_ptr<const Trace> trace = load(file);
+    std::uint64_t samples = 0;
+    std::vector<TimeRange> windows;
+    for (const auto& window : trace->kernel_records().windows) {
+      for (const PcSample& sample : window->samples) samples += sample.samples;
+      CHECK(window->every == (has_windows ? 300'000'000 : 0));
+      windows.push_back(window->time);
+    }
+    CHECK(samples == rounds * (facts::kLongScoreboard + facts::kWait + facts::kSelected));
+    if (has_windows) REQUIRE(windows.size() >= 2);
+    for (std::size_t i = 1; has_windows && i < windows.size(); ++i) {
+      CHECK(windows[i].begin - windows[i - 1].begin >= 300'000'000);
+      CHECK(windows[i - 1].end - windows[i - 1].begin >= 20'000'000);
+    }
+    CHECK(kernels::sampled_part(*trace).has_value() == has_windows);
+    // Code that was there before comes with its launches.
+    REQUIRE(trace->kernel_records().code.size() == 1);
+    CHECK(trace->kernel_records().code[0]->image == std::string(facts::kImage, sizeof(facts::kImage)));
+    for (const DiagnosticMessage& diagnostic : trace->diagnostics()) {
+      CHECK(diagnostic.text.find("PC samples of") == std::string::npos);
+      CHECK(diagnostic.text.find("PC samples are") == std::string::npos);
+    }
   }
   target.close_input();
   std::string output;

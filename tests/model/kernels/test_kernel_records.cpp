@@ -72,6 +72,31 @@ TEST_CASE("PC samples are summed up by kernel and by instruction") {
   CHECK(instructions[1].decisive() == nullptr);
 }
 
+TEST_CASE("where sampling had windows it is known how much of the time they were, whichever contexts they are of") {
+  constexpr Nanoseconds kEvery = 1'000 * kMillisecond;
+  Recording recording;
+  for (const auto& [begin, context] : {std::pair(Nanoseconds{0}, 1u), std::pair(Nanoseconds{10 * kMillisecond}, 2u), std::pair(kEvery, 1u)}) {
+    proto::PcSamples samples = window(begin);
+    samples.set_context(context);
+    samples.set_duration(30 * kMillisecond);
+    samples.set_every(kEvery);
+    recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, samples);
+  }
+  const auto part = kernels::sampled_part(*recording.trace());
+  REQUIRE(part);
+  CHECK(part->windows == 2);
+  CHECK(part->sampled == 70 * kMillisecond);
+  CHECK(part->of == 2 * kEvery);
+  const auto second = kernels::sampled_part(*recording.trace(), TimeRange{kEvery, 2 * kEvery});
+  REQUIRE(second);
+  CHECK(second->sampled == 30 * kMillisecond);
+  CHECK(second->of == kEvery);
+
+  Recording always;
+  always.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(0));
+  CHECK_FALSE(kernels::sampled_part(*always.trace()));
+}
+
 TEST_CASE("a GPU has a counter of each reason's share of the samples, over time") {
   Recording recording;
   recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(0));

@@ -13,10 +13,12 @@ namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
 inline constexpr char kKernelRangeVariable[] = "LANESCOPE_KERNEL_RANGE";        // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
+inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";            // environment: which set of its chip's a run takes, from 0: CounterReplay::kApplication
 inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
 inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
 inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
 inline constexpr char kCounterRecordFolder[] = "records";                       // there
+inline constexpr char kEarlierRunFolder[] = "records.";                         // and behind that a number from 0: those of earlier runs
 inline constexpr char kCounterCodeFile[] = "code";                              // there before the program starts: CounterKind::kInstructions
 inline constexpr std::uint32_t kCounterPlanVersion = 2;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
@@ -35,6 +37,7 @@ enum class CounterReplay : std::uint32_t {
   kNone = 0,    // it needs one pass
   kKernel = 1,  // CUPTI runs it again and again, and restores the memory that it wrote
   kSpread = 2,  // one pass each of launches of the same kernel and shape
+  kApplication = 3,  // one set each of runs of the program, by kKernelRunVariable
 };
 
 enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX

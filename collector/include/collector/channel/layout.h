@@ -139,6 +139,8 @@ struct Settings {
   std::atomic<std::uint32_t> cuda_extras;              // CudaExtra bits: what is recorded beyond the preset
   std::atomic<std::uint32_t> kernel_collection;        // KernelCollection
   std::atomic<std::uint32_t> pc_sampling_period;       // 2^n cycles of a multiprocessor between two samples: 5 to 31; 0: as CUPTI has it
+  std::atomic<std::uint32_t> pc_window_ms;             // for which is sampled, and from the begin of that to the next; 0: all the time
+  std::atomic<std::uint32_t> pc_every_ms;
   std::atomic<std::uint32_t> backtrace_calls;          // CallGroup bits: CUDA calls of which the call chain is taken
   std::atomic<std::uint32_t> backtrace_threshold_ns;   // where they took so long
   std::atomic<std::uint32_t> os_runtime_backtrace_ns;  // calls into the C library of which it is taken, where they took so long; 0: of none

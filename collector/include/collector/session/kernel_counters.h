@@ -22,6 +22,7 @@ namespace lanescope::session {
 enum class KernelReplay {
   kKernel,  // a kernel that needs several passes runs again and again, and the memory that it wrote is restored in between
   kSpread,  // launches of the same kernel and shape take one pass each: no kernel runs twice
+  kApplication,  // the program runs again for each pass: KernelCounters::runs()
 };
 enum class LaunchesMeasured {
   kAll,    // whose name fits
@@ -71,11 +72,15 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // By which the program finds the plan, and knows the range: names and values.
+  // How often the program is to run, each time behind begin_next_run() but the first: once, but for kApplication. Waits for the plan. Fails with one sentence.
+  [[nodiscard]] Result<std::size_t> runs();
+  Result<void> begin_next_run();
+
+  // By which this run of the program finds the plan, and knows the range: names and values.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
 
-  // Makes values of what was counted, and appends them to the file of the recording, which is finished. Fails with one sentence, where
-  // nothing could be measured as well.
+  // Makes values of what was counted in all runs, and appends them to the file of the first one's recording, which is finished. Fails with one sentence,
+  // where nothing could be measured as well.
   Result<AppendedCounters> append_to(const std::filesystem::path& file);
 
  private:
@@ -89,6 +94,7 @@ class KernelCounters {
   KernelCounterSettings settings_;
   std::optional<uid_t> user_;  // of the program, where it is another one
   pid_t planner_ = 0;  // 0: none runs
+  std::size_t run_ = 0;
 };
 
 // What lanescope-kernel-metrics prints for these arguments. Fails with its sentence, of kind kUsage where it ends with 2, and where it can't

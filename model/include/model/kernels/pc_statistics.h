@@ -50,6 +50,15 @@ struct SampleLosses {
 };
 [[nodiscard]] SampleLosses sample_losses(const Trace& trace);
 
+// How much of the time was sampled, where that was not all of it.
+struct SampledPart {
+  std::uint64_t windows = 0;
+  Nanoseconds sampled = 0;  // by windows
+  Nanoseconds of = 0;       // from the first one on
+};
+// Of windows that overlap the time; none where sampling went on all the time, or nothing was sampled. O(windows · log windows).
+[[nodiscard]] std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
+
 // What warps wait for, and what helps: "data from global or local memory or textures". Empty for a reason that is not known.
 struct StallMeaning {
   std::string_view waits_for;

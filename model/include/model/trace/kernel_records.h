@@ -54,12 +54,14 @@ struct PcSampleWindow {
   std::uint64_t dropped = 0;        // samples that found no room
   std::uint64_t other_samples = 0;  // of kernels that are not the program's
   bool buffer_was_full = false;     // the hardware's: it lost samples that nobody could count
+  Nanoseconds every = 0;            // from its begin to that of the next, in between nothing was sampled; 0: sampling went on all the time
 };
 
 enum class KernelReplay : std::uint8_t {
   kOnePass = 0,  // took all counters
   kKernel = 1,   // the launch ran again and again, and what it wrote was restored in between
   kSpread = 2,   // launches of the same kernel and shape took a pass each
+  kApplication = 3,  // the program ran again for each pass
 };
 
 struct MetricValue {
