@@ -43,6 +43,13 @@ std::string CodeLines::text(GpuFunctionId id, std::uint32_t pc) {
   return text;
 }
 
+std::string_view CodeLines::file(GpuFunctionId id, std::uint32_t pc) {
+  read(id);
+  if (function_ == nullptr) return {};
+  const std::vector<SourcePlace> places = cubin_->source(*function_, pc);
+  return places.empty() ? std::string_view() : places.front().file;
+}
+
 void CodeLines::read(GpuFunctionId function) {
   if (function == read_function_) return;
   read_function_ = function;

@@ -24,6 +24,8 @@
 #include "model/kernels/instruction_counts.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
+#include "model/kernels/source_files.h"
+#include "model/trace/kernel_records.h"
 #include "model/stats/report.h"
 
 namespace lanescope::cli {
@@ -43,6 +45,7 @@ struct KernelOptions {
   std::string clock_control = "none";
   std::string cache_control = "none";
   std::string page = "details";
+  std::vector<std::string> source_folders;
   std::string save;
   std::string chip;
   bool lists_sets = false;
@@ -85,7 +88,11 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
-  app.add_option("--page", options.page, "details (what bounds kernels, or sections), raw (all values) or\nsource (counts by source line), which is usual of --set source")->capture_default_str();
+  app.add_option("--page", options.page, "details (what bounds kernels, or sections), raw (all values) or\nsource (counts, or else PC samples, by source line), which is\nusual of --set source")->capture_default_str();
+  app.add_option("--source-folders", options.source_folders, "Where sources are that are not where the program was built, of\n--page source")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("DIR");
   const char* kLists = "What there is";
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
@@ -153,6 +160,8 @@ Result<void> check(const KernelOptions& options) {
   if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
   if (!options.chip.empty()) return usage_error("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
   if (!is_among(options.page, {"details", "raw", "source"})) return usage_error("--page is details, raw or source, not " + options.page + ".");
+  for (const std::string& folder : options.source_folders)
+    if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored)) return usage_error("--source-folders: there is no folder " + folder + ".");
   if (options.set == kernels::kSourceSet && !(options.sections.empty() && options.metrics.empty() && options.replay == "kernel"))
     return usage_error("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
   if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage_error("There is no set " + options.set + ". All: lanescope kernels --list-sets");
@@ -241,20 +250,38 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
   return recorded;
 }
 
-// What was counted at lines of source, which recordings alone have.
-Result<stats::Table> source_table(const std::filesystem::path& path) {
+// With the text of each row's line as a further column.
+void add_source(const Trace& trace, const std::vector<std::filesystem::path>& folders, stats::Table& table) {
+  constexpr std::size_t kLongestLine = 160;  // bytes
+  std::vector<stats::Column> columns = table.columns();
+  const auto places = std::find_if(columns.begin(), columns.end(), [](const stats::Column& column) { return column.title == "Line"; });
+  if (places == columns.end()) return;
+  kernels::SourceFiles files(trace, folders);
+  stats::Texts texts;
+  for (std::size_t row = 0; row < table.row_count(); ++row) texts.push_back(table.add_text(std::string(files.line(table.text(places->text(row))).substr(0, kLongestLine))));
+  columns.insert(places + 1, stats::Column{"Source", stats::Unit::kNone, std::move(texts)});
+  table.set_columns(std::move(columns), table.row_count());
+  if (const std::vector<std::string> missing = files.missing(); !missing.empty())
+    std::cerr << "lanescope: " << missing.front() << (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more files are" : " is")
+              << " not there. Where it is: --source-folders DIR\n";
+}
+
+// What was counted, or else sampled, at lines of source, which recordings alone have.
+Result<stats::Table> source_table(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders) {
   const auto trace = open_trace(path);
   if (!trace) return trace.error();
-  Result<stats::Table> table = stats::make_report(*stats::find_report("line_count_sum"), **trace);
+  const bool is_counted = !(*trace)->kernel_records().counted.empty();
+  Result<stats::Table> table = stats::make_report(*stats::find_report(is_counted ? "line_count_sum" : "kernel_line_sum"), **trace);
   if (table && table->empty())
-    return Error{path.string() + ": there are no counts of instructions in it. Count them: lanescope kernels --set source -- PROGRAM"};
+    return Error{path.string() + ": there are no counts of instructions in it, and no PC samples. Count them: lanescope kernels --set source -- PROGRAM"};
+  if (table) add_source(**trace, folders, *table);
   return table;
 }
 
-int print_source(const std::filesystem::path& path, const TableOutput& output) {
-  const Result<stats::Table> table = source_table(path);
+int print_source(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders, const TableOutput& output) {
+  const Result<stats::Table> table = source_table(path, folders);
   if (!table) return fail(table.error());
-  const Result<void> written = output.write(0, {"Instruction counts by source line", "source", ""}, *table);
+  const Result<void> written = output.write(0, {"Kernels by source line", "source", ""}, *table);
   return written ? kSuccess : fail(written.error());
 }
 
@@ -357,7 +384,7 @@ int run_kernels(Arguments arguments) {
     keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
   }
   if (options.page == "source") {
-    const int printed = print_source(options.file, output);
+    const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
     return code != kSuccess ? code : printed;
   }
   const Result<kernels::RecordedMetrics> kernels = read_metrics(options.file);

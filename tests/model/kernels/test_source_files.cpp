@@ -1,0 +1,50 @@
+// Texts of sampled lines, of a recording whose sources are in the tree.
+#include "model/kernels/source_files.h"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+
+#include "model/kernels/pc_statistics.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::kernels;
+
+namespace {
+
+std::shared_ptr<const Trace> transpositions() {
+  const auto trace = load_trace(test::data_file("transpositions.trace"));
+  REQUIRE(trace);
+  return *trace;
+}
+
+}  // namespace
+
+TEST_CASE("the line that waits most for stores to leave is the one that stores along columns") {
+  const auto trace = transpositions();
+  const std::vector<StallSum> lines = sum_stalls(*trace, SumBy::kLine);
+  const auto drained = std::find_if(lines.begin(), lines.end(), [](const StallSum& line) { return line.decisive() != nullptr && line.decisive()->reason == "drain"; });
+  REQUIRE(drained != lines.end());
+  SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs"});
+  // Warps end behind their stores, and wait for them there.
+  CHECK(files.line(drained->line) == "}");
+  CHECK_THAT(std::string(files.line("transpositions.cu:42 < transpositions.cu:1")), contains_text("out[place(column, row + i, kRows)] ="));
+  CHECK(files.missing().empty());
+  CHECK(files.line("transpositions.cu:0").empty());
+  CHECK(files.line("transpositions.cu:100000").empty());
+  CHECK(files.line("transpositions.cu").empty());
+  CHECK(files.line("other.cu:1").empty());
+}
+
+TEST_CASE("of sources that are nowhere, or are no files, the recorded path is named") {
+  const auto trace = transpositions();
+  const test::TemporaryFolder folder;
+  REQUIRE(mkfifo((folder.path() / "transpositions.cu").c_str(), 0600) == 0);  // who opened it would wait
+  SourceFiles files(*trace, {folder.path(), folder.path() / "nowhere"});
+  CHECK(files.line("transpositions.cu:1 < other.cu:3").empty());
+  REQUIRE(files.missing().size() == 1);
+  CHECK_THAT(files.missing().front(), contains_text("transpositions.cu"));
+}
