@@ -61,9 +61,9 @@ std::uint64_t time_of(std::uint32_t id) noexcept {
   return time;
 }
 
-// The processor that a thread runs on, -1 where it does not run.
+// The processor that a thread runs on, -1 where it does not run, or has a real-time priority: beside that one nobody else does.
 int processor_of(std::uint32_t id) noexcept {
-  constexpr int kPlace = 39 - 3;  // fields of `stat` from the state, the third, to the processor
+  constexpr int kPlace = 39 - 3;  // fields of `stat` from the state, the third, to the processor, behind which its priority follows
   char text[1024];
   std::string_view fields = read_of_thread(id, "/stat", text);
   const std::size_t name_end = fields.rfind(") ");  // a name may have any characters
@@ -75,9 +75,11 @@ int processor_of(std::uint32_t id) noexcept {
     if (space == std::string_view::npos) return -1;
     fields.remove_prefix(space + 1);
   }
-  int processor = -1;
-  std::from_chars(fields.data(), fields.data() + fields.size(), processor);
-  return processor;
+  int processor = -1, real_time_priority = 0;
+  const char* const end = fields.data() + fields.size();
+  const char* const behind = std::from_chars(fields.data(), end, processor).ptr;
+  if (behind != end) std::from_chars(behind + 1, end, real_time_priority);
+  return real_time_priority == 0 ? processor : -1;
 }
 
 // The threads of the process but this one, as far as there is room.
