@@ -232,6 +232,12 @@ bool is_our_format(const std::filesystem::path& path) {
   return file.read(head, sizeof(head)) && std::memcmp(head, kFileMagic, sizeof(head)) == 0;
 }
 
+// As it was recorded, to be typed again.
+std::string program_text(const Trace& trace) {
+  const std::vector<std::string>& command = trace.provenance().command;
+  return command.empty() ? "PROGRAM" : command_text(command);
+}
+
 Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path) {
   // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
   std::error_code ignored;
@@ -246,7 +252,7 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
   if (!trace) return trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
-    return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- PROGRAM, or lanescope profile --kernels=counters PROGRAM"};
+    return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- " + program_text(**trace) + ", or lanescope profile --kernels=counters " + program_text(**trace)};
   return recorded;
 }
 
@@ -273,7 +279,7 @@ Result<stats::Table> source_table(const std::filesystem::path& path, const std::
   const bool is_counted = !(*trace)->kernel_records().counted.empty();
   Result<stats::Table> table = stats::make_report(*stats::find_report(is_counted ? "line_count_sum" : "kernel_line_sum"), **trace);
   if (table && table->empty())
-    return Error{path.string() + ": there are no counts of instructions in it, and no PC samples. Count them: lanescope kernels --set source -- PROGRAM"};
+    return Error{path.string() + ": there are no counts of instructions in it, and no PC samples. Count them: lanescope kernels --set source -- " + program_text(**trace)};
   if (table) add_source(**trace, folders, *table);
   return table;
 }

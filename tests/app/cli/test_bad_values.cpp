@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "checks.h"
 #include "command.h"
@@ -218,13 +219,34 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   for (const char* nothing : {"--nvtx-include=/", "--nvtx-include=loader@"}) refused({"kernels", nothing}, true, 2, "names no range");
   refused({"attach", "--kernels=counters", "1"}, false, 2, "There is --kernels=pc");
   refused({"profile", "--kernels=counters:set=source"}, true, 2, "lanescope kernels --set source");
-  refused({"kernels", "--page=source", test::data_file("transpositions.trace").string()}, false, 1, "there are no counts of instructions in it");
+  refused({"kernels", "--page=source", test::data_file("kernel_counters.trace").string()}, false, 1, "there are no counts of instructions in it");
+  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "lanescope kernels -- ./transpositions 100");  // as it was recorded
+  refused({"kernels", "--page=source", "--source-folders=" + ran.string(), test::data_file("transpositions.trace").string()}, false, 2, "there is no folder");
+  for (const char* option : {"--replay-mode=range", "--replay-mode=app-range"}) refused({"kernels", option}, true, 2, "is not there");
+  refused({"kernels", "--set=source", "--replay-mode=application"}, true, 2, "--set source counts instructions");
+  const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"}, {"pc:every=100ms", "every 230 ms at most"},
+                                                         {"pc:window=soon", "a window is a time"}, {"pc:every=0", "is a time"}};
+  for (const auto& [wrong, words] : windows) refused({"profile", std::string("--kernels=") + wrong}, true, 2, words);
   refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
   for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--launches=sample", "--nvtx-include=a", "--replay-mode=spread", "--save=x.trace"})
     refused({"kernels", there.string(), option}, false, 2, "is for a program that is measured");
   refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
   CHECK(std::filesystem::file_size(there) == 4);
   CHECK_FALSE(std::filesystem::exists(ran));
+}
+
+TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {
+  const test::TemporaryFolder folder;
+  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs").string(), "-f", "csv", "-o", (folder.path() / "lines").string(),
+                                  test::data_file("transpositions.trace").string()});
+  CAPTURE(answered.text);
+  REQUIRE(answered.code == 0);
+  std::string text;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    std::ifstream stream(file.path());
+    text.append(std::istreambuf_iterator<char>(stream), {});
+  }
+  CHECK(text.find("out[place(column, row + i, kRows)] =") != std::string::npos);
 }
 
 TEST_CASE("kernels takes a section, and the file behind it") {
