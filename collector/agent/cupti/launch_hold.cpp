@@ -17,11 +17,20 @@ constexpr std::int64_t kUnfollowed = 5 * kMillisecond;  // for launches that beg
 constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
 constinit std::uint32_t times_followed = 0;
 constinit std::atomic<std::uint32_t> is_held{0};  // futex
-constinit std::atomic<std::int32_t> under_way{0};
+constinit std::atomic<std::uint64_t> under_way{0};  // launches, below the `followed` that they count for
 constinit std::atomic<bool> is_launch[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit bool is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
 constinit std::int64_t followed_since = 0;
-constinit thread_local std::uint32_t inside_of = 0;  // `followed` when the launch that this thread is in began; 0: in none
+constinit thread_local std::uint32_t inside_of = 0;  // `followed` that the launch counts for in which this thread is; 0: in none
+
+// Whether launches are followed for the `now`-th time still.
+bool count(std::uint32_t now, std::int64_t change) noexcept {
+  std::uint64_t before = under_way.load();
+  do {
+    if (before >> 32 != now) return false;
+  } while (!under_way.compare_exchange_weak(before, before + static_cast<std::uint64_t>(change)));
+  return true;
+}
 
 void wait() noexcept {
   const std::int64_t give_up = monotonic_now() + kPatience;
@@ -48,8 +57,8 @@ void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscrib
     if (functions.get_callback_state != nullptr) functions.get_callback_state(&was_enabled, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     is_ours[id] = was_enabled == 0 && functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS;
   }
-  under_way.store(0);
-  followed.store(++times_followed);
+  under_way.store(std::uint64_t{++times_followed} << 32);
+  followed.store(times_followed);
   followed_since = monotonic_now();
 }
 
@@ -63,7 +72,7 @@ bool hold_launches(std::int64_t patience) noexcept {
   is_held.store(1);
   const std::int64_t begin = monotonic_now();
   if (begin < followed_since + kUnfollowed) system::sleep(followed_since + kUnfollowed - begin);
-  while (under_way.load() > 0) {
+  while (static_cast<std::uint32_t>(under_way.load()) != 0) {
     if (monotonic_now() - begin >= patience) return false;
     system::sleep(kMillisecond / 20);
   }
@@ -79,12 +88,17 @@ void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexce
   const std::uint32_t now = followed.load(std::memory_order_acquire);
   if (now == 0 || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_launch[id].load(std::memory_order_relaxed)) return;
   if (call.callbackSite != CUPTI_API_ENTER) {
-    if (inside_of == now) under_way.fetch_sub(1);
+    if (inside_of != 0) count(inside_of, -1);
     inside_of = 0;
     return;
   }
   // Who holds launches sees this one under way, or this one sees that they are held.
-  for (inside_of = now; under_way.fetch_add(1), is_held.load() != 0; wait()) under_way.fetch_sub(1);
+  for (bool is_counted = count(now, 1);; is_counted = count(now, 1)) {
+    inside_of = is_counted ? now : 0;
+    if (is_held.load() == 0) return;
+    if (is_counted) count(now, -1);
+    wait();
+  }
 }
 
 }  // namespace lanescope::agent::cupti

@@ -220,8 +220,8 @@ void Tracer::set_recording(bool recording) noexcept {
   }
   for (const EnabledEvents::Extra& extra : enabled.extras())
     if (extra.result != CUPTI_SUCCESS && !has_told_) report_refused(extra.are, extra.result);
+  set_phase(channel::AgentPhase::kTracing);  // from here on the host is to ask for what there is
   kernels_.begin(settings, *frames_);
-  set_phase(channel::AgentPhase::kTracing);
   if (has_told_) return;
   has_told_ = true;
   char cupti[48];

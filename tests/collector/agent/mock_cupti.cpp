@@ -351,7 +351,8 @@ void mock_cupti_launch(std::uint32_t start) {
   static std::thread launching;
   static std::atomic<bool> goes_on;
   goes_on = start != 0;
-  if (start != 0)
+  const std::int64_t before = last_launch;
+  if (start != 0) {
     launching = std::thread([] {
       constexpr CUpti_CallbackId kLaunchKernel = 2;  // as cuptiGetCallbackName below has it
       for (; goes_on; std::this_thread::sleep_for(std::chrono::microseconds(100))) {
@@ -364,8 +365,10 @@ void mock_cupti_launch(std::uint32_t start) {
         call_back(kLaunchKernel, CUPTI_API_EXIT);
       }
     });
-  else if (launching.joinable())
+    while (last_launch == before) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  } else if (launching.joinable()) {
     launching.join();
+  }
 }
 std::int64_t mock_cupti_last_launch() { return last_launch; }
 

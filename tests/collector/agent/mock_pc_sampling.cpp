@@ -27,8 +27,9 @@ struct Sampling {
   CUcontext on = nullptr;
   bool is_broken = false;
   CUpti_PCSamplingData* remaining = nullptr;
-  int waiting = 0;  // rounds of samples that were not fetched
-  bool has_control = false;  // of when it samples, by start and stop
+  std::uint32_t waiting = 0;  // rounds of samples that were not fetched
+  bool is_configured = false;  // before that nothing is sampled
+  bool has_control = false;    // of when it samples, by start and stop
   bool is_started = false;
   bool is_worker_late = true;
   std::uint64_t crc = 0;
@@ -49,15 +50,15 @@ void set(CUpti_PCSamplingPCData& row, std::uint64_t pc, std::initializer_list<CU
   for (const auto& reason : reasons) row.stallReason[row.stallReasonCount++] = reason;
 }
 
-// One round: what mock_cupti.h says.
-void fill(CUpti_PCSamplingData& data) {
-  set(data.pPcData[0], kSampledPc, {{14, kLongScoreboard}, {15, kLongScoreboardNotIssued}, {36, kWait}});
-  set(data.pPcData[1], 0, {{26, kSelected}});
+// So many rounds: what mock_cupti.h says.
+void fill(CUpti_PCSamplingData& data, std::uint32_t rounds) {
+  set(data.pPcData[0], kSampledPc, {{14, rounds * kLongScoreboard}, {15, rounds * kLongScoreboardNotIssued}, {36, rounds * kWait}});
+  set(data.pPcData[1], 0, {{26, rounds * kSelected}});
   data.totalNumPcs = 2;
   data.remainingNumPcs = 0;
-  data.droppedSamples = kDroppedSamples;
-  data.nonUsrKernelsTotalSamples = kOtherSamples;
-  data.totalSamples = kLongScoreboard + kWait + kSelected + kDroppedSamples + kOtherSamples;
+  data.droppedSamples = rounds * kDroppedSamples;
+  data.nonUsrKernelsTotalSamples = rounds * kOtherSamples;
+  data.totalSamples = rounds * (kLongScoreboard + kWait + kSelected + kDroppedSamples + kOtherSamples);
   data.hardwareBufferFull = 0;
 }
 
@@ -83,7 +84,7 @@ extern "C" {
 
 int mock_cupti_make_samples() {
   const std::lock_guard lock(sampling().mutex);
-  if (sampling().on == nullptr || (sampling().has_control && !sampling().is_started)) return 0;
+  if (!sampling().is_configured || (sampling().has_control && !sampling().is_started)) return 0;
   ++sampling().waiting;
   sampling().is_worker_late = true;
   return 1;
@@ -132,7 +133,9 @@ CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurati
     if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
       sampling().remaining = static_cast<CUpti_PCSamplingData*>(one.attributeData.samplingDataBufferData.samplingDataBuffer);
   }
-  return sampling().remaining == nullptr ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
+  const std::lock_guard lock(sampling().mutex);
+  sampling().is_configured = sampling().on != nullptr && sampling().remaining != nullptr;
+  return sampling().is_configured ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams* parameters) {
   parameters->pPCSamplingConfigurationInfo[0].attributeData.samplingPeriodData.samplingPeriod = kPeriod;
@@ -147,9 +150,10 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* parameters) {
   data.totalNumPcs = data.remainingNumPcs = 0;
   data.totalSamples = data.droppedSamples = data.nonUsrKernelsTotalSamples = 0;
   // The last round waits for the end, as samples do that CUPTI's worker has not taken by then.
-  const int kept = sampling().is_worker_late ? 1 : 0;
-  if (sampling().waiting > kept && sampling().waiting--) fill(data);
-  data.remainingNumPcs = sampling().waiting > kept ? 2 : 0;
+  const std::uint32_t kept = sampling().is_worker_late ? 1 : 0;
+  if (sampling().waiting <= kept) return CUPTI_SUCCESS;
+  fill(data, sampling().waiting - kept);
+  sampling().waiting = kept;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams* parameters) {
@@ -170,10 +174,10 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* parameters) {
   if (const CUptiResult result = await_break(); result != CUPTI_SUCCESS) return result;
   const std::lock_guard lock(sampling().mutex);
   if (parameters->ctx != sampling().on) return CUPTI_ERROR_UNKNOWN;
-  if (sampling().waiting > 0) fill(*sampling().remaining);
+  if (sampling().waiting > 0) fill(*sampling().remaining, sampling().waiting);
   sampling().waiting = 0;
   sampling().on = nullptr;
-  sampling().has_control = sampling().is_started = false;
+  sampling().is_configured = sampling().has_control = sampling().is_started = false;
   return CUPTI_SUCCESS;
 }
 
