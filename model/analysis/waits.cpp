@@ -103,7 +103,8 @@ struct WaitFinder::State {
   }
 
   // Whether two tracks are of one run. Of several recordings on one axis, those are whose times it has as they were: what was laid over each other
-  // to be compared ran at other times. Where a recording has no time of day, nobody can say.
+  // to be compared ran at other times. On one machine the clock says so that runs from its start on: the time of day may be set while it runs. Where
+  // a recording of another machine has no time of day, nobody can say.
   [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
     const auto part_of = [&](const Track& track) {
       const auto id = static_cast<TrackId>(&track - trace.tracks().data());
@@ -112,8 +113,11 @@ struct WaitFinder::State {
     if (trace.parts().size() < 2) return true;
     const auto first = part_of(a), second = part_of(b);
     if (first == second || first == trace.parts().end() || second == trace.parts().end()) return true;
-    if (first->provenance.utc_epoch == 0 || second->provenance.utc_epoch == 0) return true;
-    const std::int64_t apart = (first->provenance.utc_epoch - first->shift) - (second->provenance.utc_epoch - second->shift);
+    const Provenance &one = first->provenance, &other = second->provenance;
+    const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
+    if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return true;
+    const std::int64_t apart = have_one_clock ? (one.monotonic_epoch - first->shift) - (other.monotonic_epoch - second->shift)
+                                              : (one.utc_epoch - first->shift) - (other.utc_epoch - second->shift);
     return std::abs(apart) <= kClocksDiffer;
   }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "model/import/open_trace.h"
+#include "model/trace/combine.h"
 #include "model/trace/python_lock.h"
 #include "scenario.h"
 #include "support/catch.h"
@@ -180,6 +181,39 @@ TEST_CASE("a collective waits for the last rank, and that for what held it up; t
   CHECK_FALSE(finder.collective_wait(find(*trace, TrackKind::kKernels, "gemm")));
   CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "gemm"), 10)) ==
         "stream ncclDevKernel_AllReduce < late rank ncclDevKernel_AllReduce < enqueued cudaLaunchKernel < code slow data");
+}
+
+TEST_CASE("ranks of one machine ran together though its time of day was set between their recordings, and runs laid over each other did not") {
+  constexpr Nanoseconds kHour = 3'600'000'000'000, kLater = 2'000'000;  // the second recording began 2 ms later
+  const auto rank = [](std::uint32_t pid, Nanoseconds began, Nanoseconds epoch, Nanoseconds time_of_day) {
+    Scenario program(pid);
+    program.kernel("ncclDevKernel_AllReduce", began, began + 5'000, began + 10'000, 10'100'000 - (epoch - 1));
+    Provenance& provenance = program.builder()->provenance();
+    provenance.boot_id = "a boot";
+    provenance.monotonic_epoch = epoch;
+    provenance.utc_epoch = time_of_day;
+    return program.trace();
+  };
+  const auto first = rank(1, 0, 1, kHour), second = rank(2, 7'000'000, 1 + kLater, 3 * kHour);
+  const auto wait_of_first = [&](Nanoseconds shift) {
+    const auto both = combine_traces(std::vector<TraceSource>{{first, "rank0", 0, {}}, {second, "rank1", shift, {}}});
+    return WaitFinder(*both).collective_wait(find(*both, TrackKind::kKernels, "nccl"));
+  };
+  const auto wait = wait_of_first(kLater);
+  REQUIRE(wait);
+  CHECK(wait->waited == 9'000'000);  // from 10 us and 9.01 ms on, to 10.1 ms, on the first one's clock
+
+  // In another hour of that machine.
+  const auto over = [&] {
+    auto builder = Scenario(4);
+    builder.kernel("ncclDevKernel_AllReduce", 9'000'000, 9'005'000, 9'010'000, 10'100'000);
+    builder.builder()->provenance().boot_id = "a boot";
+    builder.builder()->provenance().monotonic_epoch = 1 + kHour;
+    builder.builder()->provenance().utc_epoch = kHour;  // its time of day was set back by an hour meanwhile
+    return builder.trace();
+  }();
+  const auto laid_over = combine_traces(std::vector<TraceSource>{{first, "run 0", 0, {}}, {over, "run 1", 0, {}}});
+  CHECK_FALSE(WaitFinder(*laid_over).collective_wait(find(*laid_over, TrackKind::kKernels, "nccl")));
 }
 
 TEST_CASE("of two recorded ranks, the collectives of one wait for the other, which sleeps 15 ms in each of 20 steps") {
