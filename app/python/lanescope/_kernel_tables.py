@@ -11,11 +11,10 @@ import numpy.typing as npt
 from ._message import decode
 from ._schema import ENUMERATIONS, MESSAGES
 from ._wire import WireError, fields, fixed, running_sum, varints, zigzag
-from .table import Array, Batch
+from .table import Array, Batch, Table
 
 if TYPE_CHECKING:
     from ._frames import Frame
-    from .trace import Trace
 
 _REASON_PREFIX = b"smsp__pcsamp_warps_issue_stalled_"
 _LARGEST_OFFSET = (1 << 32) - 1
@@ -34,14 +33,25 @@ class RecordColumn:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """What a recording lends to those who make rows of its frames."""
+
+    payloads: "Callable[[], Iterator[tuple[Frame, memoryview]]]"  # of the table's frames, in their order, those that can be read
+    note_damaged: "Callable[[Frame], None]"  # of a frame that makes no sense: it is counted, and left out from now on
+    text_number: "Callable[[bytes], int]"  # by which a column names a text
+    kernels: Table
+    epoch: int  # when the recording began, by the clock of its frames, in ns
+
+
+@dataclass(frozen=True)
 class RecordSchema:
-    """A table: its columns but for process and pid, and what makes its rows of the frames."""
+    """A table: its columns but for process and pid, and what makes its rows."""
 
     name: str
     frame: str
     meaning: str
     columns: "tuple[RecordColumn, ...]"
-    rows: "Callable[[Trace, list[Frame]], Iterator[Batch]]"
+    rows: "Callable[[Recorded], Iterator[Batch]]"
 
 
 def _packed(message: str, data: memoryview) -> "tuple[dict[str, Array], dict[str, int], dict[str, list[memoryview]]]":
@@ -80,11 +90,11 @@ class _Launch:
     values: Array
 
 
-def _launches(trace: "Trace", frames: "list[Frame]") -> "Iterator[_Launch]":
-    for frame, payload in trace._whole_payloads(frames):
+def _launches(recorded: Recorded) -> "Iterator[_Launch]":
+    for frame, payload in recorded.payloads():
         try:
             _, _, pieces = _packed("KernelMetrics", payload)
-            metrics = np.array([trace._texts.number(bytes(metric)) for metric in pieces.get("metrics", [])], dtype=np.int64)
+            metrics = np.array([recorded.text_number(bytes(metric)) for metric in pieces.get("metrics", [])], dtype=np.int64)
             for piece in pieces.get("launches", []):
                 columns, numbers, _ = _packed("MeasuredLaunch", piece)
                 values = columns["values"]
@@ -93,15 +103,15 @@ def _launches(trace: "Trace", frames: "list[Frame]") -> "Iterator[_Launch]":
                 known = np.isfinite(values)
                 yield _Launch(frame.process, numbers, 1 + len(columns["other_launches"]), metrics[known], values[known])
         except WireError:
-            trace._note_damaged(frame)
+            recorded.note_damaged(frame)
 
 
-def _kernel_metrics(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+def _kernel_metrics(recorded: Recorded) -> "Iterator[Batch]":
     """Each value of each launch of which the trace has a kernel; of several kernels, the first."""
-    launches = list(_launches(trace, frames))
+    launches = list(_launches(recorded))
     if not launches:
         return
-    kernels = _Kernels(trace, ["start", "duration", "name", "device", "context", "stream"])
+    kernels = _Kernels(recorded.kernels, ["start", "duration", "name", "device", "context", "stream"])
     for launch in launches:
         kernel = kernels.row(launch.process, launch.numbers["correlation"])
         if kernel is None or not len(launch.values):
@@ -115,8 +125,8 @@ def _kernel_metrics(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
 class _Kernels:
     """Of each launch the kernel that began first."""
 
-    def __init__(self, trace: "Trace", columns: "list[str]") -> None:
-        self.columns, _ = trace.kernels._read(["process", "correlation", *columns])
+    def __init__(self, kernels: Table, columns: "list[str]") -> None:
+        self.columns, _ = kernels._read(["process", "correlation", *columns])
         # By start: the first place of a key is that of the first kernel.
         self._keys, self._first = np.unique(_key(self.columns["process"], self.columns["correlation"]), return_index=True)
 
@@ -126,13 +136,11 @@ class _Kernels:
         return int(self._first[at]) if at < len(self._keys) and self._keys[at] == key else None
 
 
-def _instruction_counts(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+def _instruction_counts(recorded: Recorded) -> "Iterator[Batch]":
     """Each count of each instruction of each launch of which the trace has a kernel, by the kernel's start."""
-    if not frames:
-        return
-    kernels = _Kernels(trace, ["start"])
+    kernels: Optional[_Kernels] = None  # which takes all of the table to read
     batches: "list[tuple[int, int, Batch]]" = []
-    for frame, payload in trace._whole_payloads(frames):
+    for frame, payload in recorded.payloads():
         try:
             columns, said, pieces = _packed("InstructionCounts", payload)
             functions = [decode("GpuFunction", piece) for piece in pieces.get("functions", [])]
@@ -142,8 +150,9 @@ def _instruction_counts(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batc
             if rows and (int(columns["function"].max()) >= len(functions) or int(offset.min()) < 0 or int(offset.max()) > _LARGEST_OFFSET):
                 raise WireError("a count has no place")
         except WireError:
-            trace._note_damaged(frame)
+            recorded.note_damaged(frame)
             continue
+        kernels = kernels or _Kernels(recorded.kernels, ["start"])
         kernel = kernels.row(frame.process, said["correlation"])
         if kernel is None or not rows or not metrics:
             continue
@@ -154,10 +163,10 @@ def _instruction_counts(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batc
             return np.tile(_mapped(columns["function"], dict(enumerate(values)), dtype), len(metrics))
 
         batch = Batch({name: np.full(size, value, dtype=np.int64) for name, value in (("process", frame.process), ("start", start), ("correlation", said["correlation"]))})
-        batch["name"] = of([trace._texts.number(function["name"]) for function in functions])
+        batch["name"] = of([recorded.text_number(function["name"]) for function in functions])
         batch["code_object"] = of([function["code_object"] for function in functions], np.uint64)
         batch["offset"] = np.tile(offset, len(metrics))
-        batch["metric"] = np.repeat(np.array([trace._texts.number(bytes(metric)) for metric in metrics], dtype=np.int64), rows)
+        batch["metric"] = np.repeat(np.array([recorded.text_number(bytes(metric)) for metric in metrics], dtype=np.int64), rows)
         batch["value"] = columns["values"].view(np.int64)
         batches.append((start, len(batches), batch))
     for _, _, batch in sorted(batches, key=lambda each: each[:2]):
@@ -171,32 +180,31 @@ def _key(process: Array, correlation: Array) -> Array:
 class _Names:
     """What ids of functions and reasons stand for, as frames say one after the other."""
 
-    def __init__(self, trace: "Trace") -> None:
-        self._trace = trace
+    def __init__(self, text_number: "Callable[[bytes], int]") -> None:
+        self._text_number = text_number
         self.functions: "dict[tuple[int, int, int], tuple[int, int]]" = {}  # process, source and id: code object, number of the mangled name
         self.reasons: "dict[tuple[int, int, int], int]" = {}
 
     def extend(self, frame: "Frame", said: "dict[str, int]", pieces: "dict[str, list[memoryview]]") -> None:
-        texts = self._trace._texts
         for i, piece in enumerate(pieces.get("functions", []), said["first_function"]):
             function = decode("GpuFunction", piece)
-            self.functions[frame.process, frame.source, i] = (function["code_object"], texts.number(function["name"]))
+            self.functions[frame.process, frame.source, i] = (function["code_object"], self._text_number(function["name"]))
         for i, piece in enumerate(pieces.get("reasons", []), said["first_reason"]):
             name = bytes(piece)
-            self.reasons[frame.process, frame.source, i] = texts.number(name[len(_REASON_PREFIX) :] if name.startswith(_REASON_PREFIX) else name)
+            self.reasons[frame.process, frame.source, i] = self._text_number(name[len(_REASON_PREFIX) :] if name.startswith(_REASON_PREFIX) else name)
 
 
-def _windows(trace: "Trace", frames: "list[Frame]") -> "Iterator[tuple[Batch, Batch]]":
+def _windows(recorded: Recorded) -> "Iterator[tuple[Batch, Batch]]":
     """Of each window its row, and those of its samples."""
-    names = _Names(trace)
-    for frame, payload in trace._whole_payloads(frames):
+    names = _Names(recorded.text_number)
+    for frame, payload in recorded.payloads():
         try:
-            yield _window(trace, frame, payload, names)
+            yield _window(recorded.epoch, frame, payload, names)
         except WireError:
-            trace._note_damaged(frame)
+            recorded.note_damaged(frame)
 
 
-def _window(trace: "Trace", frame: "Frame", payload: memoryview, names: _Names) -> "tuple[Batch, Batch]":
+def _window(epoch: int, frame: "Frame", payload: memoryview, names: _Names) -> "tuple[Batch, Batch]":
     columns, said, pieces = _packed("PcSamples", payload)
     names.extend(frame, said, pieces)
     size = len(columns["function"])
@@ -210,7 +218,7 @@ def _window(trace: "Trace", frame: "Frame", payload: memoryview, names: _Names) 
     sound = (offset >= 0) & (offset <= _LARGEST_OFFSET)
     sound &= _mapped(columns["function"], {i: int(found is not None and i != 0) for i, found in functions.items()}) != 0
     sound &= _mapped(columns["reason"], {i: int(found is not None and i != 0) for i, found in reasons.items()}) != 0
-    window = {"process": frame.process, "start": said["begin"] - trace.session["epoch"]}
+    window = {"process": frame.process, "start": said["begin"] - epoch}
     window |= {name: said[name] for name in ("duration", "device", "context")}
     row = window | {name: said[name] for name in ("period", "other_samples", "every")} | {"dropped": said["dropped"] + int(columns["samples"][~sound].sum())}
     one = Batch({name: np.array([value], dtype=np.int64) for name, value in row.items()} | {"buffer_was_full": np.array([said["buffer_was_full"] != 0])})
@@ -231,12 +239,12 @@ def _mapped(ids: Array, values: "dict[int, int]", dtype: Any = np.int64) -> Arra
     return table[places.reshape(-1)] if len(table) else np.zeros(0, dtype=dtype)
 
 
-def _pc_sample_windows(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
-    return (window for window, _ in _windows(trace, frames))
+def _pc_sample_windows(recorded: Recorded) -> "Iterator[Batch]":
+    return (window for window, _ in _windows(recorded))
 
 
-def _pc_samples(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
-    return (samples for _, samples in _windows(trace, frames) if len(samples["start"]))
+def _pc_samples(recorded: Recorded) -> "Iterator[Batch]":
+    return (samples for _, samples in _windows(recorded) if len(samples["start"]))
 
 
 _DEVICE = RecordColumn("device", "int64", "", "CUDA's number of the GPU in the process")

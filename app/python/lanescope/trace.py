@@ -13,7 +13,7 @@ from . import program
 from ._demangle import demangled
 from ._dictionary import Dictionary, Texts
 from ._frames import Frame, FrameFile, TraceError
-from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, RecordSchema
+from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
 from ._message import decode, text
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of
@@ -23,7 +23,7 @@ from .table import PROVENANCE, Array, Batch, Table, distinct
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
-_KNOWN_MINOR_VERSION = 2  # of the format
+_KNOWN_MINOR_VERSION = 5  # of the format
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
 
 
@@ -488,7 +488,9 @@ class _Records(_Texts):
 
     def batches(self, columns: "list[str]") -> Iterator[Batch]:
         trace = self._trace
-        for rows in self._schema.rows(trace, trace._record_frames[self._schema.frame]):
+        frames = trace._record_frames[self._schema.frame]
+        recorded = Recorded(lambda: trace._whole_payloads(frames), trace._note_damaged, trace._texts.number, trace.kernels, trace.session["epoch"])
+        for rows in self._schema.rows(recorded):
             process, size = int(rows["process"][0]), len(rows["start"])  # a batch is of one process
             known = trace.processes.get(process)
             for name, value in ({"pid": known.pid if known else 0} | trace._provenance(process)).items():

@@ -10,6 +10,7 @@ import numpy as np
 
 from .engine import Outcome
 from .history_recipes import History, student_quantile
+from .inputs import find_traces
 from .recipe import number_within, recipe
 from .result import Answer, ResultTable
 
@@ -31,8 +32,6 @@ class Check(History):
         return list(self.arguments["against"])
 
     def present(self, outcome: Outcome) -> Answer:
-        from . import find_traces
-
         base = set(find_traces(self.further_inputs()))
         runs = outcome.partial or []
         before, after = ([_means(run[2]) for run in runs if (run[1] in base) == side] for side in (True, False))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from dataclasses import dataclass
 from typing import Any, Callable, ClassVar, Optional
 
@@ -17,7 +16,6 @@ from .filters import add_filter_arguments, part_of
 from .result import Answer
 
 _BY_NAME: "dict[str, type[Recipe]]" = {}
-_LOADED: "set[str]" = set()  # entry points that were asked, which is done once
 
 
 class Recipe:
@@ -92,49 +90,8 @@ def recipe(chosen: "type[Recipe]") -> "type[Recipe]":
     return chosen
 
 
-def _take(other: Any) -> str:
-    """Makes the recipe of an entry point known; else says why not."""
-    try:
-        chosen = other.load()
-    except Exception as error:  # whatever a package does, the other recipes are there
-        return f"{type(error).__name__}: {error}"
-    if not (isinstance(chosen, type) and issubclass(chosen, Recipe) and hasattr(chosen, "name") and hasattr(chosen, "help")):
-        return "it is no class of lanescope.fleet.Recipe with a name and a help."
-    if chosen.name in _BY_NAME and _BY_NAME[chosen.name] is not chosen:
-        return f"there is a recipe {chosen.name} already."
-    _BY_NAME[chosen.name] = chosen
-    return ""
-
-
-def recipes() -> "dict[str, type[Recipe]]":
-    """All recipes by name: those of this package, and those that other packages name under the entry point lanescope.recipes."""
-    from importlib.metadata import entry_points
-
-    from . import (  # noqa: F401  (each makes its own known)
-        check_recipe,
-        collective_recipes,
-        file_recipe,
-        history_recipes,
-        kernel_recipes,
-        metric_recipes,
-        network_recipe,
-        range_recipes,
-        rule_recipes,
-        sum_recipes,
-        time_recipes,
-        what_if_recipe,
-    )
-
-    found = entry_points()
-    others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
-    for other in others:
-        if other.value in _LOADED:
-            continue
-        _LOADED.add(other.value)
-        reason = _take(other)
-        if reason:
-            said = f"lanescope fleet: The recipe {other.value} of an installed package is left out: {reason}"
-            print("".join(c if c.isprintable() else "?" for c in said), file=sys.stderr)
+def known_recipes() -> "dict[str, type[Recipe]]":
+    """Those that were made known, by name."""
     return dict(sorted(_BY_NAME.items()))
 
 

@@ -1,0 +1,38 @@
+"""Which recordings a question is asked of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Iterable, Union
+
+from .._frames import TraceError
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
+    """Files as they are named, and every .trace file below folders; each once, by name. Of DIR:N the first N. Raises TraceError where an input is not there."""
+    found: "set[str]" = set()
+    for each in inputs:
+        path = Path(each)
+        folder, _, number = os.fspath(each).rpartition(":")
+        if number.isdecimal() and not path.exists() and Path(folder).is_dir():
+            found.update(sorted(str(file) for file in Path(folder).rglob("*.trace") if file.is_file())[: int(number)])
+            continue
+        if path.is_dir():
+            found.update(str(file) for file in path.rglob("*.trace") if file.is_file())
+            found.update(_unsearchable(path))
+        elif path.exists():
+            found.add(str(path))
+        else:
+            raise TraceError(f"{path} is not there.")
+    return sorted(found)
+
+
+def _unsearchable(folder: Path) -> "list[str]":
+    """Folders below one that can't be searched: each becomes a row of `files` with its reason."""
+    failed: "list[OSError]" = []
+    for _ in os.walk(folder, onerror=failed.append):
+        pass
+    return [os.fspath(error.filename) for error in failed]
