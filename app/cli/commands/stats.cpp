@@ -1,4 +1,5 @@
 // lanescope stats: reports over a trace.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -41,6 +42,16 @@ Result<std::vector<ReportAsked>> parse_reports(std::vector<std::string> names, c
     requests.push_back({name, *parsed});
   }
   return requests;
+}
+
+// "A, B or C".
+std::string any_of(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
+    text += names[i];
+  }
+  return text;
 }
 
 std::string explained(const stats::Report& report) {
@@ -105,18 +116,20 @@ int run_stats(Arguments arguments) {
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);
+  std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];
     const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
-      TableOutput::skip(files.front().string() + " does not contain " + std::string(request.report->data) +
-                        (filter.any() ? " in the chosen part." : "."));
+      if (std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);
       continue;
     }
     if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)
       return fail(written.error());
   }
+  if (!missing.empty())
+    TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
   return kSuccess;
 }
 

@@ -1,6 +1,8 @@
-// lanescope diff and analyze: what they write, and what they end with.
+// lanescope stats, diff and analyze: what they write, and what they end with.
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "command.h"
 #include "support/catch.h"
@@ -19,6 +21,19 @@ nlohmann::json json_in(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
+  const std::string file = trace("transpositions");  // kernels and copies alone
+  std::ostringstream messages, tables;
+  std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+  std::streambuf* const output = std::cout.rdbuf(tables.rdbuf());
+  const int code = cli::run({"stats", file});
+  std::cout.rdbuf(output);
+  std::cerr.rdbuf(errors);
+  CHECK(code == cli::kSuccess);
+  CHECK(messages.str() == "SKIPPED: " + file +
+                              " does not contain NV Tools Extension (NVTX) data, OS Runtime trace data or CUDA Unified Memory CPU page faults data.\n");
+}
 
 TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   const test::TemporaryFolder folder;
