@@ -8,8 +8,8 @@
 #include <fstream>
 #include <optional>
 
-#include "perf_event.h"
-#include "record_buffer.h"
+#include "events/perf_event.h"
+#include "events/record_buffer.h"
 
 namespace lanescope::cpu {
 namespace {

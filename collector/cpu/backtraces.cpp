@@ -3,11 +3,11 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "code_names.h"
+#include "code/code_names.h"
 #include "collector/python/sampler.h"
-#include "modules.h"
-#include "process_encoder.h"
-#include "python_locations.h"
+#include "code/modules.h"
+#include "observation/process_encoder.h"
+#include "observation/python_locations.h"
 
 namespace lanescope::cpu {
 namespace {

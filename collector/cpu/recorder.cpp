@@ -16,7 +16,7 @@
 
 #include "collector/channel/clock.h"
 #include "collector/cpu/access.h"
-#include "observation.h"
+#include "observation/observation.h"
 
 namespace lanescope::cpu {
 namespace {

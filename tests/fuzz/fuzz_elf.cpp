@@ -11,7 +11,7 @@
 #include "code_names/file_names.h"
 #include "fuzz_target.h"
 #include "interpreter_file.h"
-#include "modules.h"
+#include "code/modules.h"
 #include "scratch_file.h"
 
 using namespace lanescope;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz_target.h"
-#include "observation.h"
+#include "observation/observation.h"
 
 using namespace lanescope;
 using namespace lanescope::cpu;

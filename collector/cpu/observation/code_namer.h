@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "code_names.h"
+#include "code/code_names.h"
 #include "outbox.h"
 #include "process_record.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "collector/channel/clock.h"
-#include "event_set.h"
+#include "events/event_set.h"
 
 namespace lanescope::cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "collector/counters/counter_stream.h"
 #include "collector/cpu/counted_events.h"
 #include "outbox.h"
-#include "perf_event.h"
+#include "events/perf_event.h"
 
 namespace lanescope::cpu {
 

@@ -10,13 +10,13 @@
 #include "code_namer.h"
 #include "collector/python/sampler.h"
 #include "event_counters.h"
-#include "event_set.h"
+#include "events/event_set.h"
 #include "outbox.h"
 #include "process_record.h"
-#include "record.h"
+#include "events/record.h"
 #include "running_times.h"
 #include "thread_states.h"
-#include "unwinder.h"
+#include "code/unwinder.h"
 
 namespace lanescope::cpu {
 

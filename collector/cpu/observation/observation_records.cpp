@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "observation.h"
-#include "system_call_names.h"
+#include "events/system_call_names.h"
 
 namespace lanescope::cpu {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "collector/cpu/remembered_ids.h"
 #include "lanescope/trace.pb.h"
-#include "modules.h"
+#include "code/modules.h"
 #include "thread_states.h"
 
 namespace lanescope::cpu {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "collector/cpu/recorder.h"
-#include "modules.h"
-#include "perf_map.h"
+#include "code/modules.h"
+#include "code/perf_map.h"
 #include "process_encoder.h"
 #include "python_locations.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "code_names.h"
+#include "code/code_names.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "code_names.h"
+#include "code/code_names.h"
 #include "code_names/messages.h"
 #include "support/catch.h"
 #include "support/paths.h"

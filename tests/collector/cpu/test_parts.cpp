@@ -8,14 +8,14 @@
 #include <fstream>
 #include <span>
 
-#include "modules.h"
-#include "perf_map.h"
-#include "running_times.h"
+#include "code/modules.h"
+#include "code/perf_map.h"
+#include "observation/running_times.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "system_call_names.h"
-#include "thread_states.h"
-#include "tracepoint.h"
+#include "events/system_call_names.h"
+#include "observation/thread_states.h"
+#include "events/tracepoint.h"
 
 using namespace lanescope;
 using namespace lanescope::cpu;

@@ -1,6 +1,6 @@
 #include "collector/cpu/remembered_ids.h"
 
-#include "process_encoder.h"
+#include "observation/process_encoder.h"
 #include "support/catch.h"
 
 using namespace lanescope;
