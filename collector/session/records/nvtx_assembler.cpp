@@ -17,6 +17,8 @@ std::optional<std::uint32_t> known_depth(const Record& record) {
   return static_cast<std::uint32_t>(record.id - 1);
 }
 
+std::uint64_t key_of(const Record& record) { return static_cast<std::uint64_t>(record.thread) << 32 | record.domain; }
+
 }  // namespace
 
 void NvtxAssembler::add(const Record& record, std::string_view text) {
@@ -91,13 +93,36 @@ std::optional<std::uint32_t> NvtxAssembler::payload(const Record& record) {
 
 void NvtxAssembler::prune() {
   std::erase_if(stacks_, [](const auto& entry) { return entry.second.empty(); });
+  std::erase_if(early_begins_, [](const auto& entry) { return entry.second.empty(); });
   next_pruning_ = std::max<std::size_t>(4096, 2 * stacks_.size());
   payloads_.clear();  // those that are waited for come at once
 }
 
 NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
   if (stacks_.size() >= next_pruning_) prune();
-  return stacks_[static_cast<std::uint64_t>(record.thread) << 32 | record.domain];
+  return stacks_[key_of(record)];
+}
+
+std::optional<NvtxRange> NvtxAssembler::take_open(Stack& open, const Record& end) {
+  const std::optional<std::uint32_t> depth = known_depth(end);
+  if (depth) close_deeper(open, *depth + 1, end);
+  const bool is_there = !open.empty() && (!depth || (open.back().depth == *depth && open.back().start <= end.time));
+  if (!is_there) return depth ? take_early_begin(end, *depth) : std::nullopt;
+  NvtxRange range = std::move(open.back());
+  open.pop_back();
+  return range;
+}
+
+std::optional<NvtxRange> NvtxAssembler::take_early_begin(const Record& end, std::uint32_t depth) {
+  const auto early = early_begins_.find(key_of(end));
+  if (early == early_begins_.end()) return std::nullopt;
+  Stack& begins = early->second;
+  const auto found =
+      std::find_if(begins.rbegin(), begins.rend(), [&](const NvtxRange& range) { return range.depth == depth && range.start <= end.time; });
+  if (found == begins.rend()) return std::nullopt;
+  NvtxRange range = std::move(*found);
+  begins.erase(std::next(found).base());
+  return range;
 }
 
 NvtxRange NvtxAssembler::opened(const Record& record, std::string_view text, proto::NvtxStyle style) {
@@ -114,6 +139,10 @@ void NvtxAssembler::close_deeper(Stack& open, std::uint32_t depth, const Record&
   while (!open.empty() && open.back().depth >= depth) {
     NvtxRange range = std::move(open.back());
     open.pop_back();
+    if (range.start > seen.time) {  // it was read too early, and its end comes
+      early_begins_[key_of(seen)].push_back(std::move(range));
+      continue;
+    }
     --open_;
     close(std::move(range), {seen.time, seen.thread}, RangeEnding::kUnfinished);
   }
@@ -136,18 +165,14 @@ void NvtxAssembler::push(const Record& record, std::string_view text) {
 // Data that come with the end of a range say more than those of its begin, and stand in their place.
 void NvtxAssembler::pop(const Record& record) {
   const std::optional<std::uint32_t> data = payload(record);
-  Stack& open = stack(record);
-  const std::optional<std::uint32_t> depth = known_depth(record);
-  if (depth) close_deeper(open, *depth + 1, record);
-  if (open.empty() || (depth && open.back().depth != *depth)) {
+  std::optional<NvtxRange> range = take_open(stack(record), record);
+  if (!range) {
     ++unmatched_;
     return;
   }
-  NvtxRange range = std::move(open.back());
-  open.pop_back();
   --open_;
-  if (data) range.attributes.payload_json = *data;
-  close(std::move(range), {record.time, record.thread}, RangeEnding::kFinished);
+  if (data) range->attributes.payload_json = *data;
+  close(std::move(*range), {record.time, record.thread}, RangeEnding::kFinished);
 }
 
 void NvtxAssembler::start(const Record& record, std::string_view text) {
@@ -193,12 +218,14 @@ void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
 }
 
 void NvtxAssembler::finish() {
-  for (auto& [key, open] : stacks_) {
-    while (!open.empty()) {
-      NvtxRange range = std::move(open.back());
-      open.pop_back();
-      const std::uint32_t thread = range.thread;
-      close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+  for (auto* stacks : {&stacks_, &early_begins_}) {
+    for (auto& [key, open] : *stacks) {
+      while (!open.empty()) {
+        NvtxRange range = std::move(open.back());
+        open.pop_back();
+        const std::uint32_t thread = range.thread;
+        close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+      }
     }
   }
   for (auto& [id, range] : started_) {

@@ -3,8 +3,9 @@
 // Where records say how deep they are, one that was dropped for lack of room spoils no range on either side: a range whose pop is missing
 // is unfinished at the next record that shows it closed.
 //
-// Records of one thread must come in the order in which it made them; threads may interleave in any way. So the end of a start/end range
-// may come before its start, when another thread ended it.
+// Records of one thread must come in the order in which it made them, but for those of its signal handlers, which go through a ring of their
+// own and may be read behind later ones. Threads may interleave in any way. So the end of a start/end range may come before its start, when
+// another thread ended it.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,9 @@ class NvtxAssembler {
   using Stack = std::vector<NvtxRange>;  // open ranges of one (thread, domain), outermost first
 
   Stack& stack(const channel::Record& record);
+  // Takes out the range that `end` ends; none where that is not open.
+  std::optional<NvtxRange> take_open(Stack& open, const channel::Record& end);
+  std::optional<NvtxRange> take_early_begin(const channel::Record& end, std::uint32_t depth);
   // Strings of the event that `record` is, and of the payload that came in front of it.
   NvtxAttributes attributes(const channel::Record& record, std::string_view text);
   // The string of the payload that came in front of `record`; none where none did.
@@ -59,7 +63,7 @@ class NvtxAssembler {
   void add_file_access(const channel::Record& record, std::string_view path);
   void push(const channel::Record& record, std::string_view text);
   void pop(const channel::Record& record);
-  // Ends ranges that lie deeper than `depth`, or at it, whose pops are missing.
+  // Ends ranges that lie deeper than `depth`, or at it, whose pops are missing; those that began later than `seen` make room for it alone.
   void close_deeper(Stack& open, std::uint32_t depth, const channel::Record& seen);
   void start(const channel::Record& record, std::string_view text);
   void end(const channel::Record& record);
@@ -78,6 +82,7 @@ class NvtxAssembler {
   DescribePayload describe_;
   std::unordered_map<std::uint32_t, Payload> payloads_;   // by thread: of the record that follows
   std::unordered_map<std::uint64_t, Stack> stacks_;       // by thread << 32 | domain
+  std::unordered_map<std::uint64_t, Stack> early_begins_;  // likewise: open ranges that were read before earlier ones of their thread
   std::unordered_map<std::uint64_t, NvtxRange> started_;  // by id
   std::unordered_map<std::uint64_t, End> early_ends_;     // by id
   std::size_t open_ = 0;            // ranges in stacks_ and started_

@@ -293,3 +293,56 @@ TEST_CASE("ends without a start are counted, however many there are") {
   assembler.finish();
   CHECK(assembler.unmatched() == kEnds);
 }
+
+TEST_CASE("ranges of a signal handler that are read behind later ones of their thread are whole, as are those") {
+  const auto push = [](std::int64_t time, std::string name) { return record(RecordType::kRangePush, 7, 0, time, std::move(name), 1); };
+  const auto pop = [](std::int64_t time) { return record(RecordType::kRangePop, 7, 0, time, "", 1); };
+  // The handler came between the first two ranges of its thread, and its ring was read behind theirs.
+  const Assembled result =
+      assemble({push(10, "first"), pop(20), push(50, "second"), push(30, "handler"), pop(40), pop(60), push(70, "third"), pop(80)});
+  CHECK(result.invalid == 0);
+  CHECK(result.unmatched == 0);
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges;
+  for (const DecodedEvent& event : result.events) ranges[event.name] = {event.start, event.end};
+  CHECK(ranges == std::map<std::string, std::pair<std::int64_t, std::int64_t>>{
+                      {"first", {10, 20}}, {"handler", {30, 40}}, {"second", {50, 60}}, {"third", {70, 80}}});
+}
+
+TEST_CASE("no range of a thread or its signal handlers is lost, in whichever parts their rings are read") {
+  const unsigned seed = GENERATE(range(1u, 30u));
+  std::mt19937 random(seed);
+  std::vector<NamedRecord> usual, of_handlers;
+  std::vector<bool> is_of_handler;  // in the order in which they were made
+  std::int64_t time = 100;
+  const auto make = [&](std::vector<NamedRecord>& ring, RecordType type, std::uint64_t depth) {
+    ring.push_back(record(type, 7, 0, time += 10, type == RecordType::kRangePush ? "range" : "", depth + 1));
+    is_of_handler.push_back(&ring == &of_handlers);
+  };
+  const auto maybe_handle = [&](std::uint64_t depth) {
+    if (random() % 3 != 0) return;
+    make(of_handlers, RecordType::kRangePush, depth);
+    make(of_handlers, RecordType::kRangePop, depth);
+  };
+  constexpr std::size_t kRanges = 300;
+  for (std::size_t i = 0; i < kRanges; ++i) {
+    make(usual, RecordType::kRangePush, 0);
+    maybe_handle(1);
+    make(usual, RecordType::kRangePop, 0);
+    maybe_handle(0);
+  }
+  std::vector<NamedRecord> read;
+  std::size_t usual_read = 0, of_handlers_read = 0, made = 0, usual_made = 0, of_handlers_made = 0;
+  const auto make_until = [&](std::size_t end) {
+    for (; made < end; ++made) ++(is_of_handler[made] ? of_handlers_made : usual_made);
+  };
+  while (made < is_of_handler.size()) {  // one ring after the other, while the thread goes on
+    make_until(std::min(is_of_handler.size(), made + random() % 8));
+    while (usual_read < usual_made) read.push_back(usual[usual_read++]);
+    make_until(std::min(is_of_handler.size(), made + random() % 8));
+    while (of_handlers_read < of_handlers_made) read.push_back(of_handlers[of_handlers_read++]);
+  }
+  while (usual_read < usual.size()) read.push_back(usual[usual_read++]);
+  const Assembled result = assemble(read);
+  CHECK(result.invalid == 0);
+  CHECK(result.events.size() == kRanges + of_handlers.size() / 2);
+}
