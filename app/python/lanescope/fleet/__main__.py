@@ -15,7 +15,7 @@ from pathlib import Path
 from .._frames import TraceError
 from . import find_traces, recipes
 from .difference import difference
-from .engine import Engine, Outcome, ProgressLine
+from .engine import Engine, Outcome, ProgressLine, keep_freed_memory
 from .recipe import Recipe, number_within
 from .report import replaced, text_of, write_folder
 from .result import Answer
@@ -212,4 +212,5 @@ def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int
 
 
 if __name__ == "__main__":
+    keep_freed_memory()
     sys.exit(main())
