@@ -51,7 +51,8 @@ ProfiledKernel profiled(const Trace& trace, const TrackKey& key, const Event& ev
 }
 
 // A rate of hits is made of hits and look-ups, which CUPTI counts in passes of their own where both do not fit into one; between these a cache that is
-// hardly missed differs by some percent of its look-ups. Of hits and misses, the rate hangs on the misses alone.
+// hardly missed differs by some percent of its look-ups. Of hits and misses, the rate then hangs on the misses alone. Where many miss it stays, for a
+// sector may be missed more than once.
 struct HitRate {
   std::size_t rate, hits, misses;  // positions of the metrics
 };
@@ -69,8 +70,9 @@ std::vector<HitRate> hit_rates(const std::vector<std::string>& metrics) {
   return rates;
 }
 void take_counted(const std::vector<HitRate>& rates, std::vector<double>& values) {
+  constexpr double kFew = 0.05;
   for (const HitRate& rate : rates)
-    if (const double all = values[rate.hits] + values[rate.misses]; all > 0) values[rate.rate] = 100 * values[rate.hits] / all;
+    if (const double all = values[rate.hits] + values[rate.misses]; all > 0 && values[rate.misses] < kFew * all) values[rate.rate] = 100 * values[rate.hits] / all;
 }
 
 // What makes launches alike.

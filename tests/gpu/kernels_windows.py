@@ -57,6 +57,9 @@ def evaluate(steps_file):
             ratios.append(100 * (statistics.median(inside) / statistics.median(outside) - 1))
         within += inside
         between += outside
+    if not ratios:
+        print(f"{steps_file.stem:10} no step lies within a window")
+        return
     draw = random.Random(1)
     drawn = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(4000))
     print(f"{steps_file.stem:10} {len(ratios)} windows; between them {statistics.median(between) / 1e6:.3f} ms, within {statistics.median(within) / 1e6:.3f} ms, "
