@@ -1,6 +1,7 @@
 #include "agent/core/busy_processor.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/own_thread.h"
 #include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
@@ -128,36 +130,64 @@ int BesideBusiestThread::busiest_processor() noexcept {
     if (runs_on < 0) continue;
     most = now - times[i];
     processor = runs_on;
+    busiest_ = threads_[i];
   }
   return processor;
 }
 
 bool BesideBusiestThread::was_there(std::uint32_t thread) const noexcept { return std::find(threads_, threads_ + thread_count_, thread) != threads_ + thread_count_; }
 
-BesideBusiestThread::BesideBusiestThread() noexcept {
+bool BesideBusiestThread::move(std::uint32_t thread, int processor) const noexcept {
   constexpr int kBits = 8 * sizeof(unsigned long);
+  if (processor < 0 || static_cast<std::size_t>(processor) >= kWords * kBits) return false;
+  unsigned long place[kWords] = {};
+  place[processor / kBits] = 1ul << (processor % kBits);
+  return system::system_call(SYS_sched_setaffinity, thread, sizeof(place), system::word(place)) == 0;
+}
+
+// The kernel may move the busy thread where both want the processor at once.
+void BesideBusiestThread::follow() noexcept {
+  while (follower_.load(std::memory_order_acquire) == kFollows) {
+    move(own_, processor_of(busiest_));
+    system::sleep(kLook);
+  }
+  follower_.store(kNone, std::memory_order_release);
+}
+
+BesideBusiestThread::BesideBusiestThread() noexcept : own_(system::thread_id()) {
   const int processor = busiest_processor();
-  if (processor < 0 || static_cast<std::size_t>(processor) >= kWords * kBits) return;
   const long bytes = system::system_call(SYS_sched_getaffinity, 0, sizeof(before_), system::word(before_));
-  if (bytes <= 0) return;
-  beside_[processor / kBits] = 1ul << (processor % kBits);
-  if (system::system_call(SYS_sched_setaffinity, 0, sizeof(beside_), system::word(beside_)) != 0) return;
+  if (bytes <= 0 || !move(own_, processor)) return;
   before_bytes_ = bytes;
   take_turns(0, kShortTurn);
+  const auto body = [](void* self) -> void* {
+    const OwnThread own_thread;
+    static_cast<BesideBusiestThread*>(self)->follow();
+    return nullptr;
+  };
+  constexpr std::size_t kStackBytes = 64u << 10;
+  follower_.store(kFollows, std::memory_order_release);
+  if (start_own_thread(body, this, kStackBytes) != 0) follower_.store(kNone, std::memory_order_relaxed);
 }
 
 BesideBusiestThread::~BesideBusiestThread() {
   if (before_bytes_ == 0) return;
+  std::uint32_t follows = kFollows;
+  follower_.compare_exchange_strong(follows, kIsToEnd);
+  while (follower_.load(std::memory_order_acquire) != kNone) system::sleep(kMillisecond / 10);
   take_turns(0, 0);
   system::system_call(SYS_sched_setaffinity, 0, before_bytes_, system::word(before_));
-  // Those that were started meanwhile, as CUPTI does, are where this one was.
+  // Those that were started meanwhile, as CUPTI does, run where this one did, and have its name.
+  char own_text[32], text[32];
+  const std::string_view own_name = read_of_thread(own_, "/comm", own_text);
   std::uint32_t threads[kMostThreads];
   const std::size_t count = list_threads(threads, kMostThreads);
   for (std::size_t i = 0; i < count; ++i) {
     unsigned long place[kWords] = {};
-    if (was_there(threads[i]) || system::system_call(SYS_sched_getaffinity, threads[i], sizeof(place), system::word(place)) <= 0 ||
-        std::memcmp(place, beside_, sizeof(place)) != 0)
-      continue;
+    if (was_there(threads[i]) || system::system_call(SYS_sched_getaffinity, threads[i], sizeof(place), system::word(place)) <= 0) continue;
+    int processors = 0;
+    for (const unsigned long word : place) processors += std::popcount(word);
+    if (processors != 1 || read_of_thread(threads[i], "/comm", text) != own_name) continue;
     take_turns(threads[i], 0);
     system::system_call(SYS_sched_setaffinity, threads[i], before_bytes_, system::word(before_));
   }
