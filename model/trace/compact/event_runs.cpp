@@ -108,7 +108,12 @@ void EventRuns::take(TrackId id, std::span<const Event> events, std::span<const 
     track.handed = Handed::kTooEarly;
   size_ += events.size();
   rows_in_memory_ += events.size();
-  if (rows_in_memory_ + (taker_ == nullptr ? 0 : taker_->held()) >= most_rows_) make_room();
+  if (rows_in_memory_ >= most_rows_now()) make_room();
+}
+
+// Without those that the taker holds.
+std::uint64_t EventRuns::most_rows_now() const {
+  return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held(), most_rows_ / 2));
 }
 
 // Of the tracks that have most, the first half of what they have is handed on; where that can't be, all of it goes to the file.
@@ -116,7 +121,8 @@ void EventRuns::make_room() {
   std::vector<TrackId> order(tracks_.size());
   for (TrackId id = 0; id < order.size(); ++id) order[id] = id;
   std::stable_sort(order.begin(), order.end(), [&](TrackId a, TrackId b) { return tracks_[a].rows.size() > tracks_[b].rows.size(); });
-  const auto has_room = [&] { return rows_in_memory_ <= most_rows_ / 2 || !condition_; };
+  const std::uint64_t wanted = most_rows_now() / 2;  // so that there is some for a while
+  const auto has_room = [&] { return rows_in_memory_ <= wanted || !condition_; };
   for (const TrackId id : order) {
     if (tracks_[id].rows.size() < kLeastEarly || has_room()) break;
     if (may_hand_on(tracks_[id])) hand_on(id);

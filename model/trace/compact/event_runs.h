@@ -87,6 +87,7 @@ class EventRuns final : public EventSink {
     Row last_handed{};
   };
 
+  [[nodiscard]] std::uint64_t most_rows_now() const;
   void make_room();
   [[nodiscard]] bool may_hand_on(const Track& track) const;
   void hand_on(TrackId track);
