@@ -3,7 +3,6 @@
 #include <atomic>
 #include <climits>
 
-#include "agent/core/busy_processor.h"
 #include "agent/core/clock.h"
 #include "agent/core/system_calls.h"
 #include "agent/kernel_counters/launch.h"
@@ -46,7 +45,6 @@ void wait() noexcept {
 void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
   using kernel_counters::CallKind;
   if (followed.load() != 0) return;
-  const BesideBusiestThread beside;  // to enable callbacks takes the driver's lock
   for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
     const char* name = nullptr;
     if (functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr ||

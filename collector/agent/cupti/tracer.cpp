@@ -4,7 +4,6 @@
 
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
-#include "agent/core/busy_processor.h"
 #include "agent/core/clock.h"
 #include "agent/core/own_thread.h"
 #include "agent/core/quiet.h"
@@ -153,8 +152,6 @@ void Tracer::give_cupti_back() noexcept {
 }
 
 bool Tracer::start_recording(Arrival arrival) noexcept {
-  std::optional<BesideBusiestThread> beside;
-  if (arrival == Arrival::kLate) beside.emplace();  // CUPTI is begun with the driver's lock
   if (!take_cupti(arrival)) return false;
   if (arrival == Arrival::kLate) driver_is_up_.store(true, std::memory_order_relaxed);
   on_capture_change([] {

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "agent/channel/membership.h"
-#include "agent/core/busy_processor.h"
 #include "agent/core/clock.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/own_thread.h"
@@ -86,7 +85,6 @@ void Tracer::look() noexcept {
   }
   const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
   if (stops != answered_stops_) {
-    const BesideBusiestThread beside;  // the program runs on, and may keep the driver's lock
     hand_everything_over();
     answered_stops_ = stops;
     header.status.stop_answers.store(stops, std::memory_order_release);
@@ -155,7 +153,6 @@ bool Tracer::begin_next_session() noexcept {
   is_over_ = false;
   read_clock(monotonic_now());
   if (is_without_cupti_) report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
-  const BesideBusiestThread beside;  // CUPTI is begun with the driver's lock
   is_over_ = is_without_cupti_ || (subscriber_ == nullptr && !take_cupti(Arrival::kLate));
   if (!is_over_) enable_resources_late(library_.functions);
   if (!is_over_) kernels_.watch(library_.functions, subscriber_, memory_.header().settings);

@@ -1,16 +1,11 @@
 // The real agent, and its library for kernels, over a CUPTI that a test controls.
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <future>
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 
-#include "agent/core/busy_processor.h"
 #include "agent/kernels/gpu_claim.h"
 #include "lanescope/trace.pb.h"
 #include "mock_cupti.h"
@@ -174,49 +169,4 @@ TEST_CASE("a GPU is claimed by one, who lets go of it beside a forked child, and
   for (int number = 500; number < kBeyondOurs; ++number) theirs.push_back(dup2(STDERR_FILENO, number));
   second.give_back();
   for (const int number : theirs) CHECK(close(number) == 0);
-}
-
-TEST_CASE("a thread runs beside the busiest one for a while, and it and those that it starts are where they were behind that") {
-  const auto place = [] {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    REQUIRE(sched_getaffinity(0, sizeof(set), &set) == 0);
-    return set;
-  };
-  const cpu_set_t before = place();
-  int first = 0;
-  while (!CPU_ISSET(first, &before)) ++first;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(first, &one);
-  std::atomic<bool> goes_on{true};
-  std::thread busy([&] {
-    sched_setaffinity(0, sizeof(one), &one);
-    while (goes_on) {
-    }
-  });
-  std::promise<void> end;
-  std::promise<cpu_set_t> place_behind;
-  std::thread started;
-  // In two milliseconds the busy one may have no processor where others have them, and never where a kernel does not say how long threads ran.
-  constexpr int kTries = 2000;
-  bool is_beside = false;
-  for (int tries = 0; tries < kTries && !is_beside; ++tries) {
-    const lanescope::agent::BesideBusiestThread beside;
-    const cpu_set_t now = place();
-    is_beside = CPU_EQUAL(&now, &one) != 0;
-    if (is_beside || tries + 1 == kTries)
-      started = std::thread([&, waits = end.get_future()]() mutable {
-        waits.wait();
-        place_behind.set_value(place());
-      });
-  }
-  const cpu_set_t after = place();
-  CHECK(CPU_EQUAL(&after, &before));
-  end.set_value();
-  const cpu_set_t behind = place_behind.get_future().get();
-  CHECK(CPU_EQUAL(&behind, &before));
-  started.join();
-  goes_on = false;
-  busy.join();
 }
