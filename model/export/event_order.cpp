@@ -14,8 +14,7 @@ std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, co
   std::vector<EventRef> events;
   std::vector<std::ptrdiff_t> ends{0};  // of runs that are in order: one a lane, then two, four, ... lanes
   for (const LaneId id : track.lanes) {
-    const Lane& lane = trace.lane(id);
-    const auto [first, last] = selection.window ? lane.overlapping(*selection.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};
+    const auto [first, last] = selection.events(trace, id);
     for (EventIndex i = first; i < last; ++i) events.push_back({id, i});
     ends.push_back(static_cast<std::ptrdiff_t>(events.size()));
   }

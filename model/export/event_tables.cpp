@@ -13,7 +13,9 @@ using namespace exporters;
 std::vector<EventRef> selected_events(const EventValues& values, const ExportSelection& selection) {
   EventFilter filter;
   filter.window = selection.window;
-  return gather_by_start(values.trace(), values.scope().lanes(), filter);
+  std::vector<LaneId> lanes = values.scope().lanes();
+  std::erase_if(lanes, [&](LaneId lane) { return !selection.takes(lane); });
+  return gather_by_start(values.trace(), lanes, filter, selection.stop);
 }
 
 bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {

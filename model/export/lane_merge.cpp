@@ -4,8 +4,7 @@ namespace lanescope::exporters {
 
 LaneMerge::LaneMerge(const Trace& trace, std::span<const LaneId> lanes, const ExportSelection& selection) : trace_(&trace) {
   for (const LaneId id : lanes) {
-    const Lane& lane = trace.lane(id);
-    const auto [first, last] = selection.window ? lane.overlapping(*selection.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};
+    const auto [first, last] = selection.events(trace, id);
     if (first < last) heads_.push(head({id, first}, last));
   }
 }

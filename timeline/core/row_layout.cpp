@@ -154,4 +154,24 @@ const PlacedRow* RowLayout::nearest_shown(RowIndex row) const noexcept {
   return nullptr;
 }
 
+RowData data_of_rows(const RowTree& tree, const RowArrangement& arrangement, std::string_view filter) {
+  RowArrangement open = arrangement;
+  for (const Row& row : tree.rows()) open.expanded[row.key] = true;
+  const RowLayout layout(tree, open, {}, filter);
+  RowData data;
+  for (const PlacedRow& placed : layout.rows()) {
+    const Row& row = tree.row(placed.row);
+    for (const Level& level : row.levels)
+      for (const LaneSource& source : level) data.lanes.push_back(source.lane);
+    if (row.counter) data.counters.push_back(*row.counter);
+  }
+  const auto keep_one_each = [](auto& numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  };
+  keep_one_each(data.lanes);
+  keep_one_each(data.counters);
+  return data;
+}
+
 }  // namespace lanescope::timeline

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <memory>
 
+#include "model/file/privacy.h"
 #include "output/unfinished_file.h"
 
 namespace lanescope::cli {
@@ -76,11 +77,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 }  // namespace
 
 void keep_as_private_as(std::span<const std::filesystem::path> inputs) {
-  constexpr mode_t kOthers = S_IRGRP | S_IROTH;
-  for (const std::filesystem::path& input : inputs) {
-    struct stat facts {};
-    if (stat(input.c_str(), &facts) == 0 && (facts.st_mode & kOthers) == 0) umask(077);
-  }
+  if (readers_of(inputs) == Readers::kOwnerAlone) umask(077);
 }
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {

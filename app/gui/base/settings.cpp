@@ -120,6 +120,9 @@ void Settings::setRows(const QString& kind, const RememberedRows& rows) {
   file_.setValue(group + "order", order);
 }
 
+QString Settings::exportFolder() const { return file_.value("export/folder").toString(); }
+void Settings::setExportFolder(const QString& folder) { file_.setValue("export/folder", folder); }
+
 std::optional<std::uint64_t> Settings::memoryForEvents() const {
   const qulonglong bytes = file_.value("memory/events").toULongLong();
   return bytes == 0 ? std::nullopt : std::optional<std::uint64_t>(bytes);

@@ -44,6 +44,9 @@ class Settings {
   [[nodiscard]] QVariant panelPart(const QString& name) const;
   void setPanelPart(const QString& name, const QVariant& arrangement);
 
+  [[nodiscard]] QString exportFolder() const;  // of the last file that was exported; empty: none was
+  void setExportFolder(const QString& folder);
+
   // Of the kinds of trace (kind_of_trace()) whose rows were arranged last; others are forgotten.
   [[nodiscard]] RememberedRows rows(const QString& kind) const;
   void setRows(const QString& kind, const RememberedRows& rows);

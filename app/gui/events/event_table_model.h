@@ -37,6 +37,7 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
   // As far as it is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
+  [[nodiscard]] std::shared_ptr<const std::vector<EventRef>> sharedOrder() const { return order_; }
   // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
   [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }

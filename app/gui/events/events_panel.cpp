@@ -7,10 +7,10 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMenu>
-#include <QSaveFile>
 #include <QScopedValueRollback>
 #include <QVBoxLayout>
 
+#include "export/trace_writing.h"
 #include "model/events/event_text.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
@@ -267,7 +267,7 @@ void EventsPanel::listAll() {
 }
 
 QString EventsPanel::whyNoExport() const {
-  if (model_->isStored()) return tr("There are too many events to write them from here. Use: lanescope export -t csv");
+  if (model_->isStored()) return tr("There are too many events to write them in this order. Use File > Save as, or: lanescope export -t csv");
   if (!model_->events() || model_->order().size() != model_->events()->events.size())
     return tr("The events are still being sorted. Export them when the table is complete.");
   return {};
@@ -344,17 +344,10 @@ void EventsPanel::copySelection() const {
   if (complete) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
 }
 
-Result<void> EventsPanel::exportCsv(const QString& path) const {
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly)) return Error{path.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
-  const bool complete = whyNoExport().isEmpty() && write_events(model_->events()->values, model_->order(), shownColumns(), Delimiter::kComma,
-                                                    [&](std::string_view piece) {
-                                                      const auto size = static_cast<qint64>(piece.size());
-                                                      return file.write(piece.data(), size) == size;
-                                                    });
-  if (!complete || !file.commit())
-    return Error{path.toStdString() + " could not be written whole: " + file.errorString().toStdString() + "."};
-  return {};
+Exports::Write EventsPanel::csvWriter() const {
+  return [list = model_->events(), order = model_->sharedOrder(), columns = shownColumns()](const Exports::Destination& to, const std::stop_token& stop) {
+    return write_text(to, stop, [&](const TextConsumer& consumer) { return write_events(list->values, *order, columns, Delimiter::kComma, consumer); });
+  };
 }
 
 }  // namespace lanescope::ui

@@ -12,7 +12,7 @@
 #include "events/event_filter_bar.h"
 #include "events/event_table_model.h"
 #include "events/shown_events.h"
-#include "model/file/result.h"
+#include "export/exports.h"
 
 namespace lanescope::ui {
 
@@ -34,8 +34,8 @@ class EventsPanel : public QWidget {
 
   // The selected rows, with a line of headers, as text to paste into a spreadsheet. Copies nothing where none is selected.
   void copySelection() const;
-  // Writes what is shown, in its order and with its columns, as CSV. Fails with one sentence.
-  [[nodiscard]] Result<void> exportCsv(const QString& path) const;
+  // What writes the events that are shown now, in their order and with their columns, as CSV. Requires: whyNoExport() is empty.
+  [[nodiscard]] Exports::Write csvWriter() const;
   // Why that is not possible now, in one sentence; empty where it is.
   [[nodiscard]] QString whyNoExport() const;
 

@@ -55,6 +55,7 @@ MainWindow::MainWindow(Layout layout)
       details_(new DetailsPanel(state_, *idle_, *waits_)),
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
+      exports_(new Exports(settings_)),
       actions_(add_actions(*this, *search_)) {
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
@@ -67,6 +68,7 @@ MainWindow::MainWindow(Layout layout)
   pages_->addWidget(timeline_);
   setCentralWidget(centre);
   setStatusBar(status_);
+  status_->addPermanentWidget(exports_);
   setAcceptDrops(true);
 
   resize(screen() ? kInitialSize.boundedTo(screen()->availableSize() - kFrame) : kInitialSize);
@@ -124,7 +126,7 @@ void MainWindow::enableActions() {
   actions_.follow_live->setEnabled(isRecording());
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
-  for (QAction* action : {actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
+  for (QAction* action : {actions_.save_as, actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
                           actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous, actions_.filter_rows,
                           actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
@@ -133,7 +135,7 @@ void MainWindow::enableActions() {
 bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
-         !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
+         !exports_->isWriting() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -186,6 +188,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     session_.wish({WishKind::kClose, {}});  // comes again once the recording has ended
     return event->ignore();
   }
+  if (exports_->isWriting() && !endsExport()) return event->ignore();
   if (layout_ == Layout::kRemembered) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(saveState(kLayoutVersion));

@@ -20,6 +20,7 @@
 #include "base/settings.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
+#include "export/exports.h"
 #include "fleet/fleet_opening.h"
 #include "kernels/kernel_panel.h"
 #include "kernels/kernel_profiling.h"
@@ -99,6 +100,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] SessionController& session() { return session_; }
   [[nodiscard]] TracePair& pair() { return session_.pair(); }
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
+  [[nodiscard]] Exports& exports() { return *exports_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
@@ -146,7 +148,10 @@ class MainWindow : public QMainWindow {
   void chooseElsewhere();
   void chooseBeside();
   void chooseFleet();
+  void saveAs();
   void exportEvents();
+  [[nodiscard]] Exports::Destination destination(const QString& path);
+  [[nodiscard]] bool endsExport();  // whether its user wants the file no more that is being written
   void showLongestGaps();
   void showFlameGraph();  // of the bound part of time
   void showKeys();
@@ -196,6 +201,7 @@ class MainWindow : public QMainWindow {
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
   TraceStatus* status_;
+  Exports* exports_;
   WindowActions actions_;
   std::vector<QAction*> bound_actions_;  // that have keys of the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline

@@ -1,4 +1,7 @@
 // What the menus of the main window do.
+#include <array>
+#include <filesystem>
+
 #include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
@@ -6,7 +9,9 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMessageBox>
+#include <QPushButton>
 
+#include "model/file/privacy.h"
 #include "model/import/open_trace.h"
 #include "base/texts.h"
 #include "model/text/language.h"
@@ -15,6 +20,8 @@
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "base/editor.h"
+#include "export/save_dialog.h"
+#include "export/trace_writing.h"
 #include "kernels/source_files.h"
 #include "window/key_bindings_dialog.h"
 #include "window/keys_dialog.h"
@@ -51,6 +58,8 @@ void MainWindow::connectActions() {
   connect(actions_.record_elsewhere, &QAction::triggered, this, [this] { begin({WishKind::kRecordElsewhere, {}}); });
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
+  connect(actions_.save_as, &QAction::triggered, this, &MainWindow::saveAs);
+  connect(exports_, &Exports::ended, messages_, &MessageArea::show);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
@@ -353,12 +362,9 @@ void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
 }
 
 void MainWindow::savePicture() {
-  const QString svg = tr("SVG, sharp at any size (*.svg)");
-  QString chosen;
-  QString path = QFileDialog::getSaveFileName(this, tr("Save the picture of the timeline"), QStringLiteral("timeline.png"),
-                                              tr("PNG, as it is seen (*.png)") + QStringLiteral(";;") + svg, &chosen);
+  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), QStringLiteral("timeline"),
+                                            {{tr("PNG, as it is seen"), QStringLiteral(".png")}, {tr("SVG, sharp at any size"), QStringLiteral(".svg")}});
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += chosen == svg ? QStringLiteral(".svg") : QStringLiteral(".png");
   if (const QString problem = save_picture(*timeline_, state_.trace(), idle_->idleTime(), idle_->communicationTime(), path); !problem.isEmpty()) return showFailure(problem);
   messages_->show(tr("The picture is in %1.").arg(path), MessageWeight::kNote);
 }
@@ -377,11 +383,52 @@ void MainWindow::chooseBeside() {
   openBeside(path);
 }
 
+void MainWindow::saveAs() {
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is."));
+  timeline::RowData rows = timeline_->shownRows();
+  SaveDialog dialog(trace, {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}}, this);
+  if (dialog.exec() != QDialog::Accepted) return;
+  const ExportSelection selection = dialog.selection();
+  const QString file = session_.file();
+  const QString name = QFileInfo(file).completeBaseName() + (selection.window || selection.rows ? QStringLiteral("-part") : QStringLiteral("-copy"));
+  const QString path = exports_->chooseFile(tr("Save as"), file, file.isEmpty() ? QStringLiteral("trace") : name,
+                                            {{tr("Lanescope trace"), QStringLiteral(".trace")},
+                                             {tr("SQLite of Nsight Systems"), QStringLiteral(".sqlite")},
+                                             {tr("Chrome trace, for Perfetto"), QStringLiteral(".json")},
+                                             {tr("CSV, one line an event"), QStringLiteral(".csv")}});
+  if (path.isEmpty()) return;
+  for (const QString& open : {file, session_.pair().second().path})
+    if (!open.isEmpty() && QFileInfo(path) == QFileInfo(open)) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path));
+  exports_->write(destination(path), [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
+    ExportSelection part = selection;
+    part.stop = stop;
+    return write_trace(trace, to, part);
+  });
+}
+
 void MainWindow::exportEvents() {
   if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why);
-  const QString path = QFileDialog::getSaveFileName(this, tr("Export events as CSV"), QStringLiteral("events.csv"), tr("CSV (*.csv)"));
+  const Exports::Write write = events_->csvWriter();  // of what is shown now
+  const QString path = exports_->chooseFile(tr("Export events as CSV"), session_.file(), QStringLiteral("events"), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
-  if (const Result<void> result = events_->exportCsv(path); !result) showFailure(QString::fromStdString(result.error().text));
+  exports_->write(destination(path), write);
+}
+
+// What is made of a recording that its owner alone may read is as private.
+Exports::Destination MainWindow::destination(const QString& path) {
+  const std::array<std::filesystem::path, 2> sources = {session_.file().toStdString(), session_.pair().second().path.toStdString()};
+  return {path.toStdString(), readers_of(sources)};
+}
+
+bool MainWindow::endsExport() {
+  QMessageBox box(QMessageBox::Question, tr("A file is being written"),
+                  tr("%1 is not whole yet. Give it up and close the window?").arg(QFileInfo(exports_->path()).fileName()), QMessageBox::Cancel, this);
+  const QPushButton* close = box.addButton(tr("Give it up and close"), QMessageBox::DestructiveRole);
+  // Once the file is whole, there is nothing to ask.
+  connect(exports_, &Exports::ended, &box, &QDialog::accept);
+  box.exec();
+  return box.clickedButton() == close || !exports_->isWriting();
 }
 
 // The bubble hunt: everything that keeps the GPU busy, largest idle time in front first.

@@ -30,6 +30,7 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   actions.launch = add(menu, "&Launch and record…", QKeySequence(Qt::CTRL | Qt::Key_L));
   actions.attach = add(menu, "&Attach to a process…", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L));
   menu->addSeparator();
+  actions.save_as = add(menu, "&Save as…", QKeySequence::Save);
   actions.export_csv = add(menu, "&Export events as CSV…", QKeySequence(Qt::CTRL | Qt::Key_E));
   actions.save_picture = add(menu, "Save the &picture of the timeline…");
   menu->addSeparator();

@@ -220,8 +220,8 @@ void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Even
   const EventRef launch = launches_.find(key.process, event.correlation, event.start);
   if (!launch.valid()) return;
   const Event call = trace_.event(launch);
-  const bool is_left_out =
-      selection_.window && (call.start >= selection_.window->end || std::max(call.end(), call.start + 1) <= selection_.window->begin);
+  const auto [first, last] = selection_.events(trace_, launch.lane);
+  const bool is_left_out = launch.index < first || launch.index >= last;
   // Arrows lead on in time; work whose counters were read can stand a little before its call.
   if (is_left_out || event.start < call.start) return;
   const std::uint64_t id = std::uint64_t{key.process} << 32 | event.correlation;

@@ -21,7 +21,7 @@ bool ChromeSeries::write_counter(CounterId id) {
                             : counter.process != kNone   ? pids_.host(counter.process)
                             : trace_.processes().empty() ? 0
                                                          : pids_.host(0);
-  auto [first, last] = selection_.window ? series.overlapping(*selection_.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+  auto [first, last] = selection_.values(trace_, id);
   // A quotient of whole numbers is written with the decimals that it has.
   const double parts = counter.resolution > 0 ? std::round(1 / counter.resolution) : 0;
   const bool is_fraction = parts >= 1 && std::abs(counter.resolution * parts - 1) < 1e-9;

@@ -33,8 +33,7 @@ void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, Nsy
     const std::string type_name = "GPU " + std::to_string(gpu.ordinal) + ": " + gpu.name;
     database.insert(NsysTable::kGpuMetricNames, type, counter.gpu, std::string_view(type_name), metric, std::string_view(name));
     if (!database.wants(NsysTable::kGpuMetrics)) continue;
-    const auto [first, last] =
-        selection.window ? series.overlapping(*selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+    const auto [first, last] = selection.values(trace, id);
     for (std::size_t i = first; i < last; ++i)
       if (const CounterSample sample = series.sample(i); sample.has_value())
         insert_value(database, sample.time, type, metric, counter, sample.value);

@@ -345,10 +345,11 @@ Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path&
                                 const NsysSqliteOptions& options) {
   auto tables = NamePatterns::of(options.tables);
   if (!tables) return tables.error();
-  return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
+  return write_beside(path, overwrite, options.readers, [&](NewFile& place) -> Result<void> {
     auto database = NsysDatabase::create(place.beside(), std::move(*tables));
     if (!database) return database.error();
     NsysExport(trace, options.selection, **database).write();
+    if (options.selection.stop.stop_requested()) return stopped_export();
     if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
     if (const auto finished = (*database)->finish(); !finished)
       return Error{path.string() + " can't be written: " + finished.error().text + "."};

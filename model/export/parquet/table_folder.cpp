@@ -26,7 +26,7 @@ Result<void> TableFolder::make() {
 
 Result<void> TableFolder::write(TableDescription table, const std::function<Result<void>(TableRows&)>& fill) {
   const std::filesystem::path path = file_of(table.name);
-  auto written = write_beside(path, overwrite_, [&](NewFile& file) -> Result<void> {
+  auto written = write_beside(path, overwrite_, Readers::kAsUsual, [&](NewFile& file) -> Result<void> {
     TableFile rows(file.descriptor(), std::move(table));
     if (Result<void> filled = fill(rows); !filled) return filled;
     return rows.finish();

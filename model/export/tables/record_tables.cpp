@@ -57,7 +57,7 @@ void for_each_value(const Trace& trace, const ExportSelection& selection, const 
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
     if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
     const CounterSeries& series = trace.counter_series(id);
-    const auto [first, last] = selection.window ? series.overlapping(*selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+    const auto [first, last] = selection.values(trace, id);
     for (std::size_t i = first; i < last; ++i)
       if (const CounterSample sample = series.sample(i); sample.has_value()) places.push_back({sample.time, id, i});
   }
@@ -117,7 +117,7 @@ std::vector<EventRef> kernels_of(const Trace& trace, const std::vector<std::shar
 std::vector<std::size_t> launches_by_start(const Trace& trace, const ExportSelection& selection, const std::vector<EventRef>& kernels) {
   std::vector<std::pair<Nanoseconds, std::size_t>> order;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (!kernels[i].valid()) continue;
+    if (!kernels[i].valid() || !selection.takes(kernels[i].lane)) continue;
     const Event event = trace.event(kernels[i]);
     if (is_wanted(selection, {event.start, event.end()})) order.emplace_back(event.start, i);
   }

@@ -97,13 +97,12 @@ bool write_counter_samples(const Trace& trace, std::span<const CounterId> counte
   std::map<const void*, std::vector<CounterId>> groups;
   for (const CounterId id : counters) {
     const CounterSeries& series = trace.counter_series(id);
-    if (trace.counters()[id].origin == CounterOrigin::kRead && !series.empty())
+    const auto [first, last] = selection.values(trace, id);
+    if (trace.counters()[id].origin == CounterOrigin::kRead && first < last)
       groups[series.segments().front()->times().get()].push_back(id);
   }
   for (const auto& [times, together] : groups) {
-    const CounterSeries& series = trace.counter_series(together.front());
-    const auto [first, last] =
-        selection.window ? series.overlapping(*selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+    const auto [first, last] = selection.values(trace, together.front());
     if (!ChunkWriter(trace, together, emit).write(first, last)) return false;
   }
   return true;

@@ -173,6 +173,7 @@ class TraceFileExport {
       end.set_unwritten_events(trace_.provenance().unwritten_events);
       put(proto::FRAME_SESSION_END, 0, end);
     }
+    if (selection_.stop.stop_requested()) return stopped_export();
     return written_ ? writer_.finish() : written_;
   }
 
@@ -326,7 +327,7 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 }  // namespace
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                               const ExportSelection& selection, FileForm form) {
+                               const ExportSelection& selection, FileForm form, Readers readers) {
   if (form == FileForm::kCompacted) {
     // It is compacted from a log beside it, which never takes a place.
     auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);
@@ -334,10 +335,12 @@ Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& 
     auto writer = TraceFileWriter::create(*log);
     if (!writer) return writer.error();
     if (auto written = TraceFileExport(trace, selection, *writer).write(); !written) return written;
-    const auto compacted = compact_trace_file(log->beside(), path, overwrite);
+    const auto go_on = [&](double) { return selection.stop.stop_requested() ? LoadStep::kCancel : LoadStep::kContinue; };
+    const auto compacted = compact_trace_file(log->beside(), path, overwrite, go_on, {.readers = readers});
+    if (!compacted && selection.stop.stop_requested()) return stopped_export();
     return compacted ? Result<void>() : compacted.error();
   }
-  return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
+  return write_beside(path, overwrite, readers, [&](NewFile& place) -> Result<void> {
     auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();
     return TraceFileExport(trace, selection, *writer).write();
@@ -350,7 +353,7 @@ Result<FileCondition> recover_trace_file(const std::filesystem::path& source, co
   std::error_code ignored;
   if (std::filesystem::equivalent(source, path, ignored))
     return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
-  return write_beside(path, overwrite, [&](NewFile& place) -> Result<FileCondition> {
+  return write_beside(path, overwrite, Readers::kAsUsual, [&](NewFile& place) -> Result<FileCondition> {
     auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();
     return copy_frames(*reader, *writer);

@@ -184,9 +184,18 @@ KernelRecordsWriter::KernelRecordsWriter(const Trace& trace)
       counted_(trace.kernel_records().counted),
       left_out_(trace.kernel_records().left_out) {}
 
+bool KernelRecordsWriter::takes_kernels(ProcessId process, const ExportSelection& selection) const {
+  for (const TrackId id : trace_.tracks_of(process, TrackKind::kKernels)) {
+    const std::vector<LaneId>& lanes = trace_.tracks()[id].lanes;
+    if (std::any_of(lanes.begin(), lanes.end(), [&](LaneId lane) { return selection.takes(lane); })) return true;
+  }
+  return false;
+}
+
 bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
                                 const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const {
   const KernelRecords& records = trace_.kernel_records();
+  if (selection.rows && !takes_kernels(process, selection)) return true;
   for (const std::uint32_t position : code_.positions(process))
     if (!write_code(*records.code[position], emit_code)) return false;
   PcSamplesWriter writer(trace_, emit_samples);

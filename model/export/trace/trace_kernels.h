@@ -26,6 +26,9 @@ class KernelRecordsWriter {
                            const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const;
 
  private:
+  // Whether any of the process's kernels is of a row that is wanted.
+  [[nodiscard]] bool takes_kernels(ProcessId process, const ExportSelection& selection) const;
+
   const Trace& trace_;
   ByProcess<std::shared_ptr<const CodeObject>> code_;
   ByProcess<std::shared_ptr<const PcSampleWindow>> windows_;

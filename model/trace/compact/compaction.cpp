@@ -273,7 +273,7 @@ Result<Compacted> compact_trace_file(const std::filesystem::path& source, const 
   if (reader->minor_version() > kFormatMinor)
     return Error{source.string() + " has format version " + std::to_string(kFormatMajor) + "." + std::to_string(reader->minor_version()) +
                  ", of which this Lanescope does not know all. Compact it with a newer one."};
-  auto file = NewFile::create(destination, overwrite, Readers::kAsUsual);
+  auto file = NewFile::create(destination, overwrite, options.readers);
   if (!file) return file.error();
   auto writer = TraceFileWriter::create(*file);
   if (!writer) return writer.error();

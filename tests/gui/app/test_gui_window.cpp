@@ -254,14 +254,20 @@ class MainWindowTest : public QObject {
     window.events().sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
     QVERIFY(wait_for([&] { return window.isSettled(); }));
     const QString path = QString::fromStdString((folder_.path() / "events.csv").string());
-    QVERIFY(window.events().exportCsv(path).has_value());
+    const auto export_to = [&](const QString& place) {
+      QSignalSpy ended(&window.exports(), &ui::Exports::ended);
+      window.exports().write({place.toStdString()}, window.events().csvWriter());
+      return wait_for([&] { return !ended.isEmpty() && !window.exports().isWriting(); }) ? ended[0][0].toString() : QString();
+    };
+    QVERIFY(export_to(path).startsWith("Wrote " + path));
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QStringList lines = QString::fromUtf8(file.readAll()).split("\r\n", Qt::SkipEmptyParts);
     QCOMPARE(lines.size(), static_cast<int>(kKernels) + 1);
     QVERIFY2(lines[1].startsWith("relu,") && lines[1].contains(",900000,"), qPrintable(lines[1]));
 
-    QVERIFY(!window.events().exportCsv("/nowhere/events.csv").has_value());
+    QVERIFY2(export_to("/nowhere/events.csv").contains("can't be written: there is no such folder"), qPrintable(window.messages().text()));
+    QVERIFY(window.messages().text().contains("/nowhere/events.csv"));
   }
 
   void theTableKeepsTheRulesOfItemModels() {

@@ -90,6 +90,44 @@ TEST_CASE("only events within the times that were asked for are saved") {
                                           "python3 (4711)", "step"});
 }
 
+TEST_CASE("only events and counters of the rows that were asked for are saved") {
+  const auto whole = sample_trace();
+  ExportSelection selection;
+  selection.rows.emplace();
+  std::vector<std::string> expected;
+  for (const Track& track : whole->tracks()) {
+    if (track.key.kind != TrackKind::kKernels && track.key.kind != TrackKind::kCudaApi) continue;
+    for (const LaneId lane : track.lanes) {
+      selection.rows->lanes.push_back(lane);
+      for (EventIndex i = 0; i < whole->lane(lane).size(); ++i) expected.emplace_back(whole->name(whole->lane(lane).name(i)));
+    }
+  }
+  std::sort(selection.rows->lanes.begin(), selection.rows->lanes.end());
+  std::sort(expected.begin(), expected.end());
+  REQUIRE_FALSE(expected.empty());
+  const auto part = saved_and_loaded(*whole, selection);
+  std::vector<std::string> names;
+  for (LaneId lane = 0; lane < part->lanes().size(); ++lane)
+    for (EventIndex i = 0; i < part->lane(lane).size(); ++i) names.emplace_back(part->name(part->lane(lane).name(i)));
+  std::sort(names.begin(), names.end());
+  CHECK(names == expected);
+  for (CounterId counter = 0; counter < part->counters().size(); ++counter) CHECK(part->counter_series(counter).empty());
+}
+
+TEST_CASE("an export that is asked to stop fails and leaves nothing") {
+  const TemporaryFolder folder;
+  std::stop_source source;
+  ExportSelection selection;
+  selection.stop = source.get_token();
+  source.request_stop();
+  for (const FileForm form : {FileForm::kLog, FileForm::kCompacted}) {
+    const auto written = export_trace_file(*sample_trace(), folder.path() / "part.trace", Overwrite::kRefuse, selection, form);
+    REQUIRE_FALSE(written);
+    CHECK(written.error().text == stopped_export().text);
+  }
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_CASE("every trace of the corpus can be saved and loads as the same") {
   const auto folder = corpus();
   if (!folder) return;

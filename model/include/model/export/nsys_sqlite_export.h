@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/export/selection.h"
+#include "model/file/new_file.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
 #include "model/trace/trace.h"
@@ -18,6 +19,7 @@ struct NsysSqliteOptions {
   // that others refer to (StringIds, META_DATA_EXPORT, ENUM_...) are always written.
   std::vector<std::string> tables;
   EmptyTables empty_tables = EmptyTables::kOmit;
+  Readers readers = Readers::kAsUsual;  // of the file
 };
 
 // Pids and thread ids that do not fit in Nsight Systems' 24 bits are replaced by free ones. Fails with one sentence when the file can't be

@@ -94,4 +94,13 @@ class RowLayout {
   std::int32_t pinned_height_ = 0;
 };
 
+// What rows hold of a trace: lanes and counters, each once, in order.
+struct RowData {
+  std::vector<LaneId> lanes;
+  std::vector<CounterId> counters;
+};
+
+// Of the rows that a layout has where all of them are open; of a row that shows a part of a lane, all of that lane.
+[[nodiscard]] RowData data_of_rows(const RowTree& tree, const RowArrangement& arrangement, std::string_view filter);
+
 }  // namespace lanescope::timeline

@@ -154,6 +154,7 @@ class TimelineView : public QWidget {
   // What a row shows, for an events view: its lanes, each with the events that it takes of them.
   [[nodiscard]] std::vector<LaneSource> rowEvents(const QString& row_key) const;
   [[nodiscard]] QString rowTitle(const QString& row_key) const;
+  [[nodiscard]] RowData shownRows() const;  // without those that are hidden or filtered out, with what closed ones hold
 
   struct Marker {
     Nanoseconds time = 0;

@@ -22,6 +22,7 @@ using CompactionProgress = std::function<LoadStep(double fraction)>;
 
 struct CompactionOptions {
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;  // for events that are being sorted; tables of names and details come on top
+  Readers readers = Readers::kAsUsual;                    // of the new file
 };
 
 struct Compacted {

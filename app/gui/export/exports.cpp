@@ -1,0 +1,82 @@
+#include "export/exports.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+// What writers would say in the words of the command line.
+QString why_not_there(const QString& path) {
+  const QFileInfo place(path), folder(place.absolutePath());
+  if (place.exists() && !place.isFile()) return Exports::tr("%1 can't be written: it is no file. Choose another name.").arg(path);
+  if (!folder.isDir()) return Exports::tr("%1 can't be written: there is no such folder. Choose another one.").arg(path);
+  if (!folder.isWritable()) return Exports::tr("%1 can't be written: its folder is read-only for you. Choose another one.").arg(path);
+  return {};
+}
+
+}  // namespace
+
+Exports::Exports(Settings& settings, QWidget* parent)
+    : QWidget(parent), settings_(settings), text_(new QLabel(this)), cancel_(new QPushButton(tr("Cancel"), this)) {
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(0, 0, 0, 0);
+  line->addWidget(text_);
+  line->addWidget(cancel_);
+  cancel_->setAccessibleName(tr("Cancel the export"));
+  connect(cancel_, &QPushButton::clicked, this, &Exports::stop);
+  connect(&job_, &LatestJob::runningChanged, this, &QWidget::setVisible);
+  hide();
+}
+
+Exports::~Exports() { stop_.request_stop(); }
+
+QString Exports::chooseFile(const QString& title, const QString& source, const QString& name, const QList<Kind>& kinds) {
+  QStringList filters;
+  for (const Kind& kind : kinds) filters += QStringLiteral("%1 (*%2)").arg(kind.name, kind.suffix);
+  QString folder = settings_.exportFolder();
+  if (folder.isEmpty() || !QFileInfo(folder).isDir()) folder = source.isEmpty() ? QString() : QFileInfo(source).absolutePath();
+  QFileDialog dialog(window(), title, folder);
+  dialog.setAcceptMode(QFileDialog::AcceptSave);
+  dialog.setNameFilters(filters);
+  dialog.setDefaultSuffix(kinds.first().suffix.mid(1));
+  connect(&dialog, &QFileDialog::filterSelected, &dialog, [&](const QString& filter) { dialog.setDefaultSuffix(kinds[filters.indexOf(filter)].suffix.mid(1)); });
+  dialog.selectFile(name + kinds.first().suffix);
+  if (dialog.exec() != QDialog::Accepted || dialog.selectedFiles().isEmpty()) return {};
+  const QString path = dialog.selectedFiles().first();
+  settings_.setExportFolder(QFileInfo(path).absolutePath());
+  return path;
+}
+
+void Exports::write(const Destination& to, Write write) {
+  const QString path = QString::fromStdString(to.path);
+  if (isWriting()) {
+    const QString other = QFileInfo(path_).fileName();
+    return emit ended(tr("%1 is still being written. Export %2 when that has ended.").arg(other, QFileInfo(path).fileName()), MessageWeight::kError);
+  }
+  if (const QString problem = why_not_there(path); !problem.isEmpty()) return emit ended(problem, MessageWeight::kError);
+  path_ = path;
+  text_->setText(tr("Writing %1…").arg(text_->fontMetrics().elidedText(QFileInfo(path).fileName(), Qt::ElideMiddle, 240)));
+  cancel_->setEnabled(true);
+  stop_ = std::stop_source();
+  job_.start([this, to, path, stop = stop_.get_token(), write = std::move(write)](const LatestJob::Context& job) {
+    const Result<void> written = write(to, stop);
+    job.deliver([this, path, stop, written] {
+      if (!written && stop.stop_requested())
+        return emit ended(tr("%1 was not written: the export was cancelled.").arg(QFileInfo(path).fileName()), MessageWeight::kNote);
+      if (!written) return emit ended(QString::fromStdString(written.error().text), MessageWeight::kError);
+      const std::string size = timeline::format_bytes(static_cast<std::uint64_t>(QFileInfo(path).size()));
+      emit ended(tr("Wrote %1: %2.").arg(path, QString::fromStdString(size)), MessageWeight::kNote);
+    });
+  });
+}
+
+void Exports::stop() {
+  stop_.request_stop();
+  cancel_->setEnabled(false);
+}
+
+}  // namespace lanescope::ui

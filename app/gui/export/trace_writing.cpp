@@ -1,0 +1,63 @@
+#include "export/trace_writing.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "model/export/nsys_sqlite_export.h"
+#include "model/export/trace_file_export.h"
+
+namespace lanescope::ui {
+std::string_view suffix_of(TraceFormat format) noexcept {
+  switch (format) {
+    case TraceFormat::kTrace:
+      return ".trace";
+    case TraceFormat::kSqlite:
+      return ".sqlite";
+    case TraceFormat::kChromeJson:
+      return ".json";
+    case TraceFormat::kCsv:
+      return ".csv";
+  }
+  return {};
+}
+
+TraceFormat format_of(std::string_view path) noexcept {
+  const auto* const found = std::find_if(kTraceFormats.begin(), kTraceFormats.end(), [&](TraceFormat format) { return path.ends_with(suffix_of(format)); });
+  return found == kTraceFormats.end() ? TraceFormat::kTrace : *found;
+}
+
+Result<void> write_text(const Exports::Destination& to, const std::stop_token& stop, const std::function<bool(const TextConsumer&)>& write) {
+  auto place = NewFile::create(to.path, Overwrite::kAllow, to.readers);
+  if (!place) return place.error();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(fcntl(place->descriptor(), F_DUPFD_CLOEXEC, 0), "wb"), std::fclose);
+  const bool written = file != nullptr && write([&](std::string_view text) {
+    return !stop.stop_requested() && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  });
+  if (stop.stop_requested()) return stopped_export();
+  if (!written || std::fflush(file.get()) != 0) return Error{to.path + " can't be written: " + std::strerror(errno) + "."};
+  return place->take_place();
+}
+
+Result<void> write_trace(const std::shared_ptr<const Trace>& trace, const Exports::Destination& to, const ExportSelection& selection) {
+  switch (format_of(to.path)) {
+    case TraceFormat::kTrace:
+      return export_trace_file(*trace, to.path, Overwrite::kAllow, selection, FileForm::kCompacted, to.readers);
+    case TraceFormat::kSqlite: {
+      NsysSqliteOptions options;
+      options.selection = selection;
+      options.readers = to.readers;
+      return export_nsys_sqlite(*trace, to.path, Overwrite::kAllow, options);
+    }
+    case TraceFormat::kChromeJson:
+      return write_text(to, selection.stop, [&](const TextConsumer& consumer) { return export_chrome_json(*trace, consumer, selection); });
+    case TraceFormat::kCsv:
+      return write_text(to, selection.stop, [&](const TextConsumer& consumer) { return export_csv(trace, consumer, selection); });
+  }
+  return {};
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,190 @@
+// Files that the window writes: a part of the trace in each format, what is asked meanwhile, and who may read them.
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include <QComboBox>
+#include <QFileDialog>
+#include <QPushButton>
+
+#include "dialogs.h"
+#include "export/save_dialog.h"
+#include "main_window_fixture.h"
+#include "model/import/open_trace.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+// Ends when it is asked to, and no sooner.
+Result<void> write_until_stopped(const ui::Exports::Destination&, const std::stop_token& stop) {
+  std::mutex lock;
+  std::condition_variable_any changed;
+  std::unique_lock held(lock);
+  changed.wait(held, stop, [] { return false; });
+  return Error{"stopped"};
+}
+
+std::uint64_t events_of(const QString& path) {
+  const auto trace = open_trace(path.toStdString());
+  return trace ? (*trace)->event_count() : 0;
+}
+
+mode_t mode_of(const QString& path) {
+  struct stat facts {};
+  return stat(path.toUtf8().constData(), &facts) == 0 ? facts.st_mode & 0777 : 0;
+}
+
+}  // namespace
+
+class ExportTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+    known_ = known_trace_in(folder_);
+  }
+
+  void init() {
+    window_ = window_of(known_);
+    QVERIFY(window_);
+  }
+  void cleanup() { window_.reset(); }
+
+  // With the keyboard, through both dialogs: the selected range is chosen at first.
+  void savesAPartOfTheTraceInEachFormat() {
+    const Nanoseconds second = kFirstKernel + kKernelDuration + kGaps[0];
+    window_->state().setSelectedRange(TimeRange{kFirstKernel, second + 1});
+    window_->timelineView().hideRow("process:1");  // its calls and ranges
+    QVERIFY(settle(*window_));
+    // Two kernels, the call of the second and the range "step" overlap the range.
+    QCOMPARE(events_of(saved("part.trace", AllRows)), std::uint64_t{2 + 1 + 1});
+    QCOMPARE(events_of(saved("rows.trace", ShownRows)), std::uint64_t{2 + 1});  // the GPU's row of ranges shows "step", too
+    window_->timelineView().hideRow("gpu:0/nvtx");
+    QVERIFY(settle(*window_));
+    QCOMPARE(events_of(saved("kernels.trace", ShownRows)), std::uint64_t{2});
+    QCOMPARE(events_of(saved("part.sqlite", AllRows)), std::uint64_t{2 + 1 + 1});
+    QCOMPARE(events_of(saved("part.json", AllRows)), std::uint64_t{2 + 1 + 1});
+    QFile csv(saved("part.csv", AllRows));
+    QVERIFY(csv.open(QIODevice::ReadOnly));
+    QCOMPARE(csv.readAll().count('\n'), 1 + 2 + 1 + 1);
+    window_->state().setSelectedRange(std::nullopt);
+    QCOMPARE(events_of(saved("all.trace", AllRows)), std::uint64_t{kEvents});
+    QCOMPARE(events_of(saved("all.trace", AllRows)), std::uint64_t{kEvents});  // replaced, after a question
+    QCOMPARE(saved("known.trace", AllRows), QString());                        // that is open
+    QVERIFY2(window_->messages().text().contains("is a file that is open"), qPrintable(window_->messages().text()));
+    QCOMPARE(events_of(known_), std::uint64_t{kEvents});
+  }
+
+  // The folder of the last export is offered next, also to an export of another kind.
+  void offersTheFolderOfTheLastExport() {
+    const TemporaryFolder other;
+    const auto offered = [this](const QKeySequence& keys, const QString& answer) {
+      QString folder;
+      const DialogAnswers answers([&](QDialog& dialog) {
+        auto* files = qobject_cast<QFileDialog*>(&dialog);
+        if (files == nullptr) return dialog.accept();
+        folder = files->directory().absolutePath();
+        answer.isEmpty() ? files->reject() : choose(*files, answer);
+      });
+      return press(keys) && wait_for([&] { return !window_->exports().isWriting(); }) ? folder : QString();
+    };
+    const QString there = QString::fromStdString(other.path().string());
+    offered(QKeySequence::Save, there + "/x.trace");
+    QCOMPARE(events_of(there + "/x.trace"), std::uint64_t{kEvents});
+    QCOMPARE(offered(QKeySequence(Qt::CTRL | Qt::Key_E), {}), QDir(there).absolutePath());
+  }
+
+  void whatIsMadeOfAPrivateRecordingIsPrivate() {
+    const mode_t usual = umask(022);
+    QCOMPARE(mode_of(saved("usual.trace", AllRows)), mode_t{0644});
+    QVERIFY(chmod(known_.toUtf8().constData(), 0600) == 0);
+    for (const char* name : {"own.trace", "own.sqlite", "own.json", "own.csv"}) QCOMPARE(mode_of(saved(name, AllRows)), mode_t{0600});
+    QVERIFY(chmod(known_.toUtf8().constData(), 0644) == 0);
+    QCOMPARE(umask(usual), mode_t{022});  // programs that are launched next have it
+  }
+
+  void saysInItsOwnWordsWhyNothingCanBeWritten() {
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const std::string folder = folder_.path().string();
+    for (const std::string& path : {std::string("/nowhere/x.csv"), folder}) {
+      window_->exports().write({path}, write_until_stopped);
+      QCOMPARE(ended.size(), 1);
+      const QString said = ended.takeFirst()[0].toString();
+      QVERIFY2(said.contains("can't be written") && said.contains("Choose another") && !said.contains(" -o"), qPrintable(said));
+      QVERIFY(!window_->exports().isWriting());
+    }
+  }
+
+  void closingAsksAboutAFileThatIsBeingWritten() {
+    const ui::Exports::Destination to{(folder_.path() / "long.csv").string()};
+    window_->exports().write(to, write_until_stopped);
+    window_->exports().write(to, write_until_stopped);
+    QVERIFY2(window_->messages().text().contains("long.csv is still being written"), qPrintable(window_->messages().text()));
+    const auto close_with = [this](const QString& answer) {
+      const DialogAnswers answers([&](QDialog& dialog) {
+        QAbstractButton* button = button_of(dialog, answer);
+        button != nullptr ? button->click() : dialog.reject();
+      });
+      return window_->close() && answers.count() == 1;
+    };
+    QVERIFY(!close_with("Cancel"));
+    QVERIFY(window_->isVisible() && window_->exports().isWriting());
+    QVERIFY(close_with("Give it up and close"));
+    QVERIFY(!window_->isVisible());
+  }
+
+  void anExportThatIsCancelledSaysSo() {
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    window_->exports().write({(folder_.path() / "x.csv").string()}, write_until_stopped);
+    auto* cancel = window_->exports().findChild<QPushButton*>();
+    QVERIFY(cancel->isVisible());
+    cancel->click();
+    QVERIFY(wait_for([&] { return !ended.isEmpty() && !cancel->isVisible(); }));
+    QCOMPARE(ended[0][0].toString(), QString("x.csv was not written: the export was cancelled."));
+  }
+
+ private:
+  enum Rows { AllRows, ShownRows };
+
+  // As a choice in its list: what is typed there brings up completions, which take Enter.
+  static void choose(QFileDialog& files, const QString& path) {
+    files.selectFile(path);
+    static_cast<QDialog&>(files).accept();
+  }
+  // The keys reach the window once it is active again behind the dialog before.
+  bool press(const QKeySequence& keys) {
+    window_->activateWindow();
+    if (!QTest::qWaitForWindowActive(window_.get())) return false;
+    QTest::keySequence(window_.get(), keys);
+    return true;
+  }
+
+  // The path of the file that was written; empty where none was.
+  QString saved(const QString& name, Rows rows) {
+    const QString path = QString::fromStdString((folder_.path() / name.toStdString()).string());
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (auto* parts = qobject_cast<ui::SaveDialog*>(&dialog)) {
+        if (rows == ShownRows) parts->findChildren<QComboBox*>()[1]->setCurrentIndex(1);
+        return QTest::keyClick(parts, Qt::Key_Return);
+      }
+      if (auto* files = qobject_cast<QFileDialog*>(&dialog)) return choose(*files, path);
+      if (auto* replace = qobject_cast<QMessageBox*>(&dialog)) return replace->button(QMessageBox::Yes)->click();
+    });
+    if (!press(QKeySequence::Save) || !wait_for([&] { return !window_->exports().isWriting(); })) return {};
+    return !ended.isEmpty() && ended[0][0].toString().startsWith("Wrote ") ? path : QString();
+  }
+
+  TemporaryFolder folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(ExportTest)
+#include "test_gui_export.moc"
