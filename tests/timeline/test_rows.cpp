@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <set>
+
 #include "support/catch.h"
 #include "timeline/core/row_layout.h"
 #include "timeline/core/row_tree.h"
@@ -199,4 +202,47 @@ TEST_CASE("of a row of very many levels, those in sight are told by where the wi
   CHECK(in_middle.size() == 13);
   CHECK(RowLayout::levels_in_sight(row, 40 + 16 * 99'999, 200).size() == 1);
   CHECK(RowLayout::levels_in_sight(row, 40 + 16 * 200'000, 200).empty());
+}
+
+TEST_CASE("kernels whose names differ in their counters are one row that opens into theirs") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels, 7),
+                    {small.event(0, 30, "scan<128>"), small.event(30, 40, "relu"), small.event(40, 90, "scan<256>"), small.event(90, 100, "scan<128>")});
+  const auto trace = small.builder.snapshot();
+  const RowTree tree(*trace);
+  const Row& family = tree.row(tree.find("gpu:0/kernels/family:scan<*>").value());
+  CHECK(family.kind == RowKind::kKernelFamily);
+  CHECK(row_title(family).english() == "90.0 % scan<*>");
+  CHECK_FALSE(family.expanded_initially);
+  std::vector<std::string> names;
+  for (const RowIndex child : family.children) names.push_back(row_title(tree.row(child)).english());
+  CHECK(names == std::vector<std::string>{"50.0 % scan<256>", "40.0 % scan<128>"});
+  // The row shows the kernels of both names, and no other.
+  std::size_t shown = 0;
+  const LaneId lane = family.all.front().lane;
+  for (EventIndex i = 0; i < trace->lane(lane).size(); ++i) {
+    const Event event = trace->event({lane, i});
+    const bool matches = std::any_of(family.all.begin(), family.all.end(), [&](const LaneSource& source) { return source.matches(*trace, event); });
+    CHECK(matches == std::string_view(trace->name(event.name)).starts_with("scan"));
+    shown += matches ? 1 : 0;
+  }
+  CHECK(shown == 3);
+  CHECK(tree.row(tree.find("gpu:0/kernels/relu").value()).parent == tree.find("gpu:0/kernels"));
+}
+
+TEST_CASE("rows hold what is in them however they are closed, and nothing of what is hidden or filtered out") {
+  const TwoStreams small;
+  const auto kinds_of = [&](const RowArrangement& arrangement, std::string_view filter) {
+    std::set<TrackKind> kinds;
+    for (const LaneId lane : data_of_rows(small.tree, arrangement, filter).lanes) kinds.insert(small.trace->track_of(lane).key.kind);
+    return kinds;
+  };
+  const std::set<TrackKind> all = kinds_of({}, {});
+  CHECK(all == std::set<TrackKind>{TrackKind::kKernels, TrackKind::kMemory, TrackKind::kCudaApi, TrackKind::kNvtxRanges});
+  RowArrangement arrangement;
+  for (const Row& row : small.tree.rows()) arrangement.expanded[row.key] = false;
+  CHECK(kinds_of(arrangement, {}) == all);
+  arrangement.hidden.insert("gpu:0");
+  CHECK(kinds_of(arrangement, {}) == std::set<TrackKind>{TrackKind::kCudaApi, TrackKind::kNvtxRanges});
+  CHECK(kinds_of(arrangement, "CUDA API") == std::set<TrackKind>{TrackKind::kCudaApi});
 }

@@ -18,7 +18,7 @@ std::string name_of(const Row& row) {
 }
 
 bool is_told_by_name(RowKind kind) {
-  return kind == RowKind::kKernelName || kind == RowKind::kMemoryOperation || kind == RowKind::kNvtx ||
+  return kind == RowKind::kKernelFamily || kind == RowKind::kKernelName || kind == RowKind::kMemoryOperation || kind == RowKind::kNvtx ||
          kind == RowKind::kCounter;
 }
 

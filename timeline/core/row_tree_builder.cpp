@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/events/name_family.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/python_lock.h"
 #include "timeline/core/describe.h"
@@ -226,15 +227,38 @@ void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, cons
       total[sum.key] += sum.total;
       level_of_name[sum.key].push_back(LaneSource{.lane = source.lane, .name = sum.key});
     }
-  std::vector<NameId> names;
-  for (const auto& [name, level] : level_of_name) names.push_back(name);
-  std::stable_sort(names.begin(), names.end(), [&](NameId a, NameId b) { return total[a] > total[b]; });
-  for (const NameId name : names) {
-    const RowIndex child =
-        add_row(key + "/" + std::string(trace_.name(name)), Message::verbatim(compact_kernel_name(trace_.name(name))), RowKind::kKernelName, row);
-    tree_.rows_[child].share = share_of(total[name], totals.all());
-    tree_.rows_[child].all = level_of_name[name];
-    tree_.rows_[child].levels = {level_of_name[name]};
+  struct Family {
+    std::vector<NameId> names;
+    Nanoseconds total = 0;
+    Level level;
+  };
+  std::map<std::string, Family> families;
+  for (const auto& [name, level] : level_of_name) {
+    Family& family = families[name_family(trace_.name(name))];
+    family.names.push_back(name);
+    family.total += total[name];
+    family.level.insert(family.level.end(), level.begin(), level.end());
+  }
+  const auto add_part = [&](std::string child_key, const std::string& name, RowKind kind, RowIndex parent, Nanoseconds time, const Level& level) {
+    const RowIndex child = add_row(std::move(child_key), Message::verbatim(compact_kernel_name(name)), kind, parent);
+    tree_.rows_[child].share = share_of(time, totals.all());
+    tree_.rows_[child].all = level;
+    tree_.rows_[child].levels = {level};
+    return child;
+  };
+  std::vector<std::map<std::string, Family>::iterator> order;
+  for (auto family = families.begin(); family != families.end(); ++family) order.push_back(family);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a->second.total > b->second.total; });
+  for (const auto& place : order) {
+    auto& [text, family] = *place;
+    std::stable_sort(family.names.begin(), family.names.end(), [&](NameId a, NameId b) { return total[a] > total[b]; });
+    RowIndex parent = row;
+    if (family.names.size() > 1) {
+      parent = add_part(key + "/family:" + text, text, RowKind::kKernelFamily, row, family.total, family.level);
+      tree_.rows_[parent].expanded_initially = false;
+    }
+    for (const NameId name : family.names)
+      add_part(key + "/" + std::string(trace_.name(name)), std::string(trace_.name(name)), RowKind::kKernelName, parent, total[name], level_of_name[name]);
   }
 }
 

@@ -307,7 +307,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const QFontMetrics metrics(bold);
   const int room = static_cast<int>(right - text_left);
   QString title = metrics.elidedText(title_of(placed), Qt::ElideRight, room);
-  if (row.kind == RowKind::kKernelName && !placed.pinned && looks_alike(state_.tree(), row, title))
+  if ((row.kind == RowKind::kKernelName || row.kind == RowKind::kKernelFamily) && !placed.pinned && looks_alike(state_.tree(), row, title))
     title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);
   painter.setFont(font());

@@ -9,9 +9,11 @@
 #include <QPalette>
 
 #include "base/shown_name.h"
+#include "model/events/name_family.h"
 #include "model/file/scratch_file.h"
 #include "tables/table_look.h"
 #include "timeline/core/colors.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -40,8 +42,97 @@ void EventTableModel::setEvents(std::shared_ptr<const EventList> list) {
   show(nullptr, std::make_shared<const std::vector<EventRef>>());
 }
 
+void EventTableModel::setFolding(Folding folding) {
+  if (folding_ == folding) return;
+  folding_ = folding;
+  if (wanted_) order(wanted_);
+}
+
+std::pair<std::size_t, std::size_t> EventTableModel::placeOf(int row) const {
+  const auto behind = std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
+  const auto fold = static_cast<std::size_t>(behind - first_rows_.begin()) - 1;
+  return {fold, static_cast<std::size_t>(row - first_rows_[fold])};
+}
+
+const EventFold* EventTableModel::foldAt(int row) const {
+  if (!folds_ || row < 0 || row >= rowCount()) return nullptr;
+  const auto [fold, behind] = placeOf(row);
+  return behind == 0 && (*folds_)[fold].count > 1 ? &(*folds_)[fold] : nullptr;
+}
+
+std::optional<int> EventTableModel::rowOf(const std::pair<EventKind, std::string>& family) const {
+  for (std::size_t i = 0; folds_ && i < folds_->size(); ++i)
+    if ((*folds_)[i].kind == family.first && (*folds_)[i].family == family.second)
+      return (*folds_)[i].count > 1 ? std::optional(first_rows_[i]) : std::nullopt;
+  return std::nullopt;
+}
+
+std::optional<int> EventTableModel::foldRowOf(int row) const {
+  if (!folds_ || row < 0 || row >= rowCount()) return std::nullopt;
+  const auto [fold, behind] = placeOf(row);
+  return behind > 0 ? std::optional(first_rows_[fold]) : std::nullopt;
+}
+
+FoldState EventTableModel::stateOf(const EventFold& fold) const {
+  return canOpen(fold) && opened_.contains({fold.kind, fold.family}) ? FoldState::kOpen : FoldState::kClosed;
+}
+
+void EventTableModel::countRows() {
+  first_rows_.clear();
+  folded_ = 0;
+  if (!folds_) return;
+  std::size_t rows = 0;
+  for (const EventFold& fold : *folds_) {
+    first_rows_.push_back(static_cast<int>(std::min(rows, kLargestTable)));
+    rows += fold.count > 1 && stateOf(fold) == FoldState::kOpen ? 1 + fold.events.size() : 1;
+    folded_ += fold.count;
+  }
+  first_rows_.push_back(static_cast<int>(std::min(rows, kLargestTable)));
+}
+
+void EventTableModel::setState(int row, FoldState state) {
+  const EventFold& fold = *foldAt(row);
+  if (stateOf(fold) == state) return;
+  const auto change = [&] {
+    state == FoldState::kOpen ? void(opened_.insert({fold.kind, fold.family})) : void(opened_.erase({fold.kind, fold.family}));
+    countRows();
+  };
+  const int last = row + static_cast<int>(std::min(fold.events.size(), kLargestTable));
+  if (static_cast<std::size_t>(rowCount()) + fold.events.size() >= kLargestTable) {  // what is cut off behind the last row changes, too
+    beginResetModel();
+    change();
+    endResetModel();
+  } else if (state == FoldState::kOpen) {
+    beginInsertRows({}, row + 1, last);
+    change();
+    endInsertRows();
+  } else {
+    beginRemoveRows({}, row + 1, last);
+    change();
+    endRemoveRows();
+  }
+  emit dataChanged(index(row, 0), index(row, columnCount() - 1));
+}
+
+void EventTableModel::setAllStates(FoldState state) {
+  beginResetModel();
+  opened_.clear();
+  if (state == FoldState::kOpen && folds_)
+    for (const EventFold& fold : *folds_) opened_.insert({fold.kind, fold.family});
+  countRows();
+  endResetModel();
+  emit orderChanged();
+}
+
 EventRef EventTableModel::event(int row) const {
   if (row < 0) return {};
+  if (folds_) {
+    if (row >= rowCount()) return {};
+    const auto [fold, behind] = placeOf(row);
+    const std::vector<EventRef>& events = (*folds_)[fold].events;
+    if ((*folds_)[fold].count == 1) return events.front();
+    return behind == 0 ? EventRef{} : events[behind - 1];
+  }
   const auto place = static_cast<std::size_t>(row);
   if (place < order_->size()) return (*order_)[place];
   return stored_ && place < stored_->size() ? storedEvent(place) : EventRef{};
@@ -57,6 +148,18 @@ EventRef EventTableModel::storedEvent(std::uint64_t row) const {
 }
 
 std::optional<int> EventTableModel::rowOf(EventRef event) const {
+  if (folds_) {
+    const Trace& trace = list_->values.trace();
+    const EventKind kind = event_kind(trace, event);
+    const std::string family = name_family(trace.name(listed_name(trace, event)));
+    const auto fold = std::find_if(folds_->begin(), folds_->end(), [&](const EventFold& each) { return each.kind == kind && each.family == family; });
+    if (fold == folds_->end()) return std::nullopt;
+    const std::optional<std::size_t> position = position_of(fold->events, event);
+    if (!position) return std::nullopt;
+    const int first = first_rows_[static_cast<std::size_t>(fold - folds_->begin())];
+    const bool is_open = fold->count > 1 && stateOf(*fold) == FoldState::kOpen;
+    return is_open ? first + 1 + static_cast<int>(*position) : first;
+  }
   std::optional<std::size_t> position = position_of(*order_, event);
   if (!position && stored_)
     if (const auto found = stored_->find(list_->values, event)) position = *found;
@@ -66,6 +169,7 @@ std::optional<int> EventTableModel::rowOf(EventRef event) const {
 
 int EventTableModel::rowCount(const QModelIndex& parent) const {
   if (parent.isValid() || !list_) return 0;
+  if (folds_) return first_rows_.back();
   return static_cast<int>(std::min(knownRows(), kLargestTable));
 }
 
@@ -116,13 +220,46 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::TextAlignmentRole) return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::DecorationRole && column == EventColumn::kName) return color(event(index.row()));
   if (role == Qt::BackgroundRole) return hovered_.valid() && event(index.row()) == hovered_ ? hover_color() : QVariant();
-  if (role != Qt::DisplayRole && !(role == Qt::ToolTipRole && is_text)) return {};
-  if (!column) return index.row() + 1;
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  if (const EventFold* fold = foldAt(index.row())) return foldData(*fold, index, role);
+  if (role == Qt::ToolTipRole && !is_text) return {};
+  if (!column) return folds_ ? QVariant() : index.row() + 1;
   const EventRef shown = event(index.row());
   if (!shown.valid()) return role == Qt::DisplayRole ? QStringLiteral("…") : QVariant();
-  if (role == Qt::DisplayRole && column == EventColumn::kName) return shortName(shown);
+  if (role == Qt::DisplayRole && column == EventColumn::kName) {
+    const QString indent = foldRowOf(index.row()) ? QStringLiteral("    ") : QString();
+    return indent + shortName(shown);
+  }
   if (column == EventColumn::kKind) return shown_text(event_kind_name(event_kind(list_->values.trace(), shown)));
   return text(shown, *column);
+}
+
+// In place of an event's values, those of all together.
+QVariant EventTableModel::foldData(const EventFold& fold, const QModelIndex& index, int role) const {
+  const QString count = QString::fromStdString(timeline::format_count(fold.count));
+  const std::optional<EventColumn> column = eventColumn(index.column());
+  if (role == Qt::ToolTipRole) {
+    if (column == EventColumn::kName) return QString::fromStdString(fold.family);
+    return column == EventColumn::kDuration || column == EventColumn::kBytes ? tr("Sum of %1 events").arg(count) : QVariant();
+  }
+  if (!column) return count;
+  switch (*column) {
+    case EventColumn::kName: {
+      const std::string name = fold.kind == EventKind::kKernel ? timeline::compact_kernel_name(fold.family) : fold.family;
+      const QString sign = !canOpen(fold) ? QString() : stateOf(fold) == FoldState::kOpen ? QStringLiteral("▾ ") : QStringLiteral("▸ ");
+      return sign + QString::fromStdString(name);
+    }
+    case EventColumn::kKind:
+      return shown_text(event_kind_name(fold.kind));
+    case EventColumn::kStart:
+      return QString::fromStdString(timeline::format_time(fold.start));
+    case EventColumn::kDuration:
+      return QString::fromStdString(timeline::format_duration(fold.duration));
+    case EventColumn::kBytes:
+      return fold.bytes > 0 ? QString::fromStdString(timeline::format_bytes(fold.bytes)) : QVariant();
+    default:
+      return {};
+  }
 }
 
 QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
@@ -158,16 +295,18 @@ void EventTableModel::sort(int column, Qt::SortOrder order_of_column) {
 
 void EventTableModel::order(std::shared_ptr<const EventList> list) {
   wanted_ = list;
-  if (list->stream) return orderInFile(list);
-  job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
-    if (column == EventColumn::kStart && direction == SortDirection::kAscending)  // as the list has them
-      return job.deliver([this, list] { show(list, Order(list, &list->events)); });
+  if (list->stream) return folding_ == Folding::kFamilies ? foldStream(list) : orderInFile(list);
+  job_.start([this, list, column = sort_column_, direction = direction_, folding = folding_](const LatestJob::Context& job) {
     const EventValues& values = list->values;
-    const auto deliver = [&](std::vector<EventRef> order) {
+    const auto deliver_order = [&](Order order) {
+      Folds folds;
+      if (folding == Folding::kFamilies) folds = std::make_shared<const std::vector<EventFold>>(fold_events(values, *order, column, direction, job.stop()));
       if (job.stop().stop_requested()) return;
-      job.deliver([this, list, order = std::make_shared<const std::vector<EventRef>>(std::move(order))] { show(list, order); });
+      job.deliver([this, list, order = std::move(order), folds = std::move(folds)] { show(list, order, nullptr, folds); });
     };
-    if (list->events.size() > kSortedAtOnce) deliver(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
+    const auto deliver = [&](std::vector<EventRef> order) { deliver_order(std::make_shared<const std::vector<EventRef>>(std::move(order))); };
+    if (column == EventColumn::kStart && direction == SortDirection::kAscending) return deliver_order(Order(list, &list->events));  // as the list has them
+    if (list->events.size() > kSortedAtOnce && folding == Folding::kNone) deliver(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
     if (!job.stop().stop_requested()) deliver(sort_events(values, list->events, column, direction, job.stop()));
   });
 }
@@ -182,15 +321,31 @@ void EventTableModel::orderInFile(const std::shared_ptr<const EventList>& list) 
       first = std::make_shared<const std::vector<EventRef>>(std::move(events));
       job.deliver([this, list, first] { show(list, first); });
     };
-    listener.progress = [this, &job, told = -1](double share) mutable {
-      constexpr int kSteps = 200;
-      if (const int now = static_cast<int>(share * kSteps); std::exchange(told, now) != now) job.deliver([this, share] { emit progressed(share); });
-    };
+    listener.progress = progressOf(job);
     auto order = StoredOrder::make(list->values, *list->stream, column, direction, {.folder = scratch_folder()}, listener, job.stop());
     if (!order) return job.deliver([this, sentence = QString::fromStdString(order.error().text)] { emit failed(sentence); });
     if (!order->has_value()) return;
     job.deliver([this, list, first, stored = std::make_shared<const StoredOrder>(**std::move(order))] { show(list, first, stored); });
   });
+}
+
+void EventTableModel::foldStream(const std::shared_ptr<const EventList>& list) {
+  is_as_wanted_ = false;
+  job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
+    const auto progress = [most = static_cast<double>(std::max<std::uint64_t>(1, list->stream->most)), tell = progressOf(job)](std::uint64_t seen) {
+      tell(static_cast<double>(seen) / most);
+    };
+    auto folds = std::make_shared<const std::vector<EventFold>>(fold_stream(list->values, *list->stream, column, direction, progress, job.stop()));
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, list, folds = std::move(folds)] { show(list, std::make_shared<const std::vector<EventRef>>(), nullptr, folds); });
+  });
+}
+
+std::function<void(double)> EventTableModel::progressOf(const LatestJob::Context& job) {
+  return [this, job, told = -1](double share) mutable {
+    constexpr int kSteps = 200;
+    if (const int now = static_cast<int>(share * kSteps); std::exchange(told, now) != now) job.deliver([this, share] { emit progressed(share); });
+  };
 }
 
 void EventTableModel::stopSorting() { job_.cancel(); }
@@ -204,22 +359,24 @@ bool EventTableModel::isWhole() const {
   return !list_ || (list_->stream ? is_as_wanted_ : order_->size() == list_->events.size());
 }
 
-void EventTableModel::show(std::shared_ptr<const EventList> list, Order order, Stored stored) {
+void EventTableModel::show(std::shared_ptr<const EventList> list, Order order, Stored stored, Folds folds) {
   const bool is_same_list = list_ == list && list;
   const auto put = [&] {
     list_ = std::move(list);
     order_ = std::move(order);
     stored_ = std::move(stored);
-    is_as_wanted_ = stored_ != nullptr;
+    is_as_wanted_ = stored_ != nullptr || folds != nullptr;
+    folds_ = std::move(folds);
+    countRows();
     page_.clear();
   };
-  const bool comes_behind_first_page = is_same_list && list_->stream && !stored_ && stored && order_ == order;
+  const bool comes_behind_first_page = is_same_list && list_->stream && !stored_ && !folds_ && stored && order_ == order;
   if (comes_behind_first_page && stored->size() > order_->size()) {
     const auto last = static_cast<int>(std::min<std::uint64_t>(stored->size(), kLargestTable)) - 1;
     beginInsertRows({}, static_cast<int>(order_->size()), last);
     put();
     endInsertRows();
-  } else if (is_same_list && !list_->stream) {  // the same rows in another order: the view keeps its place
+  } else if (is_same_list && !list_->stream && !folds_ && !folds) {  // the same rows in another order: the view keeps its place
     emit layoutAboutToBeChanged();
     put();
     emit layoutChanged();

@@ -6,7 +6,9 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QScopedValueRollback>
 #include <QVBoxLayout>
 
@@ -34,6 +36,7 @@ constexpr InitialColumn kInitialColumns[] = {
 };
 
 constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm
+constexpr int kCellMargin = 4;           // px in front of a cell's text, about
 
 }  // namespace
 
@@ -47,6 +50,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       table_(new QuietFocus<QTableView>(this)),
       nothing_(new QLabel(this)),
       count_(new QLabel(this)),
+      fold_(new QToolButton(this)),
       ordering_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -54,6 +58,8 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   auto* line = new QHBoxLayout;
   line->setContentsMargins(0, 0, 8, 0);
   line->addWidget(filter_, 1);
+  line->addWidget(fold_);
+  line->addSpacing(6);
   line->addWidget(count_);
   column->addLayout(line);
   column->addWidget(ordering_);
@@ -71,6 +77,11 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setForegroundRole(QPalette::PlaceholderText);
+  fold_->setText(tr("Families"));
+  fold_->setToolTip(tr("Fold names that differ in their counters only into one line with its sums: step 7 and step 8 are step *"));
+  fold_->setCheckable(true);
+  fold_->setAutoRaise(true);
+  connect(fold_, &QToolButton::toggled, this, [this](bool checked) { setFolding(checked ? Folding::kFamilies : Folding::kNone); });
   connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : listAll(); });
 
   table_->setAccessibleName(tr("Events"));
@@ -104,9 +115,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   auto* zoom = new QAction(this);  // what a double click does
   zoom->setShortcuts({QKeySequence(Qt::Key_Return), QKeySequence(Qt::Key_Enter)});
   zoom->setShortcutContext(Qt::WidgetShortcut);
-  connect(zoom, &QAction::triggered, this, [this] {
-    if (const EventRef event = model_->event(table_->currentIndex().row()); event.valid()) zoomTo(event);
-  });
+  connect(zoom, &QAction::triggered, this, [this] { activate(table_->currentIndex()); });
   table_->addAction(zoom);
 
   connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
@@ -129,22 +138,29 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
     showOrdering();
-    followSelection(ScrollTo::kNothing);
+    if (!keepsFamily()) followSelection(ScrollTo::kNothing);
     if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
     if (model_->isWhole()) begins_at_top_ = BeginsAtTop::kNo;
   });
   connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     const EventRef event = model_->event(current.row());
+    const EventFold* fold = model_->foldAt(current.row());
+    if (current.isValid()) current_family_ = fold ? std::optional(std::pair(fold->kind, fold->family)) : std::nullopt;
     if (!current.isValid() || !event.valid()) return;
     const QScopedValueRollback choosing(is_choosing_, true);
     state_.setSelectedEvent(inTrace(event));
   });
-  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-    if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
+  connect(table_, &QTableView::doubleClicked, this, &EventsPanel::activate);
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    const EventFold* fold = model_->foldAt(index.row());
+    const int at = pressed_at_.x() - table_->visualRect(index).left();
+    const bool is_on_sign = EventTableModel::eventColumn(index.column()) == EventColumn::kName && at >= 0 && at < 2 * table_->fontMetrics().averageCharWidth() + kCellMargin;
+    if (is_on_sign && fold != nullptr && EventTableModel::canOpen(*fold)) activate(index);
   });
   table_->setMouseTracking(true);
   table_->viewport()->installEventFilter(this);
+  table_->installEventFilter(this);
   connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(inTrace(model_->event(index.row()))); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
     model_->setHovered(inList(event));
@@ -190,6 +206,16 @@ void EventsPanel::restoreHeaderState(const QByteArray& state) {
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
 }
 
+bool EventsPanel::keepsFamily() {
+  const std::optional<int> row = current_family_ ? model_->rowOf(*current_family_) : std::nullopt;
+  if (!row) return false;
+  table_->setAutoScroll(false);
+  table_->selectionModel()->setCurrentIndex(model_->index(*row, std::max(0, table_->currentIndex().column())),
+                                            QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  table_->setAutoScroll(true);
+  return true;
+}
+
 void EventsPanel::followSelection(ScrollTo scroll) {
   if (is_choosing_) return;  // the table is about to select what was clicked, perhaps beside what is selected
   const EventRef event = inList(state_.selectedEvent());
@@ -211,15 +237,76 @@ void EventsPanel::followSelection(ScrollTo scroll) {
   if (scroll == ScrollTo::kSelected) table_->scrollTo(index, QAbstractItemView::EnsureVisible);
 }
 
+void EventsPanel::setFolding(Folding folding) {
+  fold_->setChecked(folding == Folding::kFamilies);
+  begins_at_top_ = BeginsAtTop::kYes;
+  order_failure_.clear();
+  ordered_ = 0;
+  model_->setFolding(folding);
+  showCount();
+  showOrdering();
+}
+
+void EventsPanel::activate(const QModelIndex& index) {
+  if (const EventFold* fold = model_->foldAt(index.row())) {
+    if (!EventTableModel::canOpen(*fold)) return listFamily(fold->kind, std::string(fold->family));
+    return setFoldState(index.row(), model_->stateOf(*fold) == FoldState::kOpen ? FoldState::kClosed : FoldState::kOpen);
+  }
+  if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
+}
+
+void EventsPanel::filterTo(EventKind kind, const std::string& family) {
+  EventFilter filter = state_.filter();
+  filter.text = family;
+  filter.kind = kind;
+  state_.setFilter(filter);
+}
+
+void EventsPanel::listFamily(EventKind kind, const std::string& family) {
+  setFolding(Folding::kNone);
+  filterTo(kind, family);
+}
+
+// The family's line is the current one then: of lines that go, the table would choose another event.
+void EventsPanel::setFoldState(int row, FoldState state) {
+  table_->selectionModel()->setCurrentIndex(model_->index(row, std::max(0, table_->currentIndex().column())),
+                                            QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  model_->setState(row, state);
+}
+
+// As in a tree: right opens, left closes, or leads from an event to its family.
+bool EventsPanel::foldByKey(int key) {
+  const int row = table_->currentIndex().row();
+  const EventFold* fold = model_->foldAt(row);
+  if (fold == nullptr && key == Qt::Key_Left) {
+    const std::optional<int> of = model_->foldRowOf(row);
+    if (of) table_->setCurrentIndex(model_->index(*of, table_->currentIndex().column()));
+    return of.has_value();
+  }
+  if (fold == nullptr || !EventTableModel::canOpen(*fold) || (key != Qt::Key_Left && key != Qt::Key_Right)) return false;
+  setFoldState(row, key == Qt::Key_Right ? FoldState::kOpen : FoldState::kClosed);
+  return true;
+}
+
 bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_->viewport() && event->type() == QEvent::MouseButtonPress) pressed_at_ = static_cast<QMouseEvent*>(event)->position().toPoint();
+  if (watched == table_ && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->modifiers() == Qt::NoModifier &&
+      foldByKey(static_cast<QKeyEvent*>(event)->key()))
+    return true;
   if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
   return QWidget::eventFilter(watched, event);
 }
 
-// Of an order that is written to a file.
 void EventsPanel::showOrdering() {
   QString text;
-  if (model_->isStored() && !model_->isWhole()) {
+  if (model_->isStored() && model_->folding() == Folding::kFamilies) {
+    if (model_->isWhole())
+      text = tr("There are too many events to unfold families here: Enter lists the events of one.");
+    else if (model_->isSorting())
+      text = tr("Adding up the families: %1 %. <a href='stop'>Stop</a>").arg(static_cast<int>(ordered_ * 100));
+    else
+      text = tr("The families are not added up. <a href='again'>Add them up</a>");
+  } else if (model_->isStored() && !model_->isWhole()) {
     const QString room = QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(shown_.list() ? shown_.list()->count() : 0)));
     if (!order_failure_.isEmpty())
       text = tr("%1 <a href='again'>Try again</a>").arg(order_failure_.toHtmlEscaped());
@@ -245,6 +332,10 @@ QString EventsPanel::whyNothing() const {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return tr("Open a trace to list its events.");
   if (trace->provenance().outline_only) return tr("Only the outline of the trace is loaded so far.");
+  if (shown_.areTooMany() && model_->folding() == Folding::kFamilies)
+    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
+              "events).<br><a href='same'>Add up the families of all</a>")
+        .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))));
   if (shown_.areTooMany())
     return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
               "events).<br><a href='same'>List them all the same</a>, in a file of up to %2")
@@ -286,7 +377,27 @@ void EventsPanel::showHeaderMenu(const QPoint& position) {
   menu.exec(header->mapToGlobal(position));
 }
 
+void EventsPanel::showFoldMenu(int row, const QPoint& position) {
+  const EventFold& fold = *model_->foldAt(row);
+  const QPersistentModelIndex line = model_->index(row, 0);  // another list may come while the menu is open
+  const bool is_open = model_->stateOf(fold) == FoldState::kOpen;
+  QMenu menu;
+  if (EventTableModel::canOpen(fold)) {
+    menu.addAction(is_open ? tr("Close") : tr("Open"), QKeySequence(Qt::Key_Return), this, [this, line, is_open] {
+      if (line.isValid() && model_->foldAt(line.row())) setFoldState(line.row(), is_open ? FoldState::kClosed : FoldState::kOpen);
+    });
+    menu.addAction(tr("Open all"), this, [this] { model_->setAllStates(FoldState::kOpen); });
+    menu.addAction(tr("Close all"), this, [this] { model_->setAllStates(FoldState::kClosed); });
+    menu.addSeparator();
+  } else {
+    menu.addAction(tr("List its events"), QKeySequence(Qt::Key_Return), this, [this, kind = fold.kind, family = fold.family] { listFamily(kind, family); });
+  }
+  menu.addAction(tr("Filter to this family"), this, [this, kind = fold.kind, family = fold.family] { filterTo(kind, family); });
+  menu.exec(table_->viewport()->mapToGlobal(position));
+}
+
 void EventsPanel::showRowMenu(const QPoint& position) {
+  if (const int row = table_->indexAt(position).row(); model_->foldAt(row)) return showFoldMenu(row, position);
   const EventRef event = model_->event(table_->indexAt(position).row());
   if (!event.valid()) return;
   const std::shared_ptr<const EventList> list = model_->events();  // another one may be listed while the menu is open
@@ -326,8 +437,13 @@ std::vector<EventRef> EventsPanel::selectedEvents() const {
   std::vector<EventRef> events;
   int next = 0;
   for (const auto& [top, bottom] : spans) {
-    for (int row = std::max(top, next); row <= bottom && events.size() < kLargestCopy; ++row)
+    for (int row = std::max(top, next); row <= bottom && events.size() < kLargestCopy; ++row) {
       if (const EventRef event = model_->event(row); event.valid()) events.push_back(event);
+      // A closed family is copied with its events; those of an open one have lines of their own.
+      const EventFold* fold = model_->foldAt(row);
+      if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed)
+        events.insert(events.end(), fold->events.begin(), fold->events.begin() + std::min<std::ptrdiff_t>(std::ssize(fold->events), kLargestCopy - std::ssize(events)));
+    }
     next = std::max(next, bottom + 1);
   }
   return events;

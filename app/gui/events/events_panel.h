@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <QWidget>
 
 #include "base/selection_state.h"
@@ -25,6 +26,7 @@ class EventsPanel : public QWidget {
   EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
 
   void sortBy(EventColumn column, SortDirection direction);
+  void setFolding(Folding folding);
   void focusFilter() { filter_->focusText(); }
   [[nodiscard]] bool isSorting() const { return model_->isSorting(); }
 
@@ -46,16 +48,23 @@ class EventsPanel : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void activate(const QModelIndex& index);  // zooms to an event; opens or closes a family, or lists it
+  void setFoldState(int row, FoldState state);
+  [[nodiscard]] bool foldByKey(int key);  // whether the key opened, closed or left a family
+  void filterTo(EventKind kind, const std::string& family);
+  void listFamily(EventKind kind, const std::string& family);  // its events alone
   void zoomTo(EventRef listed);
   [[nodiscard]] EventRef inTrace(EventRef listed) const;  // as it stands in the trace that is shown
   [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
+  [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
   void showCount();
   void showOrdering();
   void listAll();  // whatever hides events
   [[nodiscard]] QString whyNothing() const;
   void showHeaderMenu(const QPoint& position);
   void showRowMenu(const QPoint& position);
+  void showFoldMenu(int row, const QPoint& position);
   [[nodiscard]] std::vector<EventColumn> shownColumns() const;
   [[nodiscard]] std::vector<EventRef> selectedEvents() const;
 
@@ -67,7 +76,10 @@ class EventsPanel : public QWidget {
   QTableView* table_;
   QLabel* nothing_;  // why nothing is listed, in place of the table
   QLabel* count_;
-  QLabel* ordering_;  // how far an order is that is written to a file, and why it is not whole
+  QToolButton* fold_;
+  QPoint pressed_at_;  // of the table's viewport
+  std::optional<std::pair<EventKind, std::string>> current_family_;  // whose line is the current one
+  QLabel* ordering_;  // of more events than are held: how far their order or families are, and what these can't do
   double ordered_ = 0;  // share of it
   QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };

@@ -1,9 +1,11 @@
 // The events view and the statistics: filters, the part of time, lines that are copied, and what leads from one view to another.
+#include <QAbstractItemModelTester>
 #include <QChart>
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QToolButton>
 
 #include "../../timeline/traces.h"
 #include "main_window_fixture.h"
@@ -37,6 +39,15 @@ void choose(QComboBox* list, const QString& entry) {
 void double_click(QAbstractItemView& view, QPoint place) {
   QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
   QTest::mouseDClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
+}
+
+// Ranges "step 0", "step 1" and so on, so many.
+std::shared_ptr<const Trace> steps(int count) {
+  SmallTrace trace;
+  std::vector<Event> ranges;
+  for (int i = 0; i < count; ++i) ranges.push_back(trace.event(i * 1'000, i * 1'000 + 500, "step " + std::to_string(i)));
+  trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
+  return trace.builder.snapshot();
 }
 
 }  // namespace
@@ -207,24 +218,106 @@ class EventsTest : public QObject {
     QCOMPARE(QApplication::focusWidget(), table);
   }
 
+  void namesThatDifferInTheirCountersFoldIntoOneLine() {
+    SmallTrace trace;
+    std::vector<Event> ranges;
+    for (int i = 0; i < 12; ++i) {
+      ranges.push_back(trace.event(i * 1'000, i * 1'000 + 500 + i, "step " + std::to_string(i)));
+      ranges.push_back(trace.event(i * 1'000 + 600, i * 1'000 + 700, "layer1"));
+    }
+    ranges.push_back(trace.event(20'000, 20'001, "once"));
+    trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
+    window_->state().setTrace(trace.builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    const auto names = [&] {
+      QStringList list;
+      for (int row = 0; row < table_->model()->rowCount(); ++row) list += cell(*table_, row, EventColumn::kName).trimmed();
+      return list;
+    };
+    QCOMPARE(names().size(), 25);
+    for (auto* button : window_->events().findChildren<QToolButton*>())
+      if (button->text() == "Families") button->click();
+    QVERIFY(settle(*window_));
+    QCOMPARE(names(), QStringList({"▸ step *", "▸ layer1", "once"}));
+    QCOMPARE(table_->model()->index(0, 0).data().toString(), QString("12"));
+    QCOMPARE(cell(*table_, 0, EventColumn::kDuration), QString("6.066 µs"));  // 12 · 500 + 66 ns
+    click_header(*table_, EventColumn::kDuration);                           // the longest sum first
+    QVERIFY(settle(*window_));
+    QCOMPARE(names(), QStringList({"▸ step *", "▸ layer1", "once"}));
+    click_header(*table_, EventColumn::kDuration);
+    QVERIFY(settle(*window_));
+    QCOMPARE(names(), QStringList({"once", "▸ layer1", "▸ step *"}));
+
+    // With keys as in a tree; lines of events stay in the order that is asked for.
+    table_->setFocus();
+    QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table_, 2));
+    QTest::keyClick(table_, Qt::Key_Right);
+    QCOMPARE(table_->model()->rowCount(), 15);
+    QCOMPARE(names()[3], QString("step 0"));
+    QCOMPARE(names()[14], QString("step 11"));
+    QTest::keyClick(table_, Qt::Key_Down);
+    QCOMPARE(window_->state().trace()->event(window_->state().selectedEvent()).duration, Nanoseconds{500});
+    // An event that is selected elsewhere is found in its family.
+    window_->timelineView().selectEvent({0, 6});  // step 3
+    QCOMPARE(table_->currentIndex().row(), 6);
+    const EventRef chosen = window_->state().selectedEvent();
+    QTest::keyClick(table_, Qt::Key_Left);
+    QCOMPARE(table_->currentIndex().row(), 2);
+    QTest::keyClick(table_, Qt::Key_Left);
+    QCOMPARE(table_->model()->rowCount(), 3);
+    QCOMPARE(window_->state().selectedEvent(), chosen);  // lines that go choose nothing
+    QCOMPARE(table_->currentIndex().row(), 2);
+    QTest::keySequence(table_, QKeySequence::Copy);
+    QCOMPARE(QGuiApplication::clipboard()->text().count(u'\n'), 13);  // its events, below a line of titles
+
+    double_click(*table_, row_position(*table_, 1));
+    QCOMPARE(table_->model()->rowCount(), 15);
+    QAbstractItemModelTester tester(table_->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+    click_header(*table_, EventColumn::kName);
+    QVERIFY(settle(*window_));
+    window_->state().setFilter({.text = "step"});
+    QVERIFY(settle(*window_));
+    QCOMPARE(names(), QStringList({"▸ step *"}));
+    window_->state().setFilter({});
+    QVERIFY(settle(*window_));
+    QCOMPARE(names()[0], QString("▾ layer1"));  // opened families stay open
+    for (auto* button : window_->events().findChildren<QToolButton*>())
+      if (button->text() == "Families") button->click();
+    QVERIFY(settle(*window_));
+    QCOMPARE(names().size(), 25);
+  }
+
   // Snapshots of a recording come ten times a second: nobody types a word in between.
   void aRecordingThatGoesOnLeavesWhatIsTyped() {
-    const auto snapshot = [](int steps) {
-      SmallTrace trace;
-      std::vector<Event> ranges;
-      for (int i = 0; i < steps; ++i) ranges.push_back(trace.event(i * 1'000, i * 1'000 + 500, "step " + std::to_string(i)));
-      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
-      return trace.builder.snapshot();
-    };
-    window_->state().setTrace(snapshot(5), ui::TraceChange::kOther);
+    window_->state().setTrace(steps(5), ui::TraceChange::kOther);
     QVERIFY(settle(*window_));
     auto* text = field<QLineEdit>(window_->events(), "Name contains");
     text->setFocus();
     QTest::keyClicks(text, "step 4");
-    window_->state().setTrace(snapshot(6), ui::TraceChange::kSnapshot);  // before the pause behind the last letter is over
+    window_->state().setTrace(steps(6), ui::TraceChange::kSnapshot);  // before the pause behind the last letter is over
     QCOMPARE(text->text(), QString("step 4"));
     QVERIFY(wait_for([&] { return window_->state().filter().text == "step 4" && window_->isSettled(); }));
     QCOMPARE(table_->model()->rowCount(), 1);
+  }
+
+  // Nor walks to a line.
+  void aRecordingThatGoesOnLeavesTheFamilyThatIsChosen() {
+    window_->state().setTrace(steps(5), ui::TraceChange::kOther);
+    window_->events().setFolding(ui::Folding::kFamilies);
+    QVERIFY(settle(*window_));
+    QCOMPARE(table_->model()->rowCount(), 1);
+    table_->setFocus();
+    QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table_, 0));
+    window_->state().setTrace(steps(6), ui::TraceChange::kSnapshot);
+    QVERIFY(settle(*window_));
+    QCOMPARE(table_->model()->index(0, 0).data().toString(), QString("6"));
+    QCOMPARE(table_->currentIndex().row(), 0);
+    QTest::keyClick(table_, Qt::Key_Right);
+    QCOMPARE(table_->model()->rowCount(), 7);
+    window_->state().setTrace(steps(7), ui::TraceChange::kSnapshot);
+    QVERIFY(settle(*window_));
+    QCOMPARE(table_->model()->rowCount(), 8);  // it stays open
+    QCOMPARE(table_->currentIndex().row(), 0);
   }
 
   void entriesOfALineLeadToItsCallItsNameAndItsLikes() {

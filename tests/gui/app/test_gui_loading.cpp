@@ -14,6 +14,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
+#include "timeline/core/format.h"
 #include "window/event_search.h"
 
 using namespace lanescope;
@@ -275,6 +276,40 @@ class LoadingTest : public QObject {
     }
     QCOMPARE(window.state().selectedEvent(), in_memory.state().selectedEvent());
     QVERIFY(window.state().selectedEvent() != (EventRef{0, 300'000}));
+
+    // Families have the same sums. They don't open: their events are listed instead.
+    for (MainWindow* each : {&window, &in_memory}) {
+      each->events().setFolding(ui::Folding::kFamilies);
+      each->events().sortBy(EventColumn::kDuration, SortDirection::kDescending);
+      QVERIFY(settle(*each));
+    }
+    const QTableView &folded = *events_table(window), &expected = *events_table(in_memory);
+    const int families = folded.model()->rowCount();
+    QVERIFY(families > 0 && families < 1'000);
+    QCOMPARE(families, expected.model()->rowCount());
+    for (int row = 0; row < families; ++row) {
+      QCOMPARE(folded.model()->index(row, 0).data(), expected.model()->index(row, 0).data());
+      QCOMPARE("▸ " + cell(folded, row, EventColumn::kName), cell(expected, row, EventColumn::kName));
+      QCOMPARE(cell(folded, row, EventColumn::kDuration), cell(expected, row, EventColumn::kDuration));
+    }
+    const auto is_said = [&] {
+      for (const QLabel* label : window.events().findChildren<QLabel*>())
+        if (label->isVisible() && label->text().contains("Enter lists the events of one")) return true;
+      return false;
+    };
+    QVERIFY(is_said());
+    QTableView* table = events_table(window);
+    table->setFocus();
+    table->setCurrentIndex(table->model()->index(0, 1));
+    QTest::keyClick(table, Qt::Key_Right);
+    QCOMPARE(table->model()->rowCount(), families);
+    const QString family = cell(*table, 0, EventColumn::kName);
+    const QString count = table->model()->index(0, 0).data().toString();
+    QTest::keyClick(table, Qt::Key_Return);
+    QVERIFY(settle(window));
+    QVERIFY(!is_said());
+    QCOMPARE(timeline::format_count(static_cast<std::uint64_t>(table->model()->rowCount())), count.toStdString());
+    QVERIFY(window.state().filter().kind == EventKind::kKernel);
   }
 
   void theTimelineHasTheFocusOnceATraceIsShown() {

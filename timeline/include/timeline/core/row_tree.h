@@ -26,6 +26,7 @@ enum class RowKind : std::uint8_t {
   kGpu,              // "GPU 0  NVIDIA H200"
   kGpuHardware,      // "CUDA HW": everything that keeps the GPU busy
   kKernels,          // "87.3 % Kernels"
+  kKernelFamily,     // "52.3 % gemm_*": kernels whose names differ in their counters only
   kKernelName,       // "41.0 % gemm"
   kMemory,           // "12.7 % Memory"
   kMemoryOperation,  // "9.1 % HtoD"
