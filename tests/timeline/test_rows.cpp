@@ -157,13 +157,13 @@ TEST_CASE("pinned rows stay above all others and in their places") {
   const RowLayout layout(small.tree, {.pinned = {"process:1/thread:4711/api", "no such row"}}, metrics, "kernels");
   const RowIndex api = small.tree.find("process:1/thread:4711/api").value();
   REQUIRE(layout.rows().front().row == api);
-  REQUIRE(layout.rows().front().pinned);
+  REQUIRE(layout.rows().front().is_pinned());
   REQUIRE(layout.pinned_height() == layout.rows().front().height);
   REQUIRE(layout.nearest_shown(api) == &layout.rows().front());
   const int scroll = 30;
   REQUIRE(layout.row_at(layout.unscrolled(3, scroll))->row == api);
   const PlacedRow* below = layout.row_at(layout.unscrolled(layout.pinned_height() + 3, scroll));
-  REQUIRE_FALSE(below->pinned);
+  REQUIRE_FALSE(below->is_pinned());
   REQUIRE(RowLayout::top_in_window(*below, scroll) <= layout.pinned_height() + 3);
   const auto shown = layout.in_sight(scroll, 200);
   REQUIRE(shown.back()->row == api);  // painted last: it covers what is scrolled

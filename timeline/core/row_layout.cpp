@@ -30,6 +30,8 @@ std::vector<bool> passing(const RowTree& tree, std::string_view filter) {
   return passes;
 }
 
+RowState state_of(const Row& row, const ExpandedRows& expanded) { return is_expanded(row, expanded) ? RowState::kExpanded : RowState::kCollapsed; }
+
 }  // namespace
 
 bool is_expanded(const Row& row, const ExpandedRows& expanded) {
@@ -59,7 +61,7 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
     return std::find(arrangement.pinned.begin(), arrangement.pinned.end(), key) != arrangement.pinned.end();
   };
   for (const std::string& key : arrangement.pinned)
-    if (const auto row = tree.find(key)) place(*row, is_expanded(tree.row(*row), arrangement.expanded), metrics, true);
+    if (const auto row = tree.find(key)) add(*row, state_of(tree.row(*row), arrangement.expanded), metrics, RowPlace::kPinned);
   pinned_height_ = height_;
 
   const std::vector<bool> passes = passing(tree, filter);
@@ -67,11 +69,11 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
   const auto show = [&](std::optional<RowIndex> index) -> std::vector<RowIndex> {
     if (!index || !passes[*index] || arrangement.hidden.contains(tree.row(*index).key)) return {};
     const Row& row = tree.row(*index);
-    const bool open = is_expanded(row, arrangement.expanded);
+    const RowState state = state_of(row, arrangement.expanded);
     const std::int32_t in_front = position_[*index];
-    place(*index, open, metrics, false);
+    add(*index, state, metrics, RowPlace::kAmongOthers);
     if (pinned(row.key)) position_[*index] = in_front;
-    return open ? siblings_in_order(tree, index, arrangement) : std::vector<RowIndex>();
+    return state == RowState::kExpanded ? siblings_in_order(tree, index, arrangement) : std::vector<RowIndex>();
   };
   const auto walk = [&](const auto& self, const std::vector<RowIndex>& siblings) -> void {
     for (const RowIndex index : siblings) self(self, show(index));
@@ -93,17 +95,18 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
   }
 }
 
-void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool pinned) {
+void RowLayout::add(RowIndex index, RowState state, const RowMetrics& metrics, RowPlace place) {
   const Row& row = tree_->row(index);
+  const bool open = state == RowState::kExpanded;
   PlacedRow placed;
   placed.row = index;
   placed.top = height_;
   placed.height = metrics.group_height;
   placed.level_height = metrics.level_height;
-  placed.pinned = pinned;
+  placed.place = place;
   if (row.levels.size() > 0 && (open || !row.expandable()))
     placed.levels = row.levels;
-  else if (!row.all.empty() && (!open || !row.expandable() || pinned))
+  else if (!row.all.empty() && (!open || !row.expandable() || placed.is_pinned()))
     placed.levels = std::span<const Level>(&row.all, 1);
   const auto levels = static_cast<std::int32_t>(std::max<std::size_t>(placed.levels.size(), row.answer_levels));
   if (levels > 1) placed.level_height = metrics.stacked_height;
@@ -117,7 +120,7 @@ void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool
 
 std::vector<const PlacedRow*> RowLayout::in_sight(std::int32_t scroll, std::int32_t window_height) const {
   std::vector<const PlacedRow*> shown;
-  const auto first_scrolled = std::find_if(rows_.begin(), rows_.end(), [](const PlacedRow& row) { return !row.pinned; });
+  const auto first_scrolled = std::find_if(rows_.begin(), rows_.end(), [](const PlacedRow& row) { return !row.is_pinned(); });
   for (auto row = first_scrolled; row != rows_.end(); ++row)
     if (row->top - scroll + row->height > pinned_height_ && row->top - scroll < window_height) shown.push_back(&*row);
   for (auto row = rows_.begin(); row != first_scrolled; ++row)

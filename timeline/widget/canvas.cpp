@@ -313,7 +313,7 @@ void Canvas::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.drawImage(QPointF(0, 0), rows_);
   const std::vector<PlacedRow>& placed = state_.layout().rows();
-  if (std::all_of(placed.begin(), placed.end(), [](const PlacedRow& row) { return row.pinned; })) {
+  if (std::all_of(placed.begin(), placed.end(), [](const PlacedRow& row) { return row.is_pinned(); })) {
     painter.setPen(state_.theme().quiet_text);
     painter.drawText(rect().adjusted(8, 8 + state_.layout().pinned_height(), -8, -8), Qt::AlignCenter | Qt::TextWordWrap, why_nothing());
   }
@@ -367,9 +367,9 @@ QRectF Canvas::event_rectangle(const PlacedRow& row, std::size_t level, EventRef
   return QRectF(left, top, std::max(2.0, right - left), row.level_height - 1);
 }
 
-QRect Canvas::rectangle_of(const std::string& row_key, bool pinned, EventRef event) const {
+QRect Canvas::rectangle_of(const std::string& row_key, RowPlace place, EventRef event) const {
   for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height())) {
-    if (row->pinned != pinned || state_.tree().row(row->row).key != row_key) continue;
+    if (row->place != place || state_.tree().row(row->row).key != row_key) continue;
     for (std::size_t level = 0; level < row->levels.size(); ++level)
       if (level_shows(state_.trace(), row->levels[level], event)) return event_rectangle(*row, level, event).toAlignedRect() & rect();
   }
@@ -384,7 +384,7 @@ void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& colo
   painter.setBrush(Qt::NoBrush);
   const double inset = width_of_line / 2;
   for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height())) {
-    const int covered = row->pinned ? 0 : state_.layout().pinned_height();
+    const int covered = row->is_pinned() ? 0 : state_.layout().pinned_height();
     painter.setClipRect(0, covered, width(), height() - covered);
     for (std::size_t level = 0; level < row->levels.size(); ++level)
       if (level_shows(state_.trace(), row->levels[level], event))
@@ -402,7 +402,7 @@ std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge) const {
   const bool own = row->row == place->row && place->level < row->levels.size();
   const double level = own ? place->level : 0;
   double y = state_.top_of(*row) + (level + 0.5) * row->level_height;
-  if (!row->pinned && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered: as much out of sight as what is scrolled away
+  if (!row->is_pinned() && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered: as much out of sight as what is scrolled away
   const Event shown = state_.trace().event(event);
   // Of an event that began before the window, the part that is in sight.
   const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);

@@ -27,7 +27,7 @@ class Canvas : public QWidget {
   [[nodiscard]] std::optional<Nanoseconds> edge_at_cursor();
   [[nodiscard]] ViewState& state() const { return state_; }
   // Where a row shows an event, in logical pixels; empty where it does not.
-  [[nodiscard]] QRect rectangle_of(const std::string& row_key, bool pinned, EventRef event) const;
+  [[nodiscard]] QRect rectangle_of(const std::string& row_key, RowPlace place, EventRef event) const;
 
  signals:
   void eventActivated(lanescope::EventRef event);

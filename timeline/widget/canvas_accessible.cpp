@@ -31,8 +31,8 @@ class Part : public QAccessibleInterface {
 
 class EventAccessible : public Part {
  public:
-  EventAccessible(RowAccessible& row, const CanvasAccessible& canvas, std::string row_key, bool pinned, EventRef event)
-      : row_(row), canvas_(canvas), row_key_(std::move(row_key)), pinned_(pinned), event_(event) {}
+  EventAccessible(RowAccessible& row, const CanvasAccessible& canvas, std::string row_key, RowPlace place, EventRef event)
+      : row_(row), canvas_(canvas), row_key_(std::move(row_key)), place_(place), event_(event) {}
 
   [[nodiscard]] bool isValid() const override { return canvas_.isValid(); }
   [[nodiscard]] QAccessibleInterface* parent() const override;
@@ -41,7 +41,7 @@ class EventAccessible : public Part {
   [[nodiscard]] QAccessible::Role role() const override { return QAccessible::Cell; }
   [[nodiscard]] QRect rect() const override {
     const Canvas& canvas = canvas_.canvas();
-    return canvas.rectangle_of(row_key_, pinned_, event_).translated(canvas.mapToGlobal(QPoint(0, 0)));
+    return canvas.rectangle_of(row_key_, place_, event_).translated(canvas.mapToGlobal(QPoint(0, 0)));
   }
   [[nodiscard]] QString text(QAccessible::Text which) const override {
     const Trace& trace = canvas_.canvas().state().trace();
@@ -62,20 +62,20 @@ class EventAccessible : public Part {
   RowAccessible& row_;
   const CanvasAccessible& canvas_;
   std::string row_key_;
-  bool pinned_;
+  RowPlace place_;
   EventRef event_;
 };
 
 class RowAccessible : public Part {
  public:
-  RowAccessible(const CanvasAccessible& canvas, std::string key, bool pinned) : canvas_(canvas), key_(std::move(key)), pinned_(pinned) {}
+  RowAccessible(const CanvasAccessible& canvas, std::string key, RowPlace place) : canvas_(canvas), key_(std::move(key)), place_(place) {}
   ~RowAccessible() override {
     for (const auto& [event, id] : known_) QAccessible::deleteAccessibleInterface(id);
   }
 
   [[nodiscard]] const PlacedRow* placed() const {
     for (const PlacedRow* row : canvas_.rows())
-      if (row->pinned == pinned_ && state_of_view().tree().row(row->row).key == key_) return row;
+      if (row->place == place_ && state_of_view().tree().row(row->row).key == key_) return row;
     return nullptr;
   }
   [[nodiscard]] bool isValid() const override { return canvas_.isValid() && placed() != nullptr; }
@@ -100,7 +100,7 @@ class RowAccessible : public Part {
       for (const auto& [each, id] : known_) QAccessible::deleteAccessibleInterface(id);
       known_.clear();
     }
-    auto* made = new EventAccessible(const_cast<RowAccessible&>(*this), canvas_, key_, pinned_, event);
+    auto* made = new EventAccessible(const_cast<RowAccessible&>(*this), canvas_, key_, place_, event);
     known_[event] = QAccessible::registerAccessibleInterface(made);
     return made;
   }
@@ -146,7 +146,7 @@ class RowAccessible : public Part {
 
   const CanvasAccessible& canvas_;
   std::string key_;
-  bool pinned_;
+  RowPlace place_;
   mutable std::map<EventRef, QAccessible::Id> known_;
 };
 
@@ -189,7 +189,7 @@ std::vector<std::pair<std::size_t, Box>> CanvasAccessible::boxes(const PlacedRow
 }
 
 RowAccessible* CanvasAccessible::interface_of(const PlacedRow& row) const {
-  const Key key{canvas().state().tree().row(row.row).key, row.pinned};
+  const Key key{canvas().state().tree().row(row.row).key, row.place};
   const auto found = known_.find(key);
   if (found != known_.end()) return static_cast<RowAccessible*>(QAccessible::accessibleInterface(found->second));
   auto* made = new RowAccessible(*this, key.first, key.second);

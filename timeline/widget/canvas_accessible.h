@@ -38,7 +38,7 @@ class CanvasAccessible : public QAccessibleWidget {
   [[nodiscard]] RowAccessible* interface_of(const PlacedRow& row) const;
 
  private:
-  using Key = std::pair<std::string, bool>;  // of the row, and whether it is its pinned copy
+  using Key = std::pair<std::string, RowPlace>;  // of the row
   mutable std::map<Key, QAccessible::Id> known_;
   mutable LevelRasterizer rasterizer_;
 };

@@ -73,7 +73,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
 const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
 
 double RowHeader::triangle_left(const PlacedRow& placed) const {
-  return kLeft + (placed.pinned ? 0 : state_.tree().row(placed.row).depth * kIndent);
+  return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent);
 }
 
 // Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
@@ -81,8 +81,8 @@ QString RowHeader::title_of(const PlacedRow& placed) const {
   const Row& row = state_.tree().row(placed.row);
   QString title = shown_text(row.label);
   if (!row.parent) return title;
-  if (placed.pinned) title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
-  if (!placed.pinned && state_.arrangement().sides == TraceSides::kApart) return title;
+  if (placed.is_pinned()) title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
+  if (!placed.is_pinned() && state_.arrangement().sides == TraceSides::kApart) return title;
   const Row* top = &row;
   while (top->parent) top = &state_.tree().row(*top->parent);
   return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(QStringLiteral("  "), 0, 0) + QStringLiteral("  ") + title : title;
@@ -90,7 +90,7 @@ QString RowHeader::title_of(const PlacedRow& placed) const {
 
 void RowHeader::toggle(const PlacedRow& placed) {
   const Row& row = state_.tree().row(placed.row);
-  if (row.expandable()) state_.set_expanded(row.key, !state_.is_row_expanded(row));
+  if (row.expandable()) state_.set_row_state(row.key, state_.is_row_expanded(row) ? RowState::kCollapsed : RowState::kExpanded);
 }
 
 void RowHeader::mousePressEvent(QMouseEvent* event) {
@@ -98,7 +98,7 @@ void RowHeader::mousePressEvent(QMouseEvent* event) {
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
   if (event->position().x() < triangle_left(*placed) + kTriangle + 4) return toggle(*placed);
   state_.set_current_row(state_.tree().row(placed->row).key);
-  pressed_ = placed->pinned ? nullptr : placed;
+  pressed_ = placed->is_pinned() ? nullptr : placed;
 }
 
 void RowHeader::mouseReleaseEvent(QMouseEvent*) {
@@ -111,13 +111,13 @@ void RowHeader::mouseReleaseEvent(QMouseEvent*) {
 // The sibling of the pressed row that is at this place, with all that is below it.
 const PlacedRow* RowHeader::sibling_at(QPointF position) const {
   const PlacedRow* placed = row_at(position);
-  if (placed == nullptr || placed->pinned) return nullptr;
+  if (placed == nullptr || placed->is_pinned()) return nullptr;
   const std::optional<RowIndex> parent = state_.tree().row(pressed_->row).parent;
   std::optional<RowIndex> row = placed->row;
   while (row && state_.tree().row(*row).parent != parent) row = state_.tree().row(*row).parent;
   if (!row || *row == pressed_->row) return nullptr;
   const PlacedRow* sibling = state_.layout().nearest_shown(*row);
-  return sibling->pinned ? nullptr : sibling;
+  return sibling->is_pinned() ? nullptr : sibling;
 }
 
 void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -230,7 +230,7 @@ QRect RowHeader::rectangle_of(const PlacedRow& placed) const { return {0, state_
 // Most rows look the same with any event selected.
 void RowHeader::selection_changed() {
   for (const PlacedRow* placed : state_.layout().in_sight(state_.scroll(), height()))
-    if (holds_selection(*placed) != marked_.contains({placed->row, placed->pinned})) update(rectangle_of(*placed));
+    if (holds_selection(*placed) != marked_.contains({placed->row, placed->place})) update(rectangle_of(*placed));
 }
 
 // What the rows in sight say of how busy they are is made for all of them at once, on all cores.
@@ -260,7 +260,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const Theme& theme = state_.theme();
   const Row& row = state_.tree().row(placed.row);
   const double top = state_.top_of(placed);
-  if (placed.pinned) painter.fillRect(QRectF(0, top, width(), placed.height), theme.group);
+  if (placed.is_pinned()) painter.fillRect(QRectF(0, top, width(), placed.height), theme.group);
   const double title_height = std::min(placed.height - 1, theme.rows.group_height);
   if (state_.current_row() == row.key)
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.current);
@@ -268,11 +268,11 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
   if (holds_selection(placed)) {
     painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
-    marked_.insert({placed.row, placed.pinned});
+    marked_.insert({placed.row, placed.place});
   } else {
-    marked_.erase({placed.row, placed.pinned});
+    marked_.erase({placed.row, placed.place});
   }
-  const bool last_pinned = placed.pinned && placed.top + placed.height == state_.layout().pinned_height();
+  const bool last_pinned = placed.is_pinned() && placed.top + placed.height == state_.layout().pinned_height();
   painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), last_pinned ? theme.quiet_text : theme.separator);
 
   const double left = triangle_left(placed);
@@ -307,7 +307,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const QFontMetrics metrics(bold);
   const int room = static_cast<int>(right - text_left);
   QString title = metrics.elidedText(title_of(placed), Qt::ElideRight, room);
-  if ((row.kind == RowKind::kKernelName || row.kind == RowKind::kKernelFamily) && !placed.pinned && looks_alike(state_.tree(), row, title))
+  if ((row.kind == RowKind::kKernelName || row.kind == RowKind::kKernelFamily) && !placed.is_pinned() && looks_alike(state_.tree(), row, title))
     title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);
   painter.setFont(font());

@@ -50,7 +50,7 @@ class RowHeader : public QWidget {
   ViewState& state_;
   std::optional<RowIndex> hovered_;
   bool sums_are_made_ = false;
-  std::set<std::pair<RowIndex, bool>> marked_;  // rows, pinned or not, that are painted as holding the selection
+  std::set<std::pair<RowIndex, RowPlace>> marked_;  // rows that are painted as holding the selection
   const PlacedRow* pressed_ = nullptr;          // to be dragged to another place
   const PlacedRow* drop_ = nullptr;             // the sibling whose place it would take
 };

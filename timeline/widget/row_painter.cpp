@@ -132,7 +132,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       const int first_line = line_at(state.top_of(row) + 2);
       paint_counter(state, painter, *counter, viewport, image, first_line, line_at(state.top_of(row) + row.height - 1) - first_line);
     }
-    const bool last_pinned = row.pinned && row.top + row.height == state.layout().pinned_height();
+    const bool last_pinned = row.is_pinned() && row.top + row.height == state.layout().pinned_height();
     fill_lines(image, bottom - 1, bottom, last_pinned ? last_separator : separator);
     below = std::max(below, bottom);
   }
@@ -141,7 +141,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   const int pinned = state.layout().pinned_height();
   bool clipped = false;
   for (const Labels& each : labels) {
-    if (const bool clips = pinned > 0 && !each.row->pinned; clips != clipped) {
+    if (const bool clips = pinned > 0 && !each.row->is_pinned(); clips != clipped) {
       painter.setClipRect(QRectF(0, clips ? pinned : 0, image.width() / ratio, image.height() / ratio));
       clipped = clips;
     }

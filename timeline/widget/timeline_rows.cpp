@@ -15,9 +15,11 @@ bool TimelineView::isExpanded(const QString& row_key) const {
   return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
 }
 
-void TimelineView::setExpanded(const QString& row_key, bool expanded) { parts_->state.set_expanded(row_key.toStdString(), expanded); }
-void TimelineView::expandAll() { parts_->state.set_all_expanded(true); }
-void TimelineView::collapseAll() { parts_->state.set_all_expanded(false); }
+void TimelineView::setExpanded(const QString& row_key, bool expanded) { 
+  parts_->state.set_row_state(row_key.toStdString(), expanded ? RowState::kExpanded : RowState::kCollapsed);
+}
+void TimelineView::expandAll() { parts_->state.set_row_states(RowState::kExpanded); }
+void TimelineView::collapseAll() { parts_->state.set_row_states(RowState::kCollapsed); }
 void TimelineView::setRowFilter(const QString& text) { parts_->state.set_filter(text.toStdString()); }
 
 void TimelineView::scrollToRow(const QString& row_key) {
@@ -138,7 +140,7 @@ void TimelineView::askForMenu() {
   const QString key = currentRow();
   const EventRef event = selectedEvent();
   if (const auto place = event.valid() ? state.tree().place_of(event.lane) : std::nullopt; place && state.current_row().empty()) {
-    const QRect shown = parts_->canvas->rectangle_of(key.toStdString(), isPinned(key), event);
+    const QRect shown = parts_->canvas->rectangle_of(key.toStdString(), isPinned(key) ? RowPlace::kPinned : RowPlace::kAmongOthers, event);
     const QPoint at = shown.isEmpty() ? parts_->canvas->rect().center() : shown.center();
     return emit eventContextMenuRequested(event, key, parts_->canvas->mapToGlobal(at));
   }

@@ -358,7 +358,7 @@ void ViewState::set_canvas_size(int height, int device_width) {
 
 void ViewState::scroll_to(RowIndex row) {
   const PlacedRow* placed = layout_.nearest_shown(row);
-  if (placed == nullptr || placed->pinned) return;
+  if (placed == nullptr || placed->is_pinned()) return;
   const int room = std::min(canvas_height_ / 4, 60);
   if (placed->top - scroll_ < layout_.pinned_height())
     set_scroll(placed->top - layout_.pinned_height() - room);
@@ -366,8 +366,9 @@ void ViewState::scroll_to(RowIndex row) {
     set_scroll(placed->top + placed->height - canvas_height_ + room);
 }
 
-void ViewState::set_expanded(const std::string& key, bool expanded) {
+void ViewState::set_row_state(const std::string& key, RowState state) {
   const auto row = tree().find(key);
+  const bool expanded = state == RowState::kExpanded;
   if (!row || is_row_expanded(tree().row(*row)) == expanded) return;
   arrangement_.expanded[key] = expanded;
   if (arrangement_.sides == TraceSides::kInterleaved)
@@ -375,7 +376,8 @@ void ViewState::set_expanded(const std::string& key, bool expanded) {
   lay_out();
 }
 
-void ViewState::set_all_expanded(bool expanded) {
+void ViewState::set_row_states(RowState state) {
+  const bool expanded = state == RowState::kExpanded;
   for (const Row& row : tree().rows())  // a stack chart is dozens of levels high: it is opened by itself alone
     if (!expanded || row.kind != RowKind::kStackChart) arrangement_.expanded[row.key] = expanded;
   lay_out();

@@ -102,8 +102,8 @@ class ViewState : public QObject {
   void set_canvas_size(int height, int device_width);
   void scroll_to(RowIndex row);
 
-  void set_expanded(const std::string& key, bool expanded);
-  void set_all_expanded(bool expanded);
+  void set_row_state(const std::string& key, RowState state);
+  void set_row_states(RowState state);  // of all rows
   [[nodiscard]] bool is_row_expanded(const Row& row) const { return is_expanded(row, arrangement_.expanded); }
   [[nodiscard]] const RowArrangement& arrangement() const { return arrangement_; }
   enum class Pinned { kNo, kYes };

@@ -131,7 +131,7 @@ void CallsForm::read_into(CaptureChoices& choices) const {
   choices.os_runtime_threshold = threshold_->value();
   choices.os_runtime_chains_from = chains_from_->value();
   choices.trace_mpi = mpi_->isChecked();
-  for (std::size_t i = 0; i < runtimes_.size(); ++i) choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked());
+  for (std::size_t i = 0; i < runtimes_.size(); ++i) choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
 }
 
 }  // namespace lanescope::ui

@@ -35,9 +35,9 @@ std::vector<std::string> words(const QStringList& texts) {
   return result;
 }
 
-void choose_library(CaptureChoices& choices, const QString& trace, bool is_recorded) {
+void choose_library(CaptureChoices& choices, const QString& trace, LibraryCalls calls) {
   choices.libraries.removeAll(trace);
-  if (is_recorded) choices.libraries.push_back(trace);
+  if (calls == LibraryCalls::kRecorded) choices.libraries.push_back(trace);
 }
 
 session::CaptureSettings capture_settings(const CaptureChoices& choices) {

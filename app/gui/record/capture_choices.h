@@ -72,8 +72,8 @@ struct CaptureChoices {
   bool operator==(const CaptureChoices&) const = default;
 };
 
-// Puts a library among those whose calls are recorded, or takes it away.
-void choose_library(CaptureChoices& choices, const QString& trace, bool is_recorded);
+enum class LibraryCalls { kLeftOut, kRecorded };
+void choose_library(CaptureChoices& choices, const QString& trace, LibraryCalls calls);
 [[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);
 [[nodiscard]] std::vector<std::string> words(const QStringList& texts);

@@ -120,7 +120,7 @@ void CudaForm::read_into(CaptureChoices& choices) const {
   choices.call_chains_of = static_cast<ChainsOf>(call_chains_of_->currentData().toInt());
   choices.call_chains_from = call_chains_from_->value();
   choices.flush_interval = flush_interval_->value();
-  for (std::size_t i = 0; i < libraries_.size(); ++i) choose_library(choices, QString::fromLatin1(kLibraries[i].trace), libraries_[i]->isChecked());
+  for (std::size_t i = 0; i < libraries_.size(); ++i) choose_library(choices, QString::fromLatin1(kLibraries[i].trace), libraries_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
 }
 
 }  // namespace lanescope::ui

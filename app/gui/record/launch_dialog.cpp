@@ -93,7 +93,7 @@ void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   environment_->setPlainText(launch.environment.join(u'\n'));
   inherit_environment_->setChecked(launch.inherit_environment);
   capture_->set(launch.capture);
-  output_->set(launch.output, launch.overwrite);
+  output_->set(launch.output, launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse);
 }
 
 LaunchSettings LaunchDialog::launch() const {

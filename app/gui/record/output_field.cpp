@@ -43,9 +43,9 @@ OutputField::OutputField(QWidget* parent)
   clearProblem();
 }
 
-void OutputField::set(const QString& pattern, bool overwrite) {
+void OutputField::set(const QString& pattern, Overwrite overwrite) {
   pattern_->setText(pattern);
-  overwrite_->setChecked(overwrite);
+  overwrite_->setChecked(overwrite == Overwrite::kAllow);
 }
 
 void OutputField::clearProblem() {

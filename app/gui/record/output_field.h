@@ -7,6 +7,8 @@
 #include <QPushButton>
 #include <QWidget>
 
+#include "model/file/new_file.h"
+
 namespace lanescope::ui {
 
 class OutputField : public QWidget {
@@ -15,7 +17,7 @@ class OutputField : public QWidget {
  public:
   explicit OutputField(QWidget* parent = nullptr);
 
-  void set(const QString& pattern, bool overwrite);
+  void set(const QString& pattern, Overwrite overwrite);
   [[nodiscard]] QString pattern() const { return pattern_->text().trimmed(); }
   [[nodiscard]] bool overwrite() const { return overwrite_->isChecked(); }
   [[nodiscard]] QLineEdit* edit() { return pattern_; }

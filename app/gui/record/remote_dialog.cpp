@@ -172,7 +172,7 @@ void RemoteDialog::set(const RemoteSettings& settings) {
   process_->setEditText(settings.process);
   further_->setText(settings.further);
   for (CaptureForm* capture : {capture_, attach_capture_}) capture->set(settings.launch.capture);
-  output_->set(settings.launch.output, settings.launch.overwrite);
+  output_->set(settings.launch.output, settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse);
 }
 
 RemoteSettings RemoteDialog::settings() const {

@@ -17,6 +17,11 @@ namespace lanescope::timeline {
 using ExpandedRows = std::unordered_map<std::string, bool>;
 [[nodiscard]] bool is_expanded(const Row& row, const ExpandedRows& expanded);
 
+enum class RowState : std::uint8_t { kCollapsed, kExpanded };
+
+// Where a row stands: above all others, whatever is scrolled, or among them.
+enum class RowPlace : std::uint8_t { kAmongOthers, kPinned };
+
 // How the rows of two traces on one time axis stand: B's below all of A's, or each below the row of A that stands for the same thing (see
 // row_pairs.h).
 enum class TraceSides : std::uint8_t { kApart, kInterleaved };
@@ -50,9 +55,11 @@ struct PlacedRow {
   RowIndex row = 0;
   std::int32_t top = 0;     // from the top of all rows, unscrolled
   std::int32_t height = 0;  // with the gap
-  bool pinned = false;
+  RowPlace place = RowPlace::kAmongOthers;
   std::int32_t level_height = 0;
   std::span<const Level> levels;  // of the tree; one where the row is collapsed; none of an answer's row, which has heights alone
+
+  [[nodiscard]] bool is_pinned() const noexcept { return place == RowPlace::kPinned; }
 };
 
 class RowLayout {
@@ -73,7 +80,7 @@ class RowLayout {
   [[nodiscard]] static std::span<const Level> levels_in_sight(const PlacedRow& row, std::int32_t scroll, std::int32_t window_height) noexcept;
   // Where a row is in that window.
   [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept {
-    return row.pinned ? row.top : row.top - scroll;
+    return row.is_pinned() ? row.top : row.top - scroll;
   }
   // From a place in that window to one among all rows: what row_at() and level_at() take.
   [[nodiscard]] std::int32_t unscrolled(std::int32_t y, std::int32_t scroll) const noexcept { return y < pinned_height_ ? y : y + scroll; }
@@ -85,7 +92,7 @@ class RowLayout {
   [[nodiscard]] const PlacedRow* nearest_shown(RowIndex row) const noexcept;
 
  private:
-  void place(RowIndex row, bool open, const RowMetrics& metrics, bool pinned);
+  void add(RowIndex row, RowState state, const RowMetrics& metrics, RowPlace place);
 
   const RowTree* tree_ = nullptr;
   std::vector<PlacedRow> rows_;
