@@ -15,7 +15,7 @@ bool TimelineView::isExpanded(const QString& row_key) const {
   return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
 }
 
-void TimelineView::setExpanded(const QString& row_key, bool expanded) { 
+void TimelineView::setExpanded(const QString& row_key, bool expanded) {
   parts_->state.set_row_state(row_key.toStdString(), expanded ? RowState::kExpanded : RowState::kCollapsed);
 }
 void TimelineView::expandAll() { parts_->state.set_row_states(RowState::kExpanded); }

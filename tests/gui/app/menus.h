@@ -8,6 +8,7 @@
 #include <QTest>
 #include <QTimer>
 
+#include "timeline/core/viewport.h"
 #include "window/main_window.h"
 
 namespace lanescope::test {
@@ -44,6 +45,26 @@ inline QWidget* part(ui::MainWindow& window, const QString& accessible_name) {
   for (QWidget* widget : window.timelineView().findChildren<QWidget*>())
     if (widget->accessibleName() == accessible_name) return widget;
   return nullptr;
+}
+
+inline EventRef kernel_number(ui::MainWindow& window, EventIndex index) {
+  for (const Track& track : window.state().trace()->tracks())
+    if (track.key.kind == TrackKind::kKernels) return {track.lanes.front(), index};
+  return {};
+}
+
+// The middle of an event on the row of its stream, where the canvas shows it.
+inline QPoint place_of(ui::MainWindow& window, EventRef event) {
+  QWidget* canvas = part(window, "Timeline rows");
+  const timeline::Viewport viewport{window.timelineView().visibleRange(), canvas->width()};
+  const Event shown = window.state().trace()->event(event);
+  const int x = static_cast<int>(viewport.x_at(shown.start + shown.duration / 2));
+  for (int y = 0; y < canvas->height(); y += 3) {
+    QMouseEvent move(QEvent::MouseMove, QPointF(x, y), canvas->mapToGlobal(QPointF(x, y)), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(canvas, &move);
+    if (window.timelineView().hoveredEvent() == event) return {x, y + 3};
+  }
+  return {};
 }
 
 }  // namespace lanescope::test

@@ -1,11 +1,8 @@
-// The panels that answer: bubbles, findings, reports, utilisation and the comparison with another trace.
+// The panels that answer: bubbles, findings, reports and utilisation.
 #include <QAbstractItemModelTester>
 #include <QChart>
 #include <QClipboard>
 #include <QLegend>
-#include <QLineEdit>
-#include <QMenu>
-#include <QPushButton>
 #include <QRegularExpression>
 
 #include <cmath>
@@ -13,11 +10,11 @@
 
 #include "../../timeline/traces.h"
 #include "main_window_fixture.h"
-#include "menus.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
+#include "panel_tables.h"
 #include "panels/utilisation.h"
 #include "panels/utilisation_chart.h"
 #include "timeline/core/communication_time.h"
@@ -27,28 +24,6 @@
 using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
-
-namespace {
-
-constexpr std::int64_t kIdle = std::accumulate(kGaps.begin(), kGaps.end(), std::int64_t{0});
-constexpr std::int64_t kLongestGapEnd = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1] + kGaps[2];
-
-int column_of(const QTableView& table, const QString& title) {
-  for (int i = 0; i < table.model()->columnCount(); ++i)
-    if (table.model()->headerData(i, Qt::Horizontal, Qt::DisplayRole) == title) return i;
-  return -1;
-}
-
-QString cell(const QTableView& table, int row, const QString& title) {
-  return table.model()->index(row, column_of(table, title)).data().toString();
-}
-
-std::int64_t column_sum(const ui::ResultTable& table, std::size_t column) {
-  const auto& values = std::get<stats::Integers>(table.results().table()->columns()[column].values);
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
-
-}  // namespace
 
 class AnalysisTest : public QObject {
   Q_OBJECT
@@ -244,6 +219,7 @@ class AnalysisTest : public QObject {
     QTest::newRow("cause_serial_copies") << "no_overlap"
                                          << "";
   }
+
   void aKnownFaultComesFirst() {
     QFETCH(QString, rule);
     QFETCH(QString, cause);
@@ -395,28 +371,6 @@ class AnalysisTest : public QObject {
     QCOMPARE(chart.chart()->title(), QString("8 GPUs busy over time"));
   }
 
-  void twoTracesLieOnOneAxisUnderTheirHeadings() {
-    const std::size_t alone = window_->state().trace()->event_count();
-    QVERIFY(!window_->alignment().isVisible());
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    QVERIFY(window_->alignment().isVisible());
-    QCOMPARE(window_->state().trace()->event_count(), 2 * alone);
-    const timeline::RowTree& rows = window_->timelineView().rows();
-    const timeline::Row& a = rows.row(*rows.find("part:0"));
-    const timeline::Row& b = rows.row(*rows.find("part:1"));
-    QCOMPARE(a.label.english(), std::string("A  known.trace"));
-    QCOMPARE(b.label.english(), std::string("B  faster.trace"));
-    QCOMPARE(a.children.size(), b.children.size());
-    QVERIFY(!a.children.empty());
-    QVERIFY(window_->windowTitle().contains("known.trace | faster.trace"));
-
-    window_->alignment().findChild<QPushButton*>("close_b")->click();
-    QVERIFY(settled());
-    QCOMPARE(window_->state().trace()->event_count(), alone);
-    QVERIFY(!window_->alignment().isVisible());
-  }
-
   // Three samples of the thread that launches lie in the only gap: two in load(), which one of them calls into, one elsewhere.
   void bubblesOfCpuCodeNameTheFunctionsThatWereSampled() {
     TraceBuilder builder;
@@ -454,66 +408,6 @@ class AnalysisTest : public QObject {
     QCOMPARE(sampled_code(ui::list_bubbles(bubbles, {}, {}).table), std::string("load in train.py:31 (67 %)"));
   }
 
-  void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {
-    window_->showPanel("bubbles");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    auto* choice = window_->bubbles().findChild<ui::AnsweredTraceBox*>();
-    QVERIFY(choice->isVisible());
-    QCOMPARE(choice->currentText(), QString("A  known.trace"));
-    ui::ResultTable& groups = window_->bubbles().groups();
-    QCOMPARE(column_sum(groups, 0), kIdle);
-
-    // B's gaps are as long as A's: of both there are twice as many.
-    const auto choose = [&](QWidget& panel, int index) {
-      auto* box = panel.findChild<ui::AnsweredTraceBox*>();
-      box->setCurrentIndex(index);
-      emit box->activated(index);
-      return settled();
-    };
-    QVERIFY(choose(window_->bubbles(), 2));
-    QCOMPARE(column_sum(groups, 0), 2 * kIdle);
-    QVERIFY(choose(window_->bubbles(), 1));
-    QCOMPARE(column_sum(groups, 0), kIdle);
-    window_->bubbles().gaps().chooseRow(0);
-    const EventRef selected = window_->state().selectedEvent();
-    QVERIFY(selected.valid());
-    const Trace& trace = *window_->state().trace();
-    QVERIFY(selected.lane >= window_->pair().first().trace->lanes().size());  // one of B, where it lies on the axis
-    const Nanoseconds longest_gap_end_in_b = kLongestGapEnd - 3 * kKernelDuration / 2;
-    QCOMPARE(trace.event(selected).start, longest_gap_end_in_b + window_->pair().shift());
-
-    // Every panel that answers is about the same trace, and says so in its command.
-    window_->showPanel("findings");
-    QVERIFY(settled());
-    QCOMPARE(window_->findings().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("B  faster.trace"));
-    QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
-    window_->showPanel("statistics");
-    window_->statistics().chooseReport("cuda_gpu_kern_sum");
-    QVERIFY(settled());
-    QVERIFY2(window_->statistics().command().endsWith("faster.trace"), qPrintable(window_->statistics().command()));
-    const std::int64_t in_b = column_sum(window_->statistics().report().table(), 2);
-    QVERIFY(choose(window_->statistics(), 2));
-    QCOMPARE(column_sum(window_->statistics().report().table(), 2), 2 * in_b);
-    window_->statistics().chooseReport({});
-    QVERIFY(choose(window_->statistics(), 0));
-    const auto count_of_all = [&] {
-      const ui::StatisticsModel& names = window_->statistics().model();
-      std::uint64_t count = 0;
-      for (int row = 0; row < names.rowCount(); ++row) count += names.entry(row).count;
-      return count;
-    };
-    const std::uint64_t in_a = count_of_all();
-    QVERIFY(in_a > 0);
-    QVERIFY(choose(window_->statistics(), 2));
-    QCOMPARE(count_of_all(), 2 * in_a);
-
-    window_->alignment().findChild<QPushButton*>("close_b")->click();
-    QVERIFY(settled());
-    QVERIFY(!window_->statistics().findChild<ui::AnsweredTraceBox*>()->isVisible());
-    QCOMPARE(count_of_all(), in_a);
-  }
-
   void numbersAreShownWholeWhereATableIsNarrow() {
     window_->resize(1'000, 700);
     window_->showPanel("bubbles");
@@ -536,17 +430,6 @@ class AnalysisTest : public QObject {
     }
     QVERIFY(numbers > 0);
     QVERIFY(shortened > 0);  // texts gave up the room
-  }
-
-  void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
-    MainWindow window(ui::Layout::kInitial);
-    window.show();
-    window.openFile(known_);
-    window.openBeside(faster_);
-    QVERIFY(wait_for([&] { return window.isSettled(); }));
-    QCOMPARE(window.pair().first().path, known_);
-    QCOMPARE(window.pair().second().path, faster_);
-    QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
   }
 
   // Two ranks, a file each: the one that is shown first waits for the other, which sleeps 15 ms in each step of some 18 ms.
@@ -572,175 +455,6 @@ class AnalysisTest : public QObject {
     QVERIFY(with != window_->timelineView().grab().toImage());
   }
 
-  void theShiftOfBIsSeenTypedAndReset() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    ui::TracePair& pair = window_->pair();
-    const Nanoseconds initial = pair.shift();
-    auto* shift = window_->alignment().findChild<QLineEdit*>();
-    shift->setFocus();
-    shift->selectAll();
-    QTest::keyClicks(shift, "-1.5ms");
-    QTest::keyClick(shift, Qt::Key_Return);
-    QVERIFY(settled());
-    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
-    QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kHand);
-    QCOMPARE(startOf("gemm", 1), kFirstKernel - 1'500'000);
-    QCOMPARE(startOf("gemm", 0), kFirstKernel);  // A stays
-    QCOMPARE(shift->text(), QString("-1.500 ms"));
-
-    shift->selectAll();
-    QTest::keyClicks(shift, "soon");
-    QTest::keyClick(shift, Qt::Key_Return);
-    QVERIFY2(window_->messages().text().contains("soon"), qPrintable(window_->messages().text()));
-    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
-
-    QTest::mouseClick(window_->alignment().findChild<QPushButton*>("reset_alignment"), Qt::LeftButton);
-    QVERIFY(settled());
-    QCOMPARE(pair.shift(), initial);
-    QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
-  }
-
-  void theSelectedEventAndItsCounterpartCanBeAligned() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    // The third "gemm" of A begins later than that of B, whose kernels are shorter.
-    const EventRef third = eventsNamed("gemm", 0)[2];
-    window_->state().setSelectedEvent(third);
-    window_->alignment().alignAtSelection();
-    QVERIFY(settled());
-    QCOMPARE(window_->pair().alignment(), ui::TracePair::Alignment::kPlace);
-    const Trace& trace = *window_->state().trace();
-    const Event a = trace.event(eventsNamed("gemm", 0)[2]), b = trace.event(eventsNamed("gemm", 1)[2]);
-    QCOMPARE(a.start, b.start);
-    QCOMPARE(window_->pair().shift(), 4 * kKernelDuration / 2);  // four kernels lie in front, each of half the time in B
-    QCOMPARE(window_->state().selectedEvent(), third);
-    const TimeRange visible = window_->timelineView().visibleRange();
-    QVERIFY(visible.contains(a.start) && visible.contains(a.end()));
-    QVERIFY(visible.length() < 3 * kKernelDuration);
-  }
-
-  void aRowOfTheComparisonZoomsBothTraces() {
-    window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    ui::ResultTable& table = window_->diff().table();
-    const auto row_of = [&](const char* kind, const char* name) {
-      for (int row = 0; row < table.results().rowCount(); ++row)
-        if (cell(table, row, "Kind") == kind && cell(table, row, "Name") == name) return row;
-      return -1;
-    };
-    const int gemm = row_of("Kernel", "gemm");
-    QVERIFY2(gemm >= 0, qPrintable(window_->diff().summary()));
-    QCOMPARE(cell(table, gemm, "A"), QString("300.000 µs"));
-    QCOMPARE(cell(table, gemm, "B"), QString("150.000 µs"));
-    QCOMPARE(cell(table, gemm, "Change"), QString("-50.0 %"));
-    table.selectRow(gemm);
-    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
-    const Trace& trace = *window_->state().trace();
-    QCOMPARE(trace.name(trace.event(window_->state().selectedEvent()).name), std::string_view("gemm"));
-    QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all last equally long, so the first of each is shown
-    TimeRange visible = window_->timelineView().visibleRange();
-    QVERIFY(visible.contains(startOf("gemm", 1)) && visible.length() < 3 * kKernelDuration);
-
-    const int idle = row_of("GPU idle", "Running CPU code");
-    QVERIFY(idle >= 0);
-    table.selectRow(idle);
-    const Nanoseconds longest_gap = kLongestGapEnd - kGaps[2];
-    QVERIFY(wait_for([&] {
-      visible = window_->timelineView().visibleRange();
-      return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
-    }));
-    QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
-  }
-
-  void aRowIsPinnedWithTheSameRowOfTheOtherTrace() {
-    timeline::TimelineView& view = window_->timelineView();
-    const auto ask = [&](const QString& key, const QString& choice) {
-      view.setCurrentRow(key);
-      return menu_after([&] { view.askForMenu(); }, choice);
-    };
-    const QString entry = "Pin with the same row of the other trace";
-    QVERIFY(!ask("gpu:0/hw", {}).contains(entry));
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    view.edits().clear();
-    const auto key_in_b = [&] {
-      for (const timeline::Row& row : view.rows().rows())
-        if (row.kind == timeline::RowKind::kGpuHardware && row.key != "gpu:0/hw") return QString::fromStdString(row.key);
-      return QString();
-    };
-    QVERIFY(ask(key_in_b(), entry).contains(entry));  // asked of B, A's stands first all the same
-    const std::vector<std::string> expected{"gpu:0/hw", key_in_b().toStdString()};
-    QVERIFY(view.rowArrangement().pinned == expected);
-    view.edits().undo();  // both at once
-    QVERIFY(view.rowArrangement().pinned.empty());
-    view.setPinned("process:1", true);
-    QVERIFY(ask("gpu:0/hw", entry).contains(entry));
-    QCOMPARE(view.rowArrangement().pinned.size(), std::size_t{3});
-    QVERIFY(!ask("part:0", {}).contains(entry));
-  }
-
-  void rowsOfBothTracesAreInterleavedByOneKey() {
-    timeline::TimelineView& view = window_->timelineView();
-    auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    view.edits().clear();
-    const auto order = [&] {
-      QStringList rows;
-      view.setCurrentRow({});
-      window_->state().setSelectedEvent({});
-      for (QString last; view.stepRow(timeline::TimelineView::RowDirection::kDown), view.currentRow() != last;) rows += last = view.currentRow();
-      view.setCurrentRow({});
-      return rows;
-    };
-    const QStringList apart = order();
-    QCOMPARE(apart.first(), QString("part:0"));
-    QVERIFY(apart.indexOf("part:1") > apart.indexOf("gpu:0/hw"));
-    view.setFocus();
-    QTest::keyClick(&view, Qt::Key_I);
-    QVERIFY(button->isChecked());
-    const QStringList together = order();
-    QCOMPARE(QSet<QString>(together.begin(), together.end()), QSet<QString>(apart.begin(), apart.end()));
-    QCOMPARE(together.mid(0, 2), QStringList({"part:0", "part:1"}));
-    QCOMPARE(together[together.indexOf("gpu:0/hw") + 1], QString("gpu:1/hw"));
-    // A row is opened and closed with its partner.
-    QVERIFY(view.isExpanded("gpu:1/hw"));
-    view.setExpanded("gpu:0/hw", false);
-    QVERIFY(!view.isExpanded("gpu:1/hw"));
-    view.setExpanded("gpu:1/hw", true);
-    QVERIFY(view.isExpanded("gpu:0/hw"));
-    window_->pair().swap();
-    QVERIFY(settled());
-    QVERIFY(button->isChecked());  // the traces are others, the wish is the same
-    QCOMPARE(order().mid(0, 2), QStringList({"part:0", "part:1"}));
-    button->click();
-    QCOMPARE(order(), apart);
-    view.edits().undo();
-    QVERIFY(button->isChecked());
-    QTest::keyClick(&view, Qt::Key_I);
-    QCOMPARE(order(), apart);
-  }
-
-  void swappedTracesAreComparedTheOtherWayRound() {
-    window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    window_->pair().swap();
-    QVERIFY(settled());
-    QCOMPARE(window_->pair().first().path, faster_);
-    QVERIFY2(window_->diff().summary().startsWith("A: faster.trace, B: known.trace"), qPrintable(window_->diff().summary()));
-  }
-
-  void saysWhyATraceCannotBeOpenedBeside() {
-    QSignalSpy failed(window_.get(), &MainWindow::failed);
-    window_->openBeside(pathOf("missing.trace"));
-    QVERIFY(failed.wait(kPatienceMs));
-    QVERIFY2(window_->messages().text().contains("missing.trace"), qPrintable(window_->messages().text()));
-    QVERIFY(!window_->pair().isOpen());
-  }
-
  private:
   bool settled() {
     return wait_for([this] { return window_->isSettled(); });
@@ -754,9 +468,6 @@ class AnalysisTest : public QObject {
         for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
           if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
     return found;
-  }
-  Nanoseconds startOf(std::string_view name, std::size_t part) const {
-    return window_->state().trace()->event(eventsNamed(name, part).front()).start;
   }
   QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
 

@@ -1,0 +1,132 @@
+// What is drawn over events: gaps, parts of collectives that wait, and corners of launches whose counters were read.
+#include <optional>
+#include <set>
+
+#include <QAccessible>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QToolTip>
+
+#include "../../../timeline/widget/theme.h"
+#include "timeline_window.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::Window;
+
+TEST_CASE("a gap of a GPU is shaded, hovered, chosen with the mouse, and walked through with keys") {
+  Window window;
+  const QPointF gap = window.empty_place();  // 300 to 700 µs
+  const QColor before = Window::color_at(window.picture(), gap + QPointF(100, 0));
+  window.click(gap);
+  CHECK_FALSE(window.view->selectedRange());  // what is not known can't be chosen
+  window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
+  CHECK(Window::color_at(window.picture(), gap + QPointF(100, 0)) != before);
+  window.click(gap);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  REQUIRE(window.view->selectedGap());
+  CHECK(window.view->selectedGap()->range == TimeRange{300'000, 700'000});
+  CHECK_FALSE(window.view->selectedEvent().valid());
+
+  window.key(Qt::Key_G);
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  window.key(Qt::Key_G);  // there is no further one
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  window.key(Qt::Key_G, Qt::ShiftModifier);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  // Where nothing is selected, from the edge of what is visible.
+  window.key(Qt::Key_Escape);
+  CHECK_FALSE(window.view->selectedRange());
+  window.key(Qt::Key_G, Qt::ShiftModifier);
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  // A click beside chooses nothing.
+  window.click({window.viewport().x_at(200'000), static_cast<double>(window.canvas->height() - 4)});
+  CHECK_FALSE(window.view->selectedRange());
+}
+
+TEST_CASE("the next gap is brought in sight at the zoom that is, and gaps too narrow to see are passed over") {
+  Window window;
+  window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
+  window.view->setVisibleRange({0, 100'000});
+  window.key(Qt::Key_G);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  CHECK(window.view->visibleRange().length() == 100'000);
+  CHECK(window.view->visibleRange().contains(500'000));
+
+  window.view->setTrace(window.recording.builder.snapshot());  // another trace begins without
+  CHECK_FALSE(window.view->selectedGap());
+}
+
+TEST_CASE("the part of a collective in which it waits for another rank is hatched, named, and said of its row apart from the rest") {
+  Window window;
+  test::SmallTrace ranks;
+  constexpr const char* kReduce = "ncclKernel";
+  Gpu description;
+  description.ordinal = 1;
+  ranks.builder.set_device(ranks.process, 1, description);
+  TrackKey second = ranks.on_gpu(TrackKind::kKernels, 9);
+  second.gpu = ranks.builder.gpu_of_device(ranks.process, 1);
+  ranks.builder.add(ranks.on_gpu(TrackKind::kKernels), {ranks.event(0, 100'000, "gemm"), ranks.event(100'000, 1'000'000, kReduce)});
+  ranks.builder.add(second, {ranks.event(0, 750'000, "gemm"), ranks.event(750'000, 1'000'000, kReduce)});
+  window.view->setTrace(ranks.builder.snapshot());
+  const QPointF hardware = window.empty_place();
+  const QPointF waits(window.viewport().x_at(400'000), hardware.y()), moves(window.viewport().x_at(950'000), hardware.y());
+  const auto colors_around = [&](QPointF place) {  // along a line that crosses the hatching
+    const QImage picture = window.picture();
+    std::set<QRgb> colors;
+    for (int x = -12; x <= 12; ++x) colors.insert(Window::color_at(picture, place + QPointF(x, 0)).rgb());
+    return colors;
+  };
+  CHECK(colors_around(waits) == colors_around(moves));  // nothing is known yet
+  window.view->setCommunicationTime(std::make_shared<const CommunicationTime>(*window.view->trace()));
+  CHECK(colors_around(waits).size() == 2);
+  CHECK(colors_around(moves).size() == 1);
+
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+  QStringList values;
+  for (int index = 0; index < canvas->childCount(); ++index)
+    if (canvas->child(index)->text(QAccessible::Name) == "CUDA HW") values += canvas->child(index)->text(QAccessible::Value);
+  REQUIRE(values.size() == 2);
+  CHECK(values[0] == "100.0 % busy, of it 65.0 % waiting for another rank, 2 events");
+  CHECK(values[1] == "100.0 % busy, 2 events");
+
+  window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
+  CHECK(colors_around(waits).size() == 1);
+}
+
+TEST_CASE("a launch whose counters were read has a marked corner, and one whose were not has none") {
+  Window window;
+  test::SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 300'000, "gemm", 5), small.event(400'000, 700'000, "gemm", 6), small.event(750'000, 1'000'000, "gemm", 7)});
+  const auto line_at = [&window](Nanoseconds time) {  // of pixels, left of a label, from above a box to below it
+    const QImage picture = window.picture();
+    const QPointF place(window.viewport().x_at(time) + 2, window.empty_place().y());
+    std::vector<QRgb> line;
+    for (int y = -12; y <= 12; ++y) line.push_back(Window::color_at(picture, place + QPointF(0, y)).rgb());
+    return line;
+  };
+  const auto marked_pixels = [&](Nanoseconds begin, const std::vector<QRgb>& unmarked) {
+    const std::vector<QRgb> line = line_at(begin);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) count += line[i] != unmarked[i] ? 1 : 0;
+    return count;
+  };
+  window.view->setTrace(small.builder.snapshot());
+  const std::vector<QRgb> unmarked = line_at(400'000);
+  CHECK(marked_pixels(0, unmarked) == 0);
+  MeasuredLaunch launch;
+  launch.process = small.process;
+  launch.correlation = 6;
+  launch.other_launches = {7};  // took other passes
+  small.builder.add(launch);
+  window.view->setTrace(small.builder.snapshot());
+  for (const Nanoseconds begin : {400'000, 750'000}) {
+    CHECK(marked_pixels(begin, unmarked) >= 2);  // a corner, and no more
+    CHECK(marked_pixels(begin, unmarked) <= 8);
+  }
+  CHECK(marked_pixels(0, unmarked) == 0);
+}

@@ -1,0 +1,146 @@
+// A timeline while a recording grows: what later snapshots keep, and what they bring in sight.
+#include <optional>
+#include <set>
+
+#include <QAccessible>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QToolTip>
+
+#include "../../../timeline/widget/theme.h"
+#include "timeline_window.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::Window;
+
+namespace {
+
+constexpr int kPatienceMs = 60'000;  // for what takes a moment on a machine that does nothing else
+
+}  // namespace
+
+TEST_CASE("a later snapshot keeps range, selection and rows") {
+  Window window;
+  window.view->setVisibleRange({200'000, 600'000});
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 0});
+  window.view->setExpanded("process:1", false);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kKernels), 0});
+  REQUIRE_FALSE(window.view->isExpanded("process:1"));
+}
+
+TEST_CASE("an update whose lanes are others is drawn as if it were opened, where the user looks") {
+  Window window;
+  window.view->setVisibleRange({200'000, 600'000});
+  const QImage before = window.picture();
+  TraceBuilder part;  // one thread's calls alone: fewer lanes, and other things under their numbers
+  const ProcessId process = part.process_of_instance(1);
+  TrackKey calls{TrackKind::kCudaApi, process};
+  calls.thread = part.thread(process, 4711);
+  const NameId name = part.intern("cudaMemcpy_v3020");
+  part.add(calls, {{0, 100'000, name, 0, 0}, {250'000, 100'000, name, 0, 0}, {900'000, 100'000, name, 0, 0}});
+  const auto trace = part.snapshot();
+  REQUIRE(trace->lanes().size() < window.view->trace()->lanes().size());
+  window.view->updateTrace(trace);
+  REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});
+
+  TimelineView fresh;
+  fresh.resize(window.view->size());
+  fresh.setTrace(trace);
+  fresh.setVisibleRange({200'000, 600'000});
+  fresh.show();
+  const auto rows_of = [](const TimelineView& view) {
+    const auto children = view.findChildren<QWidget*>();
+    const auto is_canvas = [](const QWidget* child) { return child->accessibleName() == "Timeline rows"; };
+    return (*std::find_if(children.begin(), children.end(), is_canvas))->grab().toImage();
+  };
+  REQUIRE(QTest::qWaitFor([&] { return window.picture() == rows_of(fresh); }, kPatienceMs));
+  REQUIRE(window.picture() != before);
+}
+
+TEST_CASE("a view of everything keeps showing everything while the recording grows") {
+  Window window;
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange().begin <= 0);
+  REQUIRE(window.view->visibleRange().end >= 6'000'000);
+}
+
+TEST_CASE("the overview of a recording that grows is drawn anew soon, and until then stands where it belongs") {
+  Window window;
+  const auto overview = [](TimelineView& view) {
+    for (QWidget* part : view.findChildren<QWidget*>())
+      if (part->accessibleName() == "Overview of the whole trace") return part->grab().toImage();
+    return QImage();
+  };
+  const QImage before = overview(*window.view);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(1'800'000, 2'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  const QImage shrunk = overview(*window.view);
+  REQUIRE(shrunk != before);
+
+  TimelineView fresh;
+  fresh.resize(window.view->size());
+  fresh.setTrace(window.recording.builder.snapshot());
+  fresh.show();
+  const QImage whole = overview(fresh);
+  REQUIRE(shrunk != whole);
+  REQUIRE(QTest::qWaitFor([&] { return overview(*window.view) == whole; }, kPatienceMs));
+}
+
+TEST_CASE("a snapshot that was made ready on another thread is shown as any other") {
+  Window window, other;
+  for (Window* each : {&window, &other}) {
+    each->view->setFollowLive(FollowLive::kYes);
+    each->recording.builder.add(each->recording.on_gpu(TrackKind::kKernels), {each->recording.event(5'000'000, 6'000'000, "late")});
+  }
+  other.view->updateTrace(other.recording.builder.snapshot());
+
+  const std::shared_ptr<const Trace> snapshot = window.recording.builder.snapshot();
+  std::shared_ptr<const Trace> ready;
+  QObject::connect(window.view.get(), &TimelineView::traceReady, window.view.get(), [&](const std::shared_ptr<const Trace>& trace) {
+    REQUIRE(window.view->trace() != trace);
+    window.view->updateTrace(ready = trace);
+  });
+  window.view->makeReady(snapshot);
+  REQUIRE(QTest::qWaitFor([&] { return ready != nullptr; }, kPatienceMs));
+  REQUIRE(ready == snapshot);
+  REQUIRE(window.view->trace() == snapshot);
+  REQUIRE(window.view->visibleRange() == other.view->visibleRange());
+  REQUIRE(window.canvas->grab().toImage() == other.canvas->grab().toImage());
+}
+
+TEST_CASE("nothing is heard of a snapshot once another trace is shown") {
+  Window window;
+  QSignalSpy ready(window.view.get(), &TimelineView::traceReady);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->makeReady(window.recording.builder.snapshot());
+  lanescope::test::SmallTrace another;
+  const std::shared_ptr<const Trace> shown = another.builder.snapshot();
+  window.view->setTrace(shown);
+  const std::shared_ptr<const Trace> later = another.builder.snapshot();
+  window.view->makeReady(later);  // comes behind the first on the same thread
+  REQUIRE(ready.wait(kPatienceMs));
+  REQUIRE(ready.count() == 1);
+  REQUIRE(ready.front().front().value<std::shared_ptr<const Trace>>() == later);
+  REQUIRE(window.view->trace() == shown);
+}
+
+TEST_CASE("following keeps the newest event in sight until the user moves the view") {
+  Window window;
+  window.view->setVisibleRange({800'000, 900'000});
+  window.view->setFollowLive(FollowLive::kYes);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange().end >= 6'000'000);
+  REQUIRE(window.view->visibleRange().length() == 100'000);
+  window.wheel(window.canvas, {100, 100}, 120);
+  REQUIRE(window.view->followLive() == FollowLive::kNo);
+}
