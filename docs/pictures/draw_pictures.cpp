@@ -1,5 +1,6 @@
 // Draws the pictures of the documentation: opens the recordings of tests/data in the viewer, does what the user guide says, and grabs the
 // window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn. "dialogs" draws those of recording, in both themes.
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <vector>
@@ -121,6 +122,43 @@ void two_steps_beside_each_other(MainWindow& window) {
   window.alignment().alignAtSelection();
   settle(window);
   window.timelineView().zoomBy(0.6);
+  settle(window);
+}
+
+// The same step of both traces, each row of B below the row of A that stands for the same.
+void interleaved_rows(MainWindow& window) {
+  window.timelineView().setTraceSides(timeline::TraceSides::kInterleaved);
+  window.timelineView().selectEvent(find_event(window, "step 12", EventKind::kNvtxRange));
+  window.alignment().alignAtSelection();
+  settle(window);
+  window.timelineView().zoomBy(0.6);
+  show_only_timeline(window);
+}
+
+// What takes longest, a line a family.
+void families_of_events(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
+  window.events().setFolding(ui::Folding::kFamilies);
+  window.state().setFilter({.kind = EventKind::kNvtxRange});
+  window.events().sortBy(EventColumn::kDuration, SortDirection::kDescending);
+  settle(window);
+  auto* table = window.events().findChild<QTableView*>();
+  table->setFocus();
+  table->setCurrentIndex(table->model()->index(0, 1));
+  QTest::keyClick(table, Qt::Key_Right);
+}
+
+// The program's own lines, with how often each was seen.
+void lines_with_counts(MainWindow& window) {
+  window.samples().setSourceFolders({QStringLiteral("tests/programs")});
+  window.samples().chooseView(ui::SamplesPanel::View::kLines);
+  raise_panel(window, "samples");
+  window.resizeDocks({&panel(window, "samples")}, {kHighPanel}, Qt::Vertical);
+  settle(window);
+  const std::vector<samples::LineWeight>& lines = window.samples().profile()->lines;
+  const Trace& trace = *window.state().trace();
+  const auto heaviest = std::find_if(lines.begin(), lines.end(), [&](const samples::LineWeight& line) { return trace.name(line.file).ends_with("torch_training.py"); });
+  if (heaviest != lines.end()) window.samples().source().showLine(*heaviest);
   settle(window);
 }
 
@@ -274,6 +312,12 @@ std::vector<Picture> pictures() {
          const Nanoseconds begin = w.state().trace()->event(first).start;
          w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
        }},
+      {"interleaved", training, interleaved_rows, ui::Theme::kLight, QStringLiteral("torch_training_workers4")},
+      {"interleaved-dark", training, interleaved_rows, ui::Theme::kDark, QStringLiteral("torch_training_workers4")},
+      {"families", training, families_of_events},
+      {"families-dark", training, families_of_events, ui::Theme::kDark},
+      {"lines", QStringLiteral("torch_loader_samples"), lines_with_counts},
+      {"lines-dark", QStringLiteral("torch_loader_samples"), lines_with_counts, ui::Theme::kDark},
       {"query", training, a_question_in_sql},
       {"query-dark", training, a_question_in_sql, ui::Theme::kDark},
       {"notes", training, notes_on_a_loop},
