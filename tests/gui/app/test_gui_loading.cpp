@@ -218,9 +218,11 @@ class LoadingTest : public QObject {
 
     // What can't be read any more is told, and the trace stays.
     std::filesystem::resize_file(compact, 1'000);
-    window.timelineView().zoomToFit();
-    (void)window.timelineView().grab();
+    constexpr std::int64_t kPlaces = 20;  // of which the memory for events holds some alone
+    std::int64_t place = 0;
     QVERIFY(wait_for([&] {
+      const std::int64_t begin = all.length() / kPlaces * (place++ % kPlaces);
+      window.timelineView().setVisibleRange({begin, begin + 60'000});
       (void)window.timelineView().grab();
       return window.messages().text().contains("can be read any more");
     }));

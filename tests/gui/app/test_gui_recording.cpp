@@ -43,7 +43,8 @@ class RecordingTest : public QObject {
     const EventScope all = EventScope::whole_trace(*trace);
     const auto steps = gather_events(*trace, all.lanes(), {.text = "step", .kind = EventKind::kNvtxRange});
     QCOMPARE(steps.size(), nvtx_threads::kWorkers * nvtx_threads::kSteps + nvtx_threads::kChildSteps);
-    QVERIFY(window.findChild<ui::DiagnosticsPanel*>()->processes().topLevelItemCount() >= 2);  // the program and its forked child
+    window.showPanel("diagnostics");
+    QVERIFY(wait_for([&] { return window.findChild<ui::DiagnosticsPanel*>()->processes().topLevelItemCount() >= 2; }));  // the program and its forked child
   }
 
   void remembersALaunchByItsProgram() {
