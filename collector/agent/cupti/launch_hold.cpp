@@ -11,7 +11,7 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::int64_t kPatience = 5 * kSecond;
-constexpr std::int64_t kUnfollowed = 5 * kMillisecond;  // for launches that began before they were followed; one takes some microseconds
+constexpr std::int64_t kUnfollowed = 50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
 
 constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
 constinit std::uint32_t times_followed = 0;
@@ -20,7 +20,9 @@ constinit std::atomic<std::uint64_t> under_way{0};  // launches, below the `foll
 constinit std::atomic<bool> is_launch[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit bool is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
 constinit std::int64_t followed_since = 0;
-constinit thread_local std::uint32_t inside_of = 0;  // `followed` that the launch counts for in which this thread is; 0: in none
+// Launches in which this thread is, each within the one before, and the `followed` that they count for.
+constinit thread_local std::uint32_t depth = 0;
+constinit thread_local std::uint32_t depth_of = 0;
 
 // Whether launches are followed for the `now`-th time still.
 bool count(std::uint32_t now, std::int64_t change) noexcept {
@@ -67,9 +69,9 @@ void leave_launches(const Functions& functions, CUpti_SubscriberHandle subscribe
 }
 
 bool hold_launches(std::int64_t patience) noexcept {
+  if (const std::int64_t left = followed_since + kUnfollowed - monotonic_now(); left > 0) system::sleep(left);
   is_held.store(1);
   const std::int64_t begin = monotonic_now();
-  if (begin < followed_since + kUnfollowed) system::sleep(followed_since + kUnfollowed - begin);
   while (static_cast<std::uint32_t>(under_way.load()) != 0) {
     if (monotonic_now() - begin >= patience) return false;
     system::sleep(kMillisecond / 20);
@@ -85,14 +87,18 @@ void let_launches_go() noexcept {
 void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   const std::uint32_t now = followed.load(std::memory_order_acquire);
   if (now == 0 || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_launch[id].load(std::memory_order_relaxed)) return;
+  // The end of what began before may have been missed.
+  if (depth_of != now) depth = 0;
+  depth_of = now;
   if (call.callbackSite != CUPTI_API_ENTER) {
-    if (inside_of != 0) count(inside_of, -1);
-    inside_of = 0;
+    if (depth != 0 && --depth == 0) count(now, -1);
     return;
   }
+  // One within another is under way with that, whose locks others may wait for: it never waits itself.
+  if (depth++ != 0) return;
   // Who holds launches sees this one under way, or this one sees that they are held.
-  for (bool is_counted = count(now, 1);; is_counted = count(now, 1)) {
-    inside_of = is_counted ? now : 0;
+  while (true) {
+    const bool is_counted = count(now, 1);
     if (is_held.load() == 0) return;
     if (is_counted) count(now, -1);
     wait();

@@ -13,7 +13,7 @@ void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscrib
 void leave_launches(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept;
 
 // Launches that begin wait in their callbacks until let_launches_go(), or until one of them has waited for 5 s. Whether those that were under way have come
-// back within `patience` ns. Requires: launches are followed.
+// back within `patience` ns. One that began more than 50 ms before launches were followed, and is under way still, is not seen. Requires: launches are followed.
 bool hold_launches(std::int64_t patience) noexcept;
 void let_launches_go() noexcept;
 

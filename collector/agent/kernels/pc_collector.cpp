@@ -17,6 +17,9 @@ constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr std::int64_t kInterval = 100 * kMillisecond;       // between two looks at what CUPTI has
 constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // with launches under way, while others wait
 constexpr std::int64_t kEndPatience = 2 * kSecond;
+constexpr char kGoesOn[] =
+    "PC sampling stays on in the program, which runs on: the program is within a call of CUDA that does not come back, and to end sampling meanwhile could stop "
+    "both for good. It ends with the next recording of PC samples, or with the CUDA context.";
 
 }  // namespace
 
@@ -35,11 +38,12 @@ void PcCollector::begin(const Request& request) noexcept {
   is_collecting_ = true;
   // A program that launches more than its queues hold leaves the driver's locks to nobody else.
   host_.follow_launches();
-  host_.hold_launches(kBeginPatience);
+  const bool are_back = host_.hold_launches(kBeginPatience);
   if (add_present_contexts()) host_.follow_launched_code();
+  if (are_back) end_left_over();
   for (std::optional<PcSampler>& sampler : samplers_)
     if (sampler) sampler->expect();
-  sample_free_gpus();
+  if (are_back) sample_free_gpus();  // else at a later look
   host_.let_launches_go();
   if (request_.window == 0) return host_.leave_launches();
   is_in_window_ = false;
@@ -62,7 +66,7 @@ std::int64_t PcCollector::collect() noexcept {
       if (request_.window == 0 || sampler->context() == nullptr || sampler->chunk().full()) write(*sampler);
       if (sampler->context() == nullptr) sampler.reset();
     }
-    sample_free_gpus();
+    if (awaits_sampling()) between_launches(kBeginPatience, [this] { sample_free_gpus(); });
   }
   write_code();
   return pause;
@@ -71,18 +75,19 @@ std::int64_t PcCollector::collect() noexcept {
 void PcCollector::end() noexcept {
   {
     const ScopedTurn turn(turn_);
-    if (!turn) return;
+    if (!turn) return host_.tell(Outcome::kFailed, kGoesOn);
     is_collecting_ = false;
-    const bool has_any = samples_any();
-    if (has_any) host_.follow_launches();
-    if (has_any) host_.hold_launches(kEndPatience);
+    const bool is_ended = !samples_any() || between_launches(kEndPatience, [this] {
+      for (std::optional<PcSampler>& sampler : samplers_)
+        if (sampler) tell(sampler->end());
+    });
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler) continue;
-      tell(sampler->end());
+      if (!is_ended) take(*sampler);
       write(*sampler);
     }
-    if (has_any) host_.let_launches_go();
     host_.leave_launches();
+    if (!is_ended) host_.tell(Outcome::kFailed, kGoesOn);
   }
   write_code();
 }
@@ -104,8 +109,10 @@ void PcCollector::process_forked() noexcept {
 void PcCollector::context_created(CUcontext context) noexcept {
   const ScopedTurn turn(turn_);
   if (!turn) return;
+  const bool is_first = std::none_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->context() != nullptr; });
   add(context);
-  sample_free_gpus();
+  // Nothing is launched before there is a context. Where there are others, the agent's own thread begins between launches; of what is not to begin is told here.
+  if (is_first || !awaits_sampling()) sample_free_gpus();
 }
 
 void PcCollector::context_ends(CUcontext context) noexcept {
@@ -146,9 +153,34 @@ bool PcCollector::add_present_contexts() noexcept {
   return has_any;
 }
 
+template <typename Work>
+bool PcCollector::between_launches(std::int64_t patience, Work work) noexcept {
+  host_.follow_launches();
+  const bool are_back = host_.hold_launches(patience);
+  if (are_back) work();
+  host_.let_launches_go();
+  if (request_.window == 0) host_.leave_launches();
+  return are_back;
+}
+
 bool PcCollector::is_sampled(std::uint32_t device) const noexcept {
   return std::any_of(std::begin(samplers_), std::end(samplers_),
                      [device](const auto& sampler) { return sampler && sampler->is_on() && sampler->device() == device; });
+}
+
+bool PcCollector::awaits_sampling() const noexcept {
+  return is_collecting_ && std::any_of(std::begin(samplers_), std::end(samplers_), [this](const auto& sampler) {
+           return sampler && sampler->is_expected() && sampler->context() != nullptr && !is_sampled(sampler->device());
+         });
+}
+
+void PcCollector::end_left_over() noexcept {
+  for (std::optional<PcSampler>& sampler : samplers_) {
+    if (!sampler || !sampler->is_on()) continue;
+    tell(sampler->end());
+    sampler->forget_window();
+    sampler->chunk().begin(monotonic_now());  // what was sampled between recordings is nobody's
+  }
 }
 
 // CUPTI samples one context of a GPU at a time: with a second one it fails, and records nothing any more.
@@ -189,15 +221,15 @@ std::int64_t PcCollector::follow_windows() noexcept {
 }
 
 void PcCollector::begin_window() noexcept {
-  const bool are_back = host_.hold_launches(kBeginPatience);
-  for (std::optional<PcSampler>& sampler : samplers_) {
-    if (!are_back || !sampler || !sampler->is_on()) continue;
-    take(*sampler);  // the rest of the window before
-    write(*sampler);
-    if (sampler->is_on()) tell(sampler->begin_window());
-    is_in_window_ |= sampler->is_in_window();
-  }
-  host_.let_launches_go();
+  between_launches(kBeginPatience, [this] {
+    for (std::optional<PcSampler>& sampler : samplers_) {
+      if (!sampler || !sampler->is_on()) continue;
+      take(*sampler);  // the rest of the window before
+      write(*sampler);
+      if (sampler->is_on()) tell(sampler->begin_window());
+      is_in_window_ |= sampler->is_in_window();
+    }
+  });
   if (!is_in_window_) return;
   window_begun_ = monotonic_now();
   next_change_ = window_begun_ + request_.window;
@@ -205,10 +237,11 @@ void PcCollector::begin_window() noexcept {
 
 // Where a launch does not come back the window lasts until the next look.
 void PcCollector::end_window() noexcept {
-  if (!host_.hold_launches(kBeginPatience)) return host_.let_launches_go();
-  for (std::optional<PcSampler>& sampler : samplers_)
-    if (sampler && sampler->is_on() && sampler->is_in_window()) tell(sampler->end_window());
-  host_.let_launches_go();
+  const bool is_ended = between_launches(kBeginPatience, [this] {
+    for (std::optional<PcSampler>& sampler : samplers_)
+      if (sampler && sampler->is_on() && sampler->is_in_window()) tell(sampler->end_window());
+  });
+  if (!is_ended) return;
   is_in_window_ = false;
   next_change_ = window_begun_ + request_.every;
 }
@@ -230,7 +263,7 @@ void PcCollector::write(PcSampler& sampler) noexcept {
     out.unsigned_field(18, static_cast<std::uint64_t>(request_.every));
     if (!message.failed()) host_.write_frame(kPcSamplesFrame, message.bytes());
   }
-  const bool goes_on = chunk.full() && window.begin != 0;
+  const bool goes_on = (chunk.full() && window.begin != 0) || sampler.is_in_window();
   chunk.begin(goes_on ? window.begin : now);
   if (!goes_on) sampler.forget_window();
 }

@@ -34,8 +34,14 @@ class PcCollector final : public Collector {
   // Whether it is a new one.
   bool add(CUcontext context) noexcept;
   bool add_present_contexts() noexcept;  // likewise, any of them
-  // Begins with contexts of GPUs of which none is sampled.
+  // Does the work while the launches of the program wait. False where one that is under way does not come back within so many ns, and nothing was done.
+  template <typename Work>
+  bool between_launches(std::int64_t patience, Work work) noexcept;
+  // Begins with contexts of GPUs of which none is sampled. While launches wait, or none can be under way.
   void sample_free_gpus() noexcept;
+  [[nodiscard]] bool awaits_sampling() const noexcept;  // a context of such a GPU does
+  // Ends what an earlier recording had to leave on, likewise.
+  void end_left_over() noexcept;
   [[nodiscard]] bool is_sampled(std::uint32_t device) const noexcept;
   [[nodiscard]] bool samples_any() const noexcept;
   // Begins or ends a window of all contexts where that is due, and returns in how many ns to look again.
