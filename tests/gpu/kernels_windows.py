@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What sampling the warps of kernels costs a step, within one program: steps in windows of sampling beside those between them.
 
-Use: kernels_windows.py LANESCOPE FOLDER [--seconds 22] [--workloads cpu,resnet18,gpu], then
+Use: kernels_windows.py LANESCOPE FOLDER [--seconds 22] [--workloads cpu,resnet18,resnet18-gpu,gpu] [--window 1000] [--every 2000], then
      kernels_windows.py --evaluate FOLDER..., with the package lanescope in PYTHONPATH (app/python)
 
 Between two programs a step that the CPU bounds differs by more than sampling costs (kernels_cost.py); within one it does not. Sampling is switched
-on for all of the recording, and goes on for one second of two (--kernels=pc:window=1s,every=2s). Prints for each workload the median step between
-windows, and of the windows' ratios to the pause behind them the median with its 95 % interval; and how long steps took in which a window began or ended.
+on for all of the recording, and goes on for a part of the time (--kernels=pc:window=1000ms,every=2000ms). Prints for each workload the median step between
+windows, and of the windows' ratios to the pauses around them the median with its 95 % interval; and how long steps took in which a window began or ended.
+cpu, gpu: a PyTorch training step that the CPU, that the GPU bounds; resnet18: with a loader in the same process, which bounds it; resnet18-gpu: with
+images that are on the GPU already.
 """
 import argparse
 import pathlib
@@ -21,7 +23,11 @@ def serve(path, seconds, workload):
     """The program: steps, with the times of each in the file: CLOCK_MONOTONIC ns, begin and duration."""
     import kernels_cost
 
-    steps = {"gpu": lambda: kernels_cost.transformer(128, 128), "cpu": lambda: kernels_cost.transformer(1, 32), "resnet18": lambda: kernels_cost.resnet18(0)}[workload]()
+    import torch
+
+    torch.set_num_threads(4)  # a loader that takes all processors would measure whoever else uses them
+    steps = {"gpu": lambda: kernels_cost.transformer(128, 128), "cpu": lambda: kernels_cost.transformer(1, 32), "resnet18": lambda: kernels_cost.resnet18(0),
+             "resnet18-gpu": lambda: kernels_cost.resnet18(0, on_gpu=256)}[workload]()
     steps(5)
     times = []
     end = time.monotonic() + float(seconds)
@@ -32,10 +38,10 @@ def serve(path, seconds, workload):
     pathlib.Path(path).write_text("".join(times), encoding="utf-8")
 
 
-def run(lanescope, folder, seconds, workloads):
+def run(lanescope, folder, seconds, workloads, window, every):
     for workload in workloads:
         place = pathlib.Path(folder) / workload
-        answer = subprocess.run([lanescope, "profile", "-f", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", "--kernels=pc:window=1s,every=2s", "-o", f"{place}.trace",
+        answer = subprocess.run([lanescope, "profile", "-f", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", f"--kernels=pc:window={window}ms,every={every}ms", "-o", f"{place}.trace",
                                  sys.executable, __file__, "--serve", f"{place}.steps", str(seconds), workload], capture_output=True, text=True, timeout=seconds + 60, check=False)
         print(workload, answer.returncode, (answer.stdout + answer.stderr)[-300:], flush=True)
 
@@ -49,9 +55,9 @@ def evaluate(steps_file):
         epoch = trace.session["epoch"]
         windows = sorted({(int(begin) + epoch, int(begin + duration) + epoch) for begin, duration in zip(table["start"], table["duration"])})
     within, between, edges, ratios = [], [], [], []
-    for (begin, end), following in zip(windows, windows[1:]):
+    for before, (begin, end), following in zip(windows, windows[1:], windows[2:]):
         inside = [d for b, d in steps if b >= begin and b + d <= end]
-        outside = [d for b, d in steps if b >= end and b + d <= following[0]]
+        outside = [d for b, d in steps if (b >= before[1] and b + d <= begin) or (b >= end and b + d <= following[0])]
         edges += [d for b, d in steps if b < begin < b + d or b < end < b + d]
         if inside and outside:
             ratios.append(100 * (statistics.median(inside) / statistics.median(outside) - 1))
@@ -78,9 +84,11 @@ def main():
     parser.add_argument("lanescope")
     parser.add_argument("folder")
     parser.add_argument("--seconds", type=float, default=22)
-    parser.add_argument("--workloads", default="cpu,resnet18,gpu")
+    parser.add_argument("--workloads", default="cpu,resnet18,resnet18-gpu,gpu")
+    parser.add_argument("--window", type=int, default=1000, help="ms")
+    parser.add_argument("--every", type=int, default=2000, help="ms")
     arguments = parser.parse_args()
-    return run(arguments.lanescope, arguments.folder, arguments.seconds, arguments.workloads.split(","))
+    return run(arguments.lanescope, arguments.folder, arguments.seconds, arguments.workloads.split(","), arguments.window, arguments.every)
 
 
 if __name__ == "__main__":

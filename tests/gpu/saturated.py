@@ -25,7 +25,8 @@ BURST = 2.0  # seconds of a burst, nearly
 # --- programs: each returns a function that does so many steps and waits for the GPU
 
 
-def resnet18(workers):
+def resnet18(workers, on_gpu=0):
+    """Batches of 32 from a loader with so many workers, or one batch of so many images that stays on the GPU."""
     import torch
     from torch import nn
 
@@ -67,10 +68,11 @@ def resnet18(workers):
             return (image - self.mean) / self.deviation, index % 1000
 
     loader = iter(torch.utils.data.DataLoader(Images(), batch_size=32, num_workers=workers, pin_memory=workers > 0))
+    resident = (torch.randn(on_gpu, 3, 224, 224, device="cuda"), torch.arange(on_gpu, device="cuda")) if on_gpu else None
 
     def steps(count):
         for _ in range(count):
-            images, labels = next(loader)
+            images, labels = resident or next(loader)
             loss = nn.functional.cross_entropy(model(images.cuda(non_blocking=True)), labels.cuda(non_blocking=True))
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
