@@ -19,6 +19,7 @@
 #include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/percent.h"
 
 namespace lanescope::cli {
 namespace {
@@ -178,11 +179,7 @@ std::string pc_samples_text(const Trace& trace) {
   std::string text = with_thousands(samples) + " in " + counted(records.windows.size(), "window") + ", " + counted(records.code.size(), "code object");
   if (dropped > 0) text += ", " + with_thousands(dropped) + " dropped";
   if (full > 0) text += ", the hardware's buffer was full in " + counted(full, "window");
-  if (const auto part = kernels::sampled_part(trace)) {
-    char share[48];
-    std::snprintf(share, sizeof(share), ", sampled %.2g %% of the time", 100 * static_cast<double>(part->sampled) / static_cast<double>(part->of));
-    text += share;
-  }
+  if (const auto part = kernels::sampled_part(trace)) text += ", sampled " + format_small_percent(part->percent()) + " of the time";
   return text;
 }
 

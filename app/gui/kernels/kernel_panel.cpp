@@ -10,6 +10,7 @@
 
 #include "base/texts.h"
 #include "kernels/kernel_html.h"
+#include "model/trace/percent.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -39,9 +40,9 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
   if (facts.stalls) {
     title = QObject::tr("Where warps stood: %1 samples of all its launches").arg(facts.stalls->samples);
     if (facts.sampled)
-      title = QObject::tr("Where warps stood: %1 samples, taken in %2 % of the time")
+      title = QObject::tr("Where warps stood: %1 samples, taken in %2 of the time")
                   .arg(facts.stalls->samples)
-                  .arg(100 * static_cast<double>(facts.sampled->sampled) / static_cast<double>(facts.sampled->of), 0, 'g', 2);
+                  .arg(QString::fromStdString(format_small_percent(facts.sampled->percent())));
     for (const kernels::StallCount& stall : facts.stalls->stalls)
       bars.push_back({text_of(stall.reason), 100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
                       tip_of(stall.reason)});

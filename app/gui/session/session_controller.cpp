@@ -5,6 +5,8 @@
 
 #include <QFileInfo>
 
+#include "model/import/open_trace.h"
+
 namespace lanescope::ui {
 
 namespace effect = session_effect;
@@ -130,10 +132,20 @@ void SessionController::run(const SessionEvent& event, TracePointer trace) {
   emit changed();
 }
 
-void SessionController::set_file(const QString& path) {
-  if (path == file_) return;
-  file_ = path;
+void SessionController::set_files(const QStringList& paths) {
+  if (paths == files_) return;
+  files_ = paths;
   emit fileChanged();
+}
+
+std::vector<std::filesystem::path> SessionController::files() const {
+  std::vector<std::filesystem::path> named;
+  for (const QString& path : files_)
+    if (!path.isEmpty()) named.emplace_back(path.toStdString());
+  if (pair_.isOpen()) named.emplace_back(pair_.second().path.toStdString());
+  // A folder that can't be read any more has no files that anybody could write to.
+  const Result<std::vector<std::filesystem::path>> files = trace_files(named);
+  return files ? *files : named;
 }
 
 void SessionController::carry_out(const SessionEffect& effect, const TracePointer& trace) {
@@ -143,13 +155,13 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                  [this](const effect::BeginElsewhere& begin) { emit begunElsewhere(begin.wish); },
                  [this](const effect::Read& read) {
                    if (machine_.state() != SessionState::kEnded) emit somethingBegan();
-                   path_of(read.as.source) = read.path;
+                   paths_of(read.as.source) = QStringList(read.path) + read.further;
                    const bool of_several = state_.trace() && !state_.trace()->parts().empty() && !pair_.isOpen();
                    if (read.as.source == Source::kSecondFile && of_several)
                      return run(event::FileFailed{read.as, tr("Several traces are open as one, which can't be compared. Compare two of them, or folders of "
                                                               "traces with lanescope diff.")});
                    emit loading(read.path);
-                   loader_of(read.as.source).load(QStringList(read.path) + read.further, read.as);
+                   loader_of(read.as.source).load(paths_of(read.as.source), read.as);
                  },
                  [this](const effect::CancelReading& cancel) { loader_of(cancel.source).cancel(); },
                  [this](const effect::AbandonReading& abandon) { loader_of(abandon.source).abandon(); },
@@ -158,7 +170,7 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    recording_ = std::move(begun_);
                    connect_recording(*recording_, follow.as);
                    state_.setTrace(nullptr, TraceChange::kOther);
-                   set_file(recording_->path());
+                   set_files({recording_->path()});
                    emit recordingBegan();
                  },
                  [this](const effect::LetGo&) { let_go(); },
@@ -169,14 +181,12 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    state_.setTrace(trace, show.change);
                    switch (show.from.source) {
                      case Source::kFile:
-                       set_file(first_path_);
+                       set_files(first_paths_);
                        break;
                      case Source::kRecording:
-                       if (recording_) set_file(recording_->path());
+                       if (recording_) set_files({recording_->path()});
                        break;
                      case Source::kPair:
-                       set_file(pair_.first().path);
-                       break;
                      case Source::kSecondFile:
                        break;
                    }
@@ -186,22 +196,21 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    emit toBeMadeReady(trace);
                  },
                  [this, &trace](const effect::OpenPair& open) {
-                   const TracePair::Side first = pair_.isOpen() ? pair_.first() : TracePair::Side{state_.trace(), file_};
+                   const TracePair::Side first = pair_.isOpen() ? pair_.first() : TracePair::Side{state_.trace(), file()};
                    pair_ticket_ = open.as;
-                   pair_.open(first, {trace, second_path_});
+                   pair_.open(first, {trace, second_paths_.value(0)});
                  },
                  [this](const effect::ClosePair&) { pair_.close(); },
                  [this](const effect::ShowFirst&) {
                    const TracePair::Side first = pair_.first();
                    pair_.close();
                    state_.setTrace(first.trace, TraceChange::kSnapshot);
-                   set_file(first.path);
                  },
                  [this, &trace](const effect::SayOpened& whole) {
                    if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));
-                   whole.as.source == Source::kFile ? emit opened(first_path_) : emit openedBeside(second_path_);
+                   whole.as.source == Source::kFile ? emit opened(first_paths_.value(0)) : emit openedBeside(second_paths_.value(0));
                  },
-                 [this](const effect::SayFailed& failure) { emit failed(failure.sentence, path_of(failure.from.source)); },
+                 [this](const effect::SayFailed& failure) { emit failed(failure.sentence, paths_of(failure.from.source).value(0)); },
                  [this](const effect::SayPartIsShown&) { say(tr("Loading was cancelled: a part of the trace is shown.")); }},
       effect);
 }

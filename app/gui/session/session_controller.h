@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -53,7 +54,9 @@ class SessionController : public QObject {
   [[nodiscard]] bool isRecording() const { return state() == SessionState::kRecording; }
   [[nodiscard]] bool isReading() const { return machine_.awaits(Source::kFile) || machine_.awaits(Source::kSecondFile); }
   [[nodiscard]] bool isSettled() const;  // nothing is under way
-  [[nodiscard]] const QString& file() const { return file_; }            // that holds what is shown; of two, the first; empty: none
+  [[nodiscard]] QString file() const { return files_.value(0); }         // that holds what is shown; of several, the first; empty: none
+  // All that hold what is shown: both sides of a pair, and for a folder the files in it.
+  [[nodiscard]] std::vector<std::filesystem::path> files() const;
   [[nodiscard]] LiveRecording* recording() { return recording_.get(); }  // null: none
   [[nodiscard]] TracePair& pair() { return pair_; }
 
@@ -84,9 +87,9 @@ class SessionController : public QObject {
   void follow(std::unique_ptr<LiveRecording> recording);
   void connect_recording(LiveRecording& recording, Ticket ticket);
   void let_go();
-  void set_file(const QString& path);
+  void set_files(const QStringList& paths);
   void say(const QString& sentence, MessageWeight weight = MessageWeight::kNote) { emit said({sentence, weight}); }
-  [[nodiscard]] QString& path_of(Source source) { return source == Source::kFile ? first_path_ : second_path_; }
+  [[nodiscard]] QStringList& paths_of(Source source) { return source == Source::kFile ? first_paths_ : second_paths_; }
   [[nodiscard]] TraceLoader& loader_of(Source source) { return source == Source::kFile ? first_ : second_; }
 
   SelectionState& state_;
@@ -94,8 +97,8 @@ class SessionController : public QObject {
   std::deque<std::pair<SessionEvent, TracePointer>> events_;  // the first is carried out; others came meanwhile
   TraceLoader first_;
   TraceLoader second_;
-  QString first_path_;  // that are or were read
-  QString second_path_;
+  QStringList first_paths_;  // that are or were read; of several that make one trace, the first names it
+  QStringList second_paths_;
   TracePair pair_;
   Ticket pair_ticket_;
   Ticket ready_ticket_;  // of what is made ready
@@ -103,7 +106,7 @@ class SessionController : public QObject {
   std::unique_ptr<LiveRecording> begun_;                // that takes its place
   std::vector<std::unique_ptr<LiveRecording>> let_go_;  // that others took the place of: they end by themselves
   LatestJob attach_job_;
-  QString file_;
+  QStringList files_;  // of the first side, where there are two
 };
 
 }  // namespace lanescope::ui

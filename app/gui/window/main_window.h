@@ -150,7 +150,8 @@ class MainWindow : public QMainWindow {
   void chooseFleet();
   void saveAs();
   void exportEvents();
-  [[nodiscard]] Exports::Destination destination(const QString& path);
+  // Writes a file of what is shown: as private as the files that hold it, and none of them itself.
+  void writeExport(const QString& path, Exports::Write write);
   [[nodiscard]] bool endsExport();  // whether its user wants the file no more that is being written
   void showLongestGaps();
   void showFlameGraph();  // of the bound part of time

@@ -1,5 +1,5 @@
 // What the menus of the main window do.
-#include <array>
+#include <algorithm>
 #include <filesystem>
 
 #include <QActionGroup>
@@ -398,9 +398,7 @@ void MainWindow::saveAs() {
                                              {tr("Chrome trace, for Perfetto"), QStringLiteral(".json")},
                                              {tr("CSV, one line an event"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
-  for (const QString& open : {file, session_.pair().second().path})
-    if (!open.isEmpty() && QFileInfo(path) == QFileInfo(open)) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path));
-  exports_->write(destination(path), [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
+  writeExport(path, [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
     ExportSelection part = selection;
     part.stop = stop;
     return write_trace(trace, to, part);
@@ -412,13 +410,18 @@ void MainWindow::exportEvents() {
   const Exports::Write write = events_->csvWriter();  // of what is shown now
   const QString path = exports_->chooseFile(tr("Export events as CSV"), session_.file(), QStringLiteral("events"), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
-  exports_->write(destination(path), write);
+  writeExport(path, write);
 }
 
-// What is made of a recording that its owner alone may read is as private.
-Exports::Destination MainWindow::destination(const QString& path) {
-  const std::array<std::filesystem::path, 2> sources = {session_.file().toStdString(), session_.pair().second().path.toStdString()};
-  return {path.toStdString(), readers_of(sources)};
+void MainWindow::writeExport(const QString& path, Exports::Write write) {
+  const std::string to = path.toStdString();
+  const std::vector<std::filesystem::path> open = session_.files();
+  const bool is_open = std::any_of(open.begin(), open.end(), [&](const std::filesystem::path& file) {
+    std::error_code is_no_file;
+    return std::filesystem::equivalent(file, to, is_no_file);
+  });
+  if (is_open) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path));
+  exports_->write({to, readers_of(open)}, std::move(write));
 }
 
 bool MainWindow::endsExport() {

@@ -1,5 +1,6 @@
 // Files that the window writes: a part of the trace in each format, what is asked meanwhile, and who may read them.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -109,6 +110,29 @@ class ExportTest : public QObject {
     QCOMPARE(umask(usual), mode_t{022});  // programs that are launched next have it
   }
 
+  // Each of several files that make one trace counts, however it was named.
+  void ofSeveralFilesAsOneEachIsLeftAloneAndKeptPrivate() {
+    const TemporaryFolder ranks;
+    const auto rank = [&](const char* name) { return QString::fromStdString((ranks.path() / name).string()); };
+    QVERIFY(QFile::copy(known_, rank("rank0.trace")) && QFile::copy(known_, rank("rank1.trace")));
+    QVERIFY(link(rank("rank1.trace").toUtf8().constData(), path_of("link.trace").toUtf8().constData()) == 0);
+    const mode_t usual = umask(022);
+    for (const QStringList& named : {QStringList{rank("rank0.trace"), rank("rank1.trace")}, QStringList{QString::fromStdString(ranks.path().string())}}) {
+      QVERIFY(chmod(rank("rank1.trace").toUtf8().constData(), 0644) == 0);
+      QSignalSpy opened(window_.get(), &MainWindow::opened);
+      window_->openTogether(named);
+      QVERIFY(opened.wait(kPatienceMs) && settle(*window_));
+      QCOMPARE(mode_of(saved("usual.trace", AllRows)), mode_t{0644});
+      QCOMPARE(events_of(path_of("usual.trace")), std::uint64_t{2 * kEvents});
+      QVERIFY(chmod(rank("rank1.trace").toUtf8().constData(), 0600) == 0);
+      QCOMPARE(mode_of(saved("own.trace", AllRows)), mode_t{0600});
+      QCOMPARE(saved("link.trace", AllRows), QString());
+      QVERIFY2(window_->messages().text().contains("is a file that is open"), qPrintable(window_->messages().text()));
+      QCOMPARE(events_of(rank("rank1.trace")), std::uint64_t{kEvents});
+    }
+    umask(usual);
+  }
+
   void saysInItsOwnWordsWhyNothingCanBeWritten() {
     QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
     const std::string folder = folder_.path().string();
@@ -165,9 +189,10 @@ class ExportTest : public QObject {
     return true;
   }
 
+  QString path_of(const QString& name) const { return QString::fromStdString((folder_.path() / name.toStdString()).string()); }
   // The path of the file that was written; empty where none was.
   QString saved(const QString& name, Rows rows) {
-    const QString path = QString::fromStdString((folder_.path() / name.toStdString()).string());
+    const QString path = path_of(name);
     QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
     const DialogAnswers answers([&](QDialog& dialog) {
       if (auto* parts = qobject_cast<ui::SaveDialog*>(&dialog)) {
