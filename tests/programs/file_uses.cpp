@@ -1,5 +1,5 @@
 // Uses files in the folder that it is given, of which it is known which calls do what with how many bytes (test_file_access.cpp says what). Prints
-// "errno 9" where a failed read left errno as it should be.
+// "errno 9" where a failed read left errno as it should be, and "errno of memory 0" where one from memory did.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -114,6 +114,11 @@ int main(int, char** arguments) {
   nested(folder);
 
   close(file);
+  std::FILE* memory = fmemopen(bytes, sizeof(bytes), "r");
+  errno = 0;
+  require(std::fread(bytes + 100, 10, 10, memory) == 10, "fread");
+  std::printf("errno of memory %d\n", errno);
+  std::fclose(memory);
   errno = 0;
   if (read(file, bytes, 1) == -1) std::printf("errno %d\n", errno);
 }

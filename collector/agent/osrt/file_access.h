@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -24,11 +25,18 @@ struct FileUse {
   std::int64_t bytes = 0;
   int written = -1;  // a further file, to which the bytes went (sendfile)
 };
+// -1 of a stream that is in memory; keeps errno, which fileno() then sets.
+inline int descriptor_of(std::FILE* stream) noexcept {
+  const int saved_errno = errno;
+  const int descriptor = fileno(stream);
+  errno = saved_errno;
+  return descriptor;
+}
 inline FileUse opened(int result) noexcept { return {result}; }
-inline FileUse opened(std::FILE* result) noexcept { return {result != nullptr ? fileno(result) : -1}; }
+inline FileUse opened(std::FILE* result) noexcept { return {result != nullptr ? descriptor_of(result) : -1}; }
 inline FileUse transferred(int descriptor, std::int64_t bytes) noexcept { return bytes < 0 ? FileUse{} : FileUse{descriptor, bytes}; }
 inline FileUse transferred(std::FILE* stream, std::size_t size, std::size_t items) noexcept {
-  return {fileno(stream), static_cast<std::int64_t>(size * items)};
+  return {descriptor_of(stream), static_cast<std::int64_t>(size * items)};
 }
 inline FileUse copied(int from, int to, std::int64_t bytes) noexcept { return bytes < 0 ? FileUse{} : FileUse{from, bytes, to}; }
 inline FileUse mapped(const void* result, std::size_t bytes, int flags, int descriptor) noexcept {
