@@ -233,11 +233,11 @@ void TargetProcess::describe_file_accesses() {
   if (std::exchange(has_described_files_, true)) return;
   proto::Resources resources;
   proto::NvtxDomain& domain = *resources.add_nvtx_domains();
-  domain.set_id(kFileAccessDomain);
+  domain.set_id(kFileAccessDomainId);
   domain.set_name("File access");
   const auto add = [&resources](channel::FileOperation operation, const char* name) {
     proto::NvtxCategory& category = *resources.add_nvtx_categories();
-    category.set_domain(kFileAccessDomain);
+    category.set_domain(kFileAccessDomainId);
     category.set_id(static_cast<std::uint32_t>(operation));
     category.set_name(name);
   };

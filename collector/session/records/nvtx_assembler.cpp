@@ -56,7 +56,7 @@ void NvtxAssembler::add(const Record& record, std::string_view text) {
 void NvtxAssembler::add_file_access(const Record& record, std::string_view path) {
   NvtxRange range;
   range.thread = record.thread;
-  range.domain = kFileAccessDomain;
+  range.domain = kFileAccessDomainId;
   range.start = record.time;
   if (__builtin_add_overflow(record.time, record.id, &range.end)) {
     ++invalid_;

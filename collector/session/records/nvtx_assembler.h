@@ -22,7 +22,7 @@
 namespace lanescope::session {
 
 // Of what the program does with files: ranges that are called by the file's path, with the operation as category. Agents number theirs from 1.
-inline constexpr std::uint32_t kFileAccessDomain = 0x7fff'0003;
+inline constexpr std::uint32_t kFileAccessDomainId = 0x7fff'0003;
 
 class NvtxAssembler {
  public:

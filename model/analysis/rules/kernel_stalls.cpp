@@ -9,6 +9,7 @@
 #include "../wording.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/percent.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -65,12 +66,6 @@ std::string share_text(double share) {
 }
 double share_of(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
 
-std::string part_text(const kernels::SampledPart& part) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2g %%", 100 * static_cast<double>(part.sampled) / static_cast<double>(part.of));
-  return text;
-}
-
 // The line of the kernel that holds most samples of this reason; null where no lines are known.
 const StallSum* hottest_line(const std::vector<StallSum>& lines, const Candidate& candidate) {
   const StallSum* hottest = nullptr;
@@ -122,7 +117,7 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
                                 {{"share", share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples))}});
   const std::optional<kernels::SampledPart> part = kernels::sampled_part(trace);
   const Message sampled = !part ? Message()
-                                : Message(" Warps were sampled in {part} of the time.", {{"part", part_text(*part)}});
+                                : Message(" Warps were sampled in {part} of the time.", {{"part", format_small_percent(part->percent())}});
   finding.seen = Message("{runs} took {time} in all. Of {samples}, {share} are {reason}{line}; in {idle} of all, nothing was issued meanwhile.{sampled}",
                          {{"runs", counted(candidate.launches.count, "run")},
                           {"time", duration_text(candidate.launches.total)},

@@ -23,6 +23,8 @@ Result<void> LaneWriter::give_back(TrackId id, const std::function<Result<void>(
   if (auto written = write_ready(); !written) return written;
   if (id >= tracks_.size()) return {};
   Track track = std::exchange(tracks_[id], {});
+  std::stable_sort(track.waiting.begin(), track.waiting.end(), [](const Waiting& a, const Waiting& b) { return a.lane < b.lane; });
+  auto next = track.waiting.begin();
   std::vector<EventRuns::Row> rows;
   const auto give = [&](std::span<const Event> events) {
     rows.clear();
@@ -31,9 +33,8 @@ Result<void> LaneWriter::give_back(TrackId id, const std::function<Result<void>(
     return rows.empty() ? Result<void>() : use(rows);
   };
   for (std::uint32_t lane = 0; lane < track.lanes.size(); ++lane) {
-    for (const Waiting& waiting : track.waiting) {
-      if (waiting.lane != lane) continue;
-      const auto frame = frame_of(waiting);
+    for (; next != track.waiting.end() && next->lane == lane; ++next) {
+      const auto frame = frame_of(*next);
       if (!frame) return frame.error();
       FrameView view;
       std::memcpy(&view.header, frame->data(), sizeof(view.header));

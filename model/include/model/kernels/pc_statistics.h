@@ -55,6 +55,7 @@ struct SampledPart {
   std::uint64_t windows = 0;
   Nanoseconds sampled = 0;  // by windows
   Nanoseconds of = 0;       // from the first one on
+  [[nodiscard]] double percent() const { return of == 0 ? 0 : 100 * static_cast<double>(sampled) / static_cast<double>(of); }
 };
 // Of windows that overlap the time; none where sampling went on all the time, or nothing was sampled. O(windows · log windows).
 [[nodiscard]] std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
