@@ -1,6 +1,7 @@
 #include "model/trace/combine.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <unordered_map>
 
@@ -123,11 +124,18 @@ class TraceCombiner {
 
   void map_names() {
     names_.clear();
-    for (NameId id = 0; id < from_->names_.size(); ++id) {
-      const std::string_view text = from_->names_[id];
-      const std::uint32_t known = name_ids_.find(hash_of(text), [&](std::uint32_t row) { return trace_.names_[row] == text; });
-      names_.push_back(known != kNone ? known : static_cast<NameId>(trace_.names_.append(text)));
-      if (known == kNone) append_to_index(names_.back());
+    const NameTable& theirs = from_->names_;
+    names_.reserve(theirs.size());
+    std::array<std::uint64_t, RowIndex::kAtOnce> hashes;
+    for (std::size_t first = 0; first < theirs.size(); first += hashes.size()) {
+      const std::size_t end = std::min(theirs.size(), first + hashes.size());
+      for (std::size_t id = first; id < end; ++id) name_ids_.prefetch(hashes[id - first] = hash_of(theirs[id]));
+      for (std::size_t id = first; id < end; ++id) {
+        const std::string_view text = theirs[id];
+        const std::uint32_t known = name_ids_.find(hashes[id - first], [&](std::uint32_t row) { return trace_.names_[row] == text; });
+        names_.push_back(known != kNone ? known : static_cast<NameId>(trace_.names_.append(text)));
+        if (known == kNone) append_to_index(names_.back());
+      }
     }
   }
 

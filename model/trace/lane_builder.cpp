@@ -144,7 +144,7 @@ std::uint64_t TrackLanes::reopening_cost(Nanoseconds t) const noexcept {
 }
 
 bool TrackLanes::may_rebuild(std::uint64_t cost) noexcept {
-  constexpr std::uint64_t kTimes = 4;         // that an event is placed again, on average, because others came late
+  constexpr std::uint64_t kTimes = 1;         // that an event is placed again, on average, because others came late
   constexpr std::uint64_t kAlways = 1u << 14;  // events of a small track
   if (rebuilt_ + cost > kTimes * added_ + kAlways) return false;
   rebuilt_ += cost;

@@ -1,6 +1,7 @@
 #include "model/trace/trace_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <deque>
 #include <map>
@@ -223,6 +224,14 @@ struct TraceBuilder::State {
     trace.diagnostics_[*note_of_cuts].text = std::move(text);
   }
 
+  NameId intern(std::string_view text, std::uint64_t hash) {
+    NameTable& names = trace.names_;
+    const std::uint32_t known = name_ids.find(hash, [&](std::uint32_t id) { return names[id] == text; });
+    if (known != kNone) return known;
+    name_ids.append(hash, [&](std::uint32_t id) { return hash_of(names[id]); });
+    return static_cast<NameId>(names.append(text));
+  }
+
   TrackId track_id(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
     if (inserted) {
@@ -398,12 +407,21 @@ NameId TraceBuilder::intern(std::string_view text) {
     ++state_->cut_texts;
     return intern(cut_text(text));
   }
-  NameTable& names = state_->trace.names_;
-  const std::uint64_t hash = hash_of(text);
-  const std::uint32_t known = state_->name_ids.find(hash, [&](std::uint32_t id) { return names[id] == text; });
-  if (known != kNone) return known;
-  state_->name_ids.append(hash, [&](std::uint32_t id) { return hash_of(names[id]); });
-  return static_cast<NameId>(names.append(text));
+  return state_->intern(text, hash_of(text));
+}
+
+std::vector<NameId> TraceBuilder::intern(std::span<const std::string* const> texts) {
+  std::vector<NameId> ids;
+  ids.reserve(texts.size());
+  std::array<std::uint64_t, RowIndex::kAtOnce> hashes;
+  while (!texts.empty()) {
+    const auto some = texts.first(std::min(texts.size(), hashes.size()));
+    for (std::size_t i = 0; i < some.size(); ++i) state_->name_ids.prefetch(hashes[i] = hash_of(*some[i]));
+    for (std::size_t i = 0; i < some.size(); ++i)
+      ids.push_back(some[i]->size() > limits::kTextBytes ? intern(*some[i]) : state_->intern(*some[i], hashes[i]));
+    texts = texts.subspan(some.size());
+  }
+  return ids;
 }
 
 std::string_view TraceBuilder::text(NameId id) const { return state_->trace.names_[id]; }

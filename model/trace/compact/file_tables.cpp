@@ -1,6 +1,7 @@
 #include "file_tables.h"
 
 #include <limits>
+#include <span>
 
 #include "../ingest/columns.h"
 #include "detail_fields.h"
@@ -71,8 +72,8 @@ class FileTables::FieldReader {
 bool FileTables::take(const proto::Names& message, TraceBuilder& builder) {
   std::uint32_t id = message.first();
   if (!has_room(id, static_cast<std::uint64_t>(message.texts_size()))) return false;
-  for (const std::string& text : message.texts()) {
-    if (id != 0) names_.place(id) = builder.intern(text);
+  for (const NameId name : builder.intern(std::span(message.texts().data(), static_cast<std::size_t>(message.texts_size())))) {
+    if (id != 0) names_.place(id) = name;
     ++id;
   }
   return true;

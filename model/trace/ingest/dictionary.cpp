@@ -1,6 +1,7 @@
 #include "dictionary.h"
 
 #include <limits>
+#include <span>
 
 #include "columns.h"
 #include "model/file/limits.h"
@@ -10,11 +11,16 @@
 namespace lanescope {
 namespace {
 
+// Whether there are so many ids from this one on. It is none itself where it is 0.
+bool are_ids(std::uint32_t first, int count) {
+  return first != 0 && static_cast<std::uint32_t>(count) <= std::numeric_limits<std::uint32_t>::max() - first;
+}
+
 // Puts entries at their ids. Ids that are none, or come to an end, are refused.
 template <typename Entry, typename Entries, typename Convert>
 bool extend(EntryTable<Entry>& table, std::uint32_t first, const Entries& entries, Convert convert) {
   if (entries.empty()) return true;
-  if (first == 0 || static_cast<std::uint64_t>(entries.size()) > std::numeric_limits<std::uint32_t>::max() - first) return false;
+  if (!are_ids(first, entries.size())) return false;
   for (const auto& entry : entries) {
     const auto converted = convert(entry);  // may look up what stands in the table
     table.place(first++) = converted;
@@ -38,7 +44,10 @@ const KernelName& KernelNames::of(NameId mangled, TraceBuilder& builder) {
 
 bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
                     TraceBuilder& builder) {
-  return extend(dictionary.strings, first, strings, [&builder](const std::string& text) { return builder.intern(text); });
+  if (strings.empty()) return true;
+  if (!are_ids(first, strings.size())) return false;
+  for (const NameId name : builder.intern(std::span(strings.data(), static_cast<std::size_t>(strings.size())))) dictionary.strings.place(first++) = name;
+  return true;
 }
 
 bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder) {

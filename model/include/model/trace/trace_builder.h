@@ -67,6 +67,7 @@ class TraceBuilder {
   void add_output(OutputText output);
 
   NameId intern(std::string_view text);
+  std::vector<NameId> intern(std::span<const std::string* const> texts);  // the same; faster for many than one after the other
   [[nodiscard]] std::string_view text(NameId id) const;  // of an interned string; stays valid
   DetailId intern(const KernelDetail&);
   DetailId intern(const MemoryDetail&);
