@@ -1,6 +1,8 @@
 """Fleets whose faults are planted: each is found first, with its size, and by every engine in the same bytes. Recordings of two real GPUs, too."""
 
+import collections
 import json
+import math
 import os
 import pathlib
 import random
@@ -20,7 +22,7 @@ from lanescope.fleet.collective_recipes import median_of_others
 from lanescope.fleet.collectives import RankCollectives, collectives_of
 from lanescope.fleet.engine import Outcome
 from lanescope.fleet.intervals import covered, union
-from lanescope.fleet.sums import Summary, quartiles
+from lanescope.fleet.sums import Summary, summed_groups
 from lanescope.trace import Trace
 
 try:
@@ -63,7 +65,27 @@ class Parts(unittest.TestCase):
         generator = np.random.default_rng(6)
         for count in (1, 2, 3, 4, 5, 6, 7, 100, 1001):
             values = generator.integers(0, 1 << 40, count)
-            self.assertEqual([round(q, 3) for q in quartiles(values)], [round(float(q), 3) for q in np.quantile(values, (0.25, 0.5, 0.75))])
+            ((_, _, found),) = summed_groups(np.zeros(count, dtype=np.int64), 1, values, values, "x")
+            self.assertEqual([round(q, 3) for q in found], [round(float(q), 3) for q in np.quantile(values, (0.25, 0.5, 0.75))])
+
+    def test_sums_of_groups_are_those_of_each_group_alone(self):
+        generator = np.random.default_rng(11)
+        for most, groups in ((60, 1), (1 << 40, 3), (9000, 40), (1 << 34, 400)):
+            # Values near each other in some groups, far apart in others, equal ones among them; keys below 0 do not count.
+            keys = generator.integers(-1, groups, 3000)
+            values = np.where(keys % 2 == 0, generator.integers(0, most, 3000), generator.integers(0, 50, 3000) + 1000 * keys)
+            starts = generator.integers(0, 900, 3000)
+            found = {key: (summary, own) for key, summary, own in summed_groups(keys, groups, values, starts, "x")}
+            self.assertEqual(sorted(found), sorted(set(keys[keys >= 0].tolist())))
+            for key, (summary, own) in found.items():
+                mine = [(value, start) for value, start, each in zip(values.tolist(), starts.tolist(), keys.tolist()) if each == key]
+                of_values = [value for value, _ in mine]
+                self.assertEqual((summary.count, summary.total, summary.squares), (len(mine), sum(of_values), sum(value**2 for value in of_values)))
+                self.assertEqual((summary.least, summary.most), (min(of_values), max(of_values)))
+                self.assertEqual(summary.most_at, ("x", min(start for value, start in mine if value == max(of_values))))
+                steps = collections.Counter(math.floor(128 * math.log2(value)) if value > 1 else (0 if value else -1) for value in of_values)
+                self.assertEqual(summary.histogram, dict(steps))
+                self.assertTrue(np.allclose(own, np.quantile(of_values, (0.25, 0.5, 0.75)), rtol=1e-12))
 
     def test_the_median_of_others_is_that_of_each_row_left_out(self):
         generator = np.random.default_rng(8)

@@ -47,11 +47,24 @@ class IdTable:
         if row_id > self._size + _LARGEST_GAP:
             self._far[row_id] = row
             return
+        self._reach(row_id)
+        self._rows[row_id] = row
+
+    def put_all(self, first: int, values: "list[int]") -> None:
+        """Of a table of one column: values under ids that follow each other."""
+        if 0 < first <= self._size and values:
+            self._reach(first + len(values) - 1)
+            self._rows[first : first + len(values), 0] = values
+        else:
+            for i, value in enumerate(values):
+                self.put(first + i, (value,))
+
+    def _reach(self, row_id: int) -> None:
+        """Makes room for rows up to that one."""
         if row_id >= len(self._rows):
             grown = np.zeros((max(2 * len(self._rows), row_id + 1), self._rows.shape[1]), dtype=np.int64)
             grown[: len(self._rows)] = self._rows
             self._rows = grown
-        self._rows[row_id] = row
         self._size = max(self._size, row_id + 1)
 
     def get(self, row_id: int) -> "tuple[int, ...]":
@@ -152,8 +165,7 @@ class Dictionary:
 
     def extend_by_names(self, data: memoryview) -> None:
         names = decode("Names", data)
-        for i, entry in enumerate(names["texts"]):
-            self._strings.put(names["first"] + i, (self._texts.number(entry),))
+        self._strings.put_all(names["first"], [self._texts.number(entry) for entry in names["texts"]])
 
     def extend_by_call_stacks(self, data: memoryview) -> None:
         stacks = decode("CallStacks", data)

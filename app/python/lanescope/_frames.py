@@ -49,6 +49,12 @@ class Damage:
     cut: bool = False  # the file ends within a frame
 
 
+def _is_whole(header: "bytes | memoryview", payload: memoryview) -> bool:
+    hashed = xxhash.xxh64(header[:24])
+    hashed.update(payload)
+    return hashed.intdigest() == int.from_bytes(header[24:32], "little")
+
+
 class FrameFile:
     """A .trace file that is open for reading. Not for several threads at once."""
 
@@ -101,12 +107,13 @@ class FrameFile:
             self.damage.bytes += self.size - at
 
     def payload(self, frame: Frame, stored: Optional[memoryview] = None) -> Optional[memoryview]:
-        """What a frame holds; None where it can't be read, which is counted as damage."""
-        if stored is None:
-            stored = memoryview(os.pread(self._file, frame.stored_size, frame.payload_at))
+        """What a frame holds; None where it can't be read, which is counted as damage. Without `stored`, it is read anew."""
         try:
-            if len(stored) != frame.stored_size:
-                raise ValueError("the file was cut while it was open")
+            if stored is None:
+                whole = os.pread(self._file, FRAME_HEADER.size + frame.stored_size, frame.payload_at - FRAME_HEADER.size)
+                stored = memoryview(whole)[FRAME_HEADER.size :]
+                if len(stored) != frame.stored_size or not _is_whole(whole[: FRAME_HEADER.size], stored):
+                    raise ValueError("the file was cut or changed while it was open")
             if frame.codec == 0:
                 return stored
             if frame.codec != 1:
@@ -123,13 +130,11 @@ class FrameFile:
         header = window.read(at, FRAME_HEADER.size)
         if len(header) < FRAME_HEADER.size:
             return None
-        magic, kind, codec, source, stored, raw, process, count, checksum = FRAME_HEADER.unpack(header)
+        magic, kind, codec, source, stored, raw, process, count, _ = FRAME_HEADER.unpack(header)
         if magic != FRAME_MAGIC or codec > 1 or stored > raw or raw > LARGEST_PAYLOAD or at + FRAME_HEADER.size + stored > self.size:
             return None
         payload = window.read(at + FRAME_HEADER.size, stored)
-        hashed = xxhash.xxh64(header[:24])
-        hashed.update(payload)
-        if len(payload) < stored or hashed.intdigest() != checksum:
+        if len(payload) < stored or not _is_whole(header, payload):
             self._search_budget -= stored
             return None
         return Frame(kind, codec, source, stored, raw, process, count, at + FRAME_HEADER.size), payload

@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Optional
+from functools import partial
+from typing import Any, Callable, Optional
 
 from ._schema import MESSAGES, WITH_PRESENCE, Message
 from ._wire import WireError, fields
 
-_BY_NUMBER: dict[str, dict[int, tuple[str, str, bool]]] = {}
 
+class _Shape:
+    """How a message is read: what it has where nothing is said, and what becomes of each field."""
 
-def _numbered(name: str) -> dict[int, tuple[str, str, bool]]:
-    if name not in _BY_NUMBER:
+    def __init__(self, name: str) -> None:
         message: Message = MESSAGES[name]
-        _BY_NUMBER[name] = {
-            number: (field, kind[0], True) if isinstance(kind, list) else (field, kind, False) for field, (number, kind) in message.items()
-        }
-    return _BY_NUMBER[name]
+        self.empty: "dict[str, Any]" = {}
+        self.lists: "list[str]" = []
+        # By number: name, whether it comes as bytes, what makes its value (None: it stays as it is), whether it is repeated.
+        self.fields: "dict[int, tuple[str, bool, Optional[Callable[[Any], Any]], bool]]" = {}
+        for field, (number, said) in message.items():
+            many, kind = isinstance(said, list), said[0] if isinstance(said, list) else said
+            is_message = kind in MESSAGES
+            absent = (name, field) in WITH_PRESENCE or (is_message and not many)
+            self.empty[field] = None if absent else _EMPTY.get(kind, 0)
+            if many:
+                self.lists.append(field)
+            self.fields[number] = (field, is_message or kind == "bytes", partial(decode, kind) if is_message else _MADE.get(kind), many)
+
+
+_EMPTY: "dict[str, Any]" = {"bytes": b"", "bool": False, "double": 0.0}
+_MADE: "dict[str, Callable[[Any], Any]]" = {
+    "bytes": bytes,
+    "sint": lambda value: (value >> 1) ^ -(value & 1),
+    "int": lambda value: value - (1 << 64) if value >> 63 else value,
+    "bool": lambda value: value != 0,
+    "double": lambda value: struct.unpack("<d", value.to_bytes(8, "little"))[0],
+}
+_SHAPES: "dict[str, _Shape]" = {}
 
 
 def text(data: bytes) -> str:
@@ -25,43 +45,25 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def decode(name: str, data: memoryview, default: Optional[dict[str, Any]] = None) -> dict[str, Any]:
+def decode(name: str, data: "memoryview | bytes") -> dict[str, Any]:
     """The message `name`: every field of its schema, absent ones as zero, empty or an empty list, or None. Unknown fields are skipped."""
-    numbered = _numbered(name)
-    result: dict[str, Any] = dict(default) if default else {
-        field: None if (name, field) in WITH_PRESENCE or (kind in MESSAGES and not many) else _empty(kind, many) for field, kind, many in numbered.values()
-    }
+    shape = _SHAPES.get(name)
+    if shape is None:
+        shape = _SHAPES[name] = _Shape(name)
+    result = shape.empty.copy()
+    for field in shape.lists:
+        result[field] = []
+    known = shape.fields
     for number, value in fields(data):
-        if number not in numbered:
+        if number not in known:
             continue
-        field, kind, many = numbered[number]
-        read = _value(kind, value)
+        field, is_bytes, make, many = known[number]
+        if isinstance(value, memoryview) != is_bytes:
+            raise WireError("a field has another type than the schema says")
+        if make is not None:
+            value = make(value)
         if many:
-            result[field].append(read)
+            result[field].append(value)
         else:
-            result[field] = read
+            result[field] = value
     return result
-
-
-def _empty(kind: str, many: bool) -> Any:
-    if many:
-        return []
-    return {"bytes": b"", "bool": False, "double": 0.0}.get(kind, 0)
-
-
-def _value(kind: str, value: Any) -> Any:
-    if isinstance(value, memoryview) != (kind == "bytes" or kind in MESSAGES):
-        raise WireError("a field has another type than the schema says")
-    if kind == "bytes":
-        return bytes(value)
-    if kind in MESSAGES:
-        return decode(kind, value)
-    if kind == "sint":
-        return (value >> 1) ^ -(value & 1)
-    if kind == "int":
-        return value - (1 << 64) if value >> 63 else value
-    if kind == "bool":
-        return value != 0
-    if kind == "double":
-        return struct.unpack("<d", value.to_bytes(8, "little"))[0]
-    return value

@@ -403,6 +403,9 @@ MESSAGES: dict[str, Message] = {
         "domain": (8, "uint"),
         "processor": (9, "uint"),
     },
+    "Index": {"entries": (1, ["IndexEntry"])},
+    "IndexEntry": {"offset": (1, "uint"), "segment": (6, "SegmentHead")},
+    "SegmentHead": {"track": (1, "uint")},
     "LaneSegment": {
         "track": (1, "uint"),
         "lane": (2, "uint"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import numpy as np
 
@@ -12,30 +12,38 @@ from ._schema import DETAIL_COLUMNS, MESSAGES, TRACK_KINDS
 from ._tables import LARGEST_CHUNK, Array, Chunk
 from ._wire import WireError, fields, running_sum, varints, zigzag
 
+if TYPE_CHECKING:
+    from ._frames import Frame
+
 _PROCESS_RANGES = 6  # of TrackKind
 _LARGEST_DETAIL_ID = 1 << 28
 
 
 class FileTables:
-    """What ids in lane segments of a file stand for."""
+    """What ids in lane segments of a file stand for. Details are decoded when the first of them is asked for; `note_damaged` is told where those that make no sense lie."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, note_damaged: "Callable[[Frame], None]") -> None:
         self.dictionary = Dictionary(texts)
         self.tracks: "list[dict[str, Any]]" = []
         self.threads: "list[dict[str, int]]" = []
-        self._details: "dict[int, list[Array]]" = {kind: [np.zeros(1, dtype=np.int64) for _ in columns] for kind, columns in DETAIL_COLUMNS.items()}
+        self._note_damaged = note_damaged
+        self._unread: "list[tuple[Frame, memoryview]]" = []
+        self._details: "dict[int, list[Array]]" = {}
 
     def take_tracks(self, payload: memoryview) -> None:
         tracks = decode("Tracks", payload)
         self.threads += tracks["threads"]
         self.tracks += tracks["tracks"]
 
-    def take_details(self, payload: memoryview) -> None:
+    def take_details(self, frame: Frame, payload: memoryview) -> None:
+        self._unread.append((frame, payload))
+
+    def _read_details(self, payload: memoryview) -> None:
         details = decode_details(payload)
         if details is None:
             return
         kind, first, rows, columns = details
-        for column, values in enumerate(self._details[kind]):
+        for column, values in enumerate(self._details_of(kind)):
             if len(values) < first + rows:
                 grown = np.zeros(max(2 * len(values), first + rows), dtype=np.int64)
                 grown[: len(values)] = values
@@ -45,8 +53,20 @@ class FileTables:
 
     def detail(self, kind: int, name: str, ids: Array) -> Array:
         """A column of details; 0 for ids that no frame has defined."""
-        values = self._details[kind][DETAIL_COLUMNS[kind].index(name)]
+        for frame, payload in self._unread:
+            try:
+                self._read_details(payload)
+            except WireError:
+                self._note_damaged(frame)
+        self._unread.clear()
+        values = self._details_of(kind)[DETAIL_COLUMNS[kind].index(name)]
         return values[np.where(ids < len(values), ids, 0)]
+
+
+    def _details_of(self, kind: int) -> "list[Array]":
+        if kind not in self._details:
+            self._details[kind] = [np.zeros(1, dtype=np.int64) for _ in DETAIL_COLUMNS[kind]]
+        return self._details[kind]
 
 
 def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[Array]]]":
@@ -70,10 +90,28 @@ def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[A
     return found["kind"], found["first"], found["rows"], columns
 
 
-def track_of(payload: memoryview) -> int:
-    """The position of a segment's track."""
+def track_of(segment: memoryview) -> int:
+    """The position of the track of a segment, or of a segment's head, which begin alike."""
     number = MESSAGES["LaneSegment"]["track"][0]
-    return next((value for field, value in fields(payload) if field == number and isinstance(value, int)), 0)
+    return next((value for field, value in fields(segment) if field == number and isinstance(value, int)), 0)
+
+
+def tracks_in_index(payload: memoryview) -> "dict[int, int]":
+    """By positions of frames, the tracks that a frame of the index gives for its segments."""
+    entry_number, offset_number, head_number = MESSAGES["Index"]["entries"][0], MESSAGES["IndexEntry"]["offset"][0], MESSAGES["IndexEntry"]["segment"][0]
+    found = {}
+    for number, entry in fields(payload):
+        if number != entry_number or not isinstance(entry, memoryview):
+            continue
+        offset, head = 0, None
+        for field, value in fields(entry):
+            if field == offset_number and isinstance(value, int):
+                offset = value
+            elif field == head_number and isinstance(value, memoryview):
+                head = value
+        if head is not None:
+            found[offset] = track_of(head)
+    return found
 
 
 class SegmentChunk(Chunk):
@@ -93,6 +131,8 @@ class SegmentChunk(Chunk):
         self.size = len(Chunk.column(self, "gap"))
         if not 0 < self.size <= LARGEST_CHUNK or self.scalar("track") >= len(tables.tracks):
             raise WireError("a lane segment has no events, too many, or no track")
+        if table not in TRACK_KINDS.get(tables.tracks[self.scalar("track")]["kind"], ((), 0))[0]:
+            raise WireError("a lane segment is of another track than the index says")
         self._tables, self._track = tables, tables.tracks[self.scalar("track")]
         self._kind = TRACK_KINDS.get(self._track["kind"], ((), 0))[1]
         self._epoch = epoch

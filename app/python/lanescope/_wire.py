@@ -36,7 +36,7 @@ def read_varint(data: Bytes, at: int) -> tuple[int, int]:
 
 def fields(data: Bytes) -> Iterator[Field]:
     """The fields of one message in the order of the bytes: (number, integer or bytes). Fixed numbers come as their unsigned bits."""
-    at, end = 0, len(data)
+    at, end, view = 0, len(data), memoryview(data)
     while at < end:
         # Most numbers are one byte; a call for each would take most of the time.
         key = data[at]
@@ -59,7 +59,7 @@ def fields(data: Bytes) -> Iterator[Field]:
                 length, at = read_varint(data, at)
             if length > end - at:
                 raise WireError("a field is longer than its message")
-            yield key >> 3, memoryview(data)[at : at + length]
+            yield key >> 3, view[at : at + length]
             at += length
         elif kind in (_FIXED64, _FIXED32):
             width = 8 if kind == _FIXED64 else 4

@@ -12,11 +12,11 @@ import numpy as np
 from . import program
 from ._demangle import demangled
 from ._dictionary import Dictionary, Texts
-from ._frames import Frame, FrameFile, TraceError
+from ._frames import FRAME_HEADER, Frame, FrameFile, TraceError
 from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
 from ._message import decode, text
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
-from ._segments import FileTables, SegmentChunk, track_of
+from ._segments import FileTables, SegmentChunk, track_of, tracks_in_index
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, TableSchema
 from ._wire import WireError, running_sum, varints, zigzag
 from .table import PROVENANCE, Array, Batch, Table, distinct
@@ -99,7 +99,7 @@ class _Place:
     frame: Frame
     base_time: int  # since the recording began; of a lane segment, the recording's epoch
     kind: int       # field of EventChunk; 0 for a lane segment
-    rows: int
+    rows: Optional[int]  # None: of a lane segment of which some rows are of another table
 
 
 class Trace:
@@ -143,9 +143,10 @@ class Trace:
         self._texts = Texts()
         self._readable: "dict[int, int]" = {}  # mangled text: readable text
         self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
-        self._tables = FileTables(self._texts)  # of a compacted file
+        self._tables = FileTables(self._texts, self._note_damaged)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
         self._payloads: "dict[int, memoryview]" = {}
+        self._cached = 0  # bytes of them
         self._record_frames: "dict[str, list[Frame]]" = {schema.frame: [] for schema in RECORD_SCHEMAS.values()}
         self._damaged: "set[int]" = set()  # where payloads lie that make no sense
         self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
@@ -165,8 +166,15 @@ class Trace:
         return {name: getattr(self, name) for name in [*SCHEMAS, "counters", *RECORD_SCHEMAS]}
 
     def event_count(self) -> int:
-        """Events in all tables of events; decodes nothing."""
-        return sum(len(getattr(self, name)) for name in SCHEMAS)
+        """Events in all tables of events; of the whole recording, decodes nothing."""
+        if self._whole is not None:
+            return sum(len(getattr(self, name)) for name in SCHEMAS)
+        frames = {place.frame for schema in SCHEMAS.values() for place in self._places[schema.chunk]}
+        return sum(frame.event_count for frame in frames if frame.payload_at not in self._damaged)
+
+    def has_text(self, prefix: str) -> bool:
+        """Whether any text of the recording, such as the name of a range, begins so; decodes no events. O(texts)."""
+        return any(value.startswith(prefix) for value in self._texts.values)
 
     def last_end(self) -> int:
         """When the last event ended, in ns since the recording began; 0 without events. Decodes the times of all events."""
@@ -235,28 +243,33 @@ class Trace:
         return f"<lanescope.Trace {self.path}>"
 
     def _scan(self) -> None:
-        cached = 0
+        segments: "list[Frame]" = []
+        tracks: "dict[int, int]" = {}  # of segments, by positions of their frames
         for frame, stored in self._file.frames():
             name = _FRAME_NAMES.get(frame.kind)
-            if name in (None, "index", "outline") or (name == "clock_sync" and frame.process != 0):
+            if name in (None, "outline") or (name == "clock_sync" and frame.process != 0):
                 continue
             if name in self._record_frames:
                 self._record_frames[name].append(frame)
+                continue
+            if name == "lane_segment":
+                segments.append(frame)
                 continue
             payload = self._file.payload(frame, stored)
             if payload is None:
                 continue
             try:
-                if name in ("events", "lane_segment"):
-                    getattr(self, "_take_" + ("chunk" if name == "events" else name))(frame, payload)
-                    if cached + len(payload) <= _CACHED_BYTES:
-                        # A stored payload is a view of the window that was read, which would stay with it.
-                        self._payloads[frame.payload_at] = memoryview(bytes(payload)) if frame.codec == 0 else payload
-                        cached += len(payload)
+                if name == "index":
+                    tracks.update(tracks_in_index(payload))
+                elif name == "events":
+                    self._take_chunk(frame, payload)
+                    self._keep(frame, _own(frame, payload))
                 else:
                     getattr(self, "_take_" + str(name))(frame, payload)
             except WireError:
                 self.lost.damaged_chunks += 1
+        for frame in segments:
+            self._take_lane_segment(frame, tracks.get(frame.payload_at - FRAME_HEADER.size))
         self.lost.damaged_bytes = self._file.damage.bytes
         self.lost.damaged_chunks += self._file.damage.frames
         self.lost.cut = self._file.damage.cut
@@ -282,15 +295,29 @@ class Trace:
             raise WireError(f"a chunk has {frame.event_count} events")
         self._places[name].append(_Place(frame, base_time - self.session["epoch"], kind, frame.event_count))
 
-    def _take_lane_segment(self, frame: Frame, payload: memoryview) -> None:
-        track = track_of(payload)
-        if track >= len(self._tables.tracks):
-            raise WireError("a lane segment is of no track")
+    def _take_lane_segment(self, frame: Frame, track: Optional[int]) -> None:
+        """`track` is what the index says: so that a segment is decompressed when a table is asked for that has its events."""
+        try:
+            if track is None:
+                payload = self._file.payload(frame)
+                if payload is None:
+                    return
+                self._keep(frame, payload)
+                track = track_of(payload)
+            if track >= len(self._tables.tracks):
+                raise WireError("a lane segment is of no track")
+        except WireError:
+            self._note_damaged(frame)
+            return
         tables, _ = TRACK_KINDS.get(self._tables.tracks[track]["kind"], ((), 0))
         for name in tables:
             # How many rows of a memory track are copies, their details say.
-            rows = frame.event_count if len(tables) == 1 else SegmentChunk(name, payload, self._tables, 0).size
-            self._places[name].append(_Place(frame, self.session["epoch"], 0, rows))
+            self._places[name].append(_Place(frame, self.session["epoch"], 0, frame.event_count if len(tables) == 1 else None))
+
+    def _keep(self, frame: Frame, payload: memoryview) -> None:
+        if self._cached + len(payload) <= _CACHED_BYTES:
+            self._payloads[frame.payload_at] = payload
+            self._cached += len(payload)
 
     def _take_names(self, frame: Frame, payload: memoryview) -> None:
         self._tables.dictionary.extend_by_names(payload)
@@ -299,7 +326,7 @@ class Trace:
         self._tables.dictionary.extend_by_call_stacks(payload)
 
     def _take_details(self, frame: Frame, payload: memoryview) -> None:
-        self._tables.take_details(payload)
+        self._tables.take_details(frame, _own(frame, payload))
 
     def _take_tracks(self, frame: Frame, payload: memoryview) -> None:
         self._tables.take_tracks(payload)
@@ -389,13 +416,19 @@ class Trace:
         if payload is None:
             payload = self._file.payload(place.frame)
             if payload is None:
-                self.lost.damaged_chunks += 1
+                self._note_damaged(place.frame)
                 return None
+            self._keep(place.frame, payload)
         if place.kind == 0:
             return payload
         from ._wire import fields
 
         return next((value for number, value in fields(payload) if number == place.kind and isinstance(value, memoryview)), None)
+
+
+def _own(frame: Frame, payload: memoryview) -> memoryview:
+    """To be kept: one that is stored as it is, is a view of the window that was read, which would stay with it."""
+    return memoryview(bytes(payload)) if frame.codec == 0 else payload
 
 
 def _word(enumeration: str, number: int) -> str:
@@ -432,35 +465,34 @@ class _Events(_Texts):
         super().__init__(trace, schema.columns)
         self._schema = schema
         self._columns = {column.name: column for column in schema.columns}
-        self._bad: "set[int]" = set()
 
     def column_types(self) -> "dict[str, str]":
         return {"process": "int64", "pid": "int64"} | {column.name: column.type for column in self._schema.columns} | PROVENANCE
 
     def row_count(self) -> int:
-        return sum(place.rows for place in self._trace._places[self._schema.chunk] if place.frame.payload_at not in self._bad)
+        places = self._trace._places[self._schema.chunk]
+        if any(place.rows is None for place in places):
+            return sum(len(batch["start"]) for batch in self.batches(["start"]))
+        return sum(place.rows or 0 for place in places if place.frame.payload_at not in self._trace._damaged)
 
     def batches(self, columns: "list[str]") -> Iterator[Batch]:
         trace = self._trace
         for place in trace._places[self._schema.chunk]:
-            at = place.frame.payload_at
-            if at in self._bad:
+            if place.frame.payload_at in trace._damaged:
                 continue
             try:
                 events = trace._events_of(place)
                 if events is None:
-                    self._bad.add(at)
                     continue
                 if place.kind == 0:
                     chunk: Chunk = SegmentChunk(self._schema.name, events, trace._tables, place.base_time)
                 else:
                     chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
-                if chunk.size != place.rows:
+                if place.rows is not None and chunk.size != place.rows:
                     raise WireError("a chunk has another number of events than its frame says")
                 yield Batch({name: self._column(chunk, place, name) for name in columns})
             except WireError:
-                trace.lost.damaged_chunks += 1
-                self._bad.add(at)
+                trace._note_damaged(place.frame)
 
     def _column(self, chunk: Chunk, place: _Place, name: str) -> Array:
         if name == "process":

@@ -113,18 +113,22 @@ class Member:
         return [self.path, self.instance, self.pid, self.host, self.rank, self.world]
 
 
+_COMMUNICATOR_MADE = "ncclCommInit"
+
+
 def members(trace: Trace, path: str) -> "dict[int, Member]":
     """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
     host = trace.session["host_name"].decode("utf-8", errors="replace")
     ranks: "dict[int, tuple[int, int]]" = {}
-    ranges, texts = trace.whole.nvtx_ranges[["process", "name", "payload_json"]].coded()
-    made = begins(ranges["name"], texts["name"], "ncclCommInit")
-    for instance, payload in zip(ranges["process"][made].tolist(), ranges["payload_json"][made].tolist()):
-        if texts["payload_json"][payload]:
-            said = json_object(texts["payload_json"][payload])
-            rank, world = said.get("Rank"), said.get("No. of ranks")
-            if isinstance(rank, int) and isinstance(world, int) and 0 <= rank < world < 1 << 63 and world > ranks.get(instance, (0, 0))[0]:
-                ranks[instance] = (world, rank)
+    if trace.whole.has_text(_COMMUNICATOR_MADE):  # else no range need be read
+        ranges, texts = trace.whole.nvtx_ranges[["process", "name", "payload_json"]].coded()
+        made = begins(ranges["name"], texts["name"], _COMMUNICATOR_MADE)
+        for instance, payload in zip(ranges["process"][made].tolist(), ranges["payload_json"][made].tolist()):
+            if texts["payload_json"][payload]:
+                said = json_object(texts["payload_json"][payload])
+                rank, world = said.get("Rank"), said.get("No. of ranks")
+                if isinstance(rank, int) and isinstance(world, int) and 0 <= rank < world < 1 << 63 and world > ranks.get(instance, (0, 0))[0]:
+                    ranks[instance] = (world, rank)
     result = {}
     for instance, process in trace.processes.items():
         world, rank = ranks.get(instance, (process.place.world_size, process.place.rank))

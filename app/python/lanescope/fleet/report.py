@@ -147,7 +147,7 @@ def _cell(value: object, unit: str) -> str:
 
 
 def _table(table: ResultTable) -> str:
-    text = [all(isinstance(row[i], str) or row[i] is None for row in table.rows) for i in range(len(table.columns))]
+    text = table.text_columns()
     head = "".join(f"<th{' class=text' if text[i] else ''}>{html.escape(title)}</th>" for i, title in enumerate(table.columns))
     body = []
     for row in table.rows[:_MOST_ROWS]:

@@ -31,8 +31,12 @@ class ResultTable:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([["" if cell is None else _plain(cell) for cell in row] for row in self.rows])
+        writer.writerows(zip(*(_plain(column) for column in zip(*self.rows))))
         return text.getvalue()
+
+    def text_columns(self) -> "list[bool]":
+        """Of each column, whether it has texts and no numbers."""
+        return [{type(cell) for cell in column} <= {str, type(None)} for column in zip(*self.rows)] if self.rows else [True] * len(self.columns)
 
     def to_json(self) -> str:
         return json.dumps(self.records(), indent=1, ensure_ascii=False)
@@ -50,11 +54,16 @@ def _encodable(cell: Any) -> Any:
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
-def _plain(cell: Any) -> Any:
+def _plain(column: "tuple[Any, ...]") -> "tuple[Any, ...]":
     """Control characters of names would reach the terminal of whoever prints the file."""
-    if isinstance(cell, str) and not cell.isprintable():
-        return "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in cell)
-    return cell
+    if str not in {type(cell) for cell in column}:
+        return column
+    shown = {cell: _printable(cell) for cell in {cell for cell in column if isinstance(cell, str)}}
+    return tuple(shown[cell] if isinstance(cell, str) else cell for cell in column)
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in text)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from .engine import Outcome
 from .projection import projected_ranges, ranges_of
 from .recipe import Member, Recipe, members, recipe
 from .result import Answer, ResultTable
-from .sums import Summary, groups_of, merged_groups, quartiles
+from .sums import Summary, merged_groups, summed_groups
 
 _WHO = ["Rank", "Host", "PID", "File"]
 # Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
@@ -50,23 +50,20 @@ class SumRecipe(Recipe):
         sums: "dict[str, Summary]" = {}
         rows: "dict[int, list[Any]]" = {}
         by_device: "dict[tuple[int, int], list[Any]]" = {}
-        # Mostly a file has one GPU, whose rows are its rank's.
-        only = int(data["device"][0]) if len(data.get("device", ())) and data["device"].min() == data["device"].max() else None
-        groups = keys if len(instances) == 1 else np.where(keys >= 0, processes * len(names) + keys, -1)
-        for group, chosen in groups_of(groups, len(instances) * len(names)):
+        keys = np.where(keys >= 0, processes * len(names) + keys, -1) if len(instances) != 1 else keys
+        for group, summary, own in summed_groups(keys, len(instances) * len(names), data[self.value], data["start"], path):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
-            values = data[self.value][chosen]
-            summary = Summary.of(values, data["start"][chosen], path)
-            rows.setdefault(instance, []).append([name, *_row(values, summary)])
+            rows.setdefault(instance, []).append([name, *_row(summary, own)])
             sums[name] = sums[name].merged(summary) if name in sums else summary
-            if only is not None:
-                by_device.setdefault((instance, only), []).append(rows[instance][-1])
-            elif "device" in data:
-                used, devices = distinct(data["device"][chosen])
-                for device, on_device in groups_of(devices, len(used)):
-                    own = values[on_device]
-                    row = rows[instance][-1] if len(used) == 1 else [name, *_row(own, Summary.of(own, data["start"][chosen][on_device], path))]
-                    by_device.setdefault((instance, int(used[device])), []).append(row)
+        if len(used := distinct(data["device"])[0] if "device" in data else ()) == 1:
+            by_device = {(instance, int(used[0])): own for instance, own in rows.items()}  # mostly a file has one GPU, whose rows are its rank's
+        elif len(used):
+            # Of each name, what each GPU of each process did.
+            numbers = len(instances) * len(names)
+            keys = np.where(keys >= 0, distinct(data["device"])[1] * numbers + keys, -1)
+            for group, summary, own in summed_groups(keys, len(used) * numbers, data[self.value], data["start"], path):
+                instance = int(instances[group % numbers // len(names)])
+                by_device.setdefault((instance, int(used[group // numbers])), []).append([names[group % len(names)], *_row(summary, own)])
         ranks = [[known[instance].to_json(), own] for instance, own in sorted(rows.items()) if instance in known]
         on_devices = [[known[instance].to_json(), device, own] for (instance, device), own in sorted(by_device.items()) if instance in known]
         return {"all": sums, "ranks": ranks, "devices": on_devices}
@@ -122,9 +119,8 @@ def _by_rank(said: "list[Any]") -> "list[list[Any]]":
     return [row for _, row in sorted(keyed, key=lambda each: each[0])]
 
 
-def _row(values: Any, summary: Summary) -> "list[Any]":
-    q1, median, q3 = quartiles(values)
-    return [summary.count, summary.total, summary.mean, summary.deviation, summary.least, q1, median, q3, summary.most]
+def _row(summary: Summary, own: "list[float]") -> "list[Any]":
+    return [summary.count, summary.total, summary.mean, summary.deviation, summary.least, *own, summary.most]
 
 
 @recipe

@@ -33,25 +33,7 @@ class Summary:
     @classmethod
     def of(cls, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str) -> "Summary":
         """Of values that are there; at least one."""
-        largest = int(values.max())
-        buckets = _buckets(values)
-        lowest = int(buckets.min())
-        counts = np.bincount(buckets - lowest)
-        used = np.flatnonzero(counts)
-        # Squares of nanoseconds leave 64 bits soon: sums of high and low halves do not.
-        high, low = values >> 31, values & (1 << 31) - 1
-        squares = _exact(low * low)
-        if high.any():
-            squares += (_exact(high * high) << 62) + (_exact(high * low) << 32)
-        return cls(
-            count=len(values),
-            total=_exact(values),
-            squares=squares,
-            least=int(values.min()),
-            most=largest,
-            most_at=(path, int(starts[values == largest].min())),
-            histogram=dict(zip((used + lowest).tolist(), counts[used].tolist())),
-        )
+        return next(summed_groups(np.zeros(len(values), dtype=np.int64), 1, values, starts, path))[1]
 
     def merged(self, other: "Summary") -> "Summary":
         if not self.count or not other.count:
@@ -101,21 +83,80 @@ class Summary:
         return cls(count, total, squares, least, most, (path, start), {bucket: n for bucket, n in histogram})
 
 
-def quartiles(values: "npt.NDArray[np.int64]") -> "list[float]":
-    """The first, the median and the third, between two values in proportion; of at least one value. O(values)."""
-    places = [share * (len(values) - 1) for share in (0.25, 0.5, 0.75)]
-    near = sorted({int(place) for place in places} | {min(int(place) + 1, len(values) - 1) for place in places})
-    ordered = np.partition(values, near)
-    found = []
-    for place in places:
-        low, high = int(ordered[int(place)]), int(ordered[min(int(place) + 1, len(values) - 1)])
-        found.append(low + (high - low) * (place - int(place)))
-    return found
+def summed_groups(
+    keys: "npt.NDArray[np.int64]", count: int, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str
+) -> "Iterator[tuple[int, Summary, list[float]]]":
+    """Of the rows of each key from 0 to count - 1 that there is: their sums, and their exact quartiles, between two values in proportion. Rows of keys below 0 do not count.
+
+    All groups at once, since names are many and calls of numpy for each would take most of the time. O(rows), but for groups whose values lie far apart, which are sorted.
+    """
+    order = _by_key(keys, count)
+    sorted_keys = keys[order]
+    skipped = int(np.searchsorted(sorted_keys, 0))
+    order, sorted_keys = order[skipped:], sorted_keys[skipped:]
+    if not len(order):
+        return
+    begins = np.concatenate(([0], np.flatnonzero(sorted_keys[1:] != sorted_keys[:-1]) + 1))
+    sizes = np.diff(begins, append=len(order))
+    sorted_values = values[order]
+    least, most = np.minimum.reduceat(sorted_values, begins), np.maximum.reduceat(sorted_values, begins)
+    largest = np.flatnonzero(sorted_values == np.repeat(most, sizes))
+    most_at = np.minimum.reduceat(starts[order[largest]], np.searchsorted(largest, begins))
+
+    group, different, counts = _counted(sorted_values, begins, sizes, least, most)
+    firsts = np.searchsorted(group, np.arange(len(begins)))
+    totals, squares = _exact(different, counts, firsts), _squares(different, counts, firsts)
+    buckets = _buckets(different)
+    runs = np.concatenate(([0], np.flatnonzero((buckets[1:] != buckets[:-1]) | (group[1:] != group[:-1])) + 1))
+    run_buckets, run_counts = buckets[runs].tolist(), np.add.reduceat(counts, runs).tolist()
+    run_begins = np.searchsorted(runs, np.append(firsts, len(group))).tolist()
+
+    ends = np.cumsum(counts)
+    places = np.multiply.outer(sizes - 1, (0.25, 0.5, 0.75))
+    near = places.astype(np.int64)
+    low, high = (different[np.searchsorted(ends, begins[:, None] + np.minimum(near + step, sizes[:, None] - 1), side="right")] for step in (0, 1))
+    quartiles = (low + (high - low) * (places - near)).tolist()
+
+    said = zip(sorted_keys[begins].tolist(), sizes.tolist(), totals, squares, least.tolist(), most.tolist(), most_at.tolist(), quartiles)
+    for i, (key, size, total, square, smallest, greatest, at, own) in enumerate(said):
+        run = slice(run_begins[i], run_begins[i + 1])
+        yield key, Summary(size, total, square, smallest, greatest, (path, at), dict(zip(run_buckets[run], run_counts[run]))), own
 
 
-def _exact(values: "npt.NDArray[np.int64]") -> int:
-    """The sum as an integer of any size: halves can't overflow for fewer than 2^31 values."""
-    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFF_FFFF).sum())
+def _counted(values: Any, begins: Any, sizes: Any, least: Any, most: Any) -> "tuple[Any, Any, Any]":
+    """The different values of groups that lie behind each other, ascending in each: their groups, they themselves, and how often each is there."""
+    # Durations of one name mostly lie near each other: then each has a place to be counted at.
+    is_near = most.astype(np.float64) - least < 2 * sizes + min(4096, (1 << 22) // len(sizes))
+    near, far = np.flatnonzero(is_near), np.flatnonzero(~is_near)
+    spans = most[near] - least[near] + 1
+    shifts = np.cumsum(spans) - spans - least[near]
+    chosen = values if not len(far) else values[np.repeat(is_near, sizes)]
+    counts = np.bincount(chosen + np.repeat(shifts, sizes[near]))
+    used = np.flatnonzero(counts)
+    group = np.repeat(np.arange(len(near)), spans)[used]
+    different, counts, group = used - shifts[group], counts[used], near[group]
+    if not len(far):
+        return group, different, counts
+    parts = [np.unique(values[begins[i] : begins[i] + sizes[i]], return_counts=True) for i in far]
+    group = np.concatenate((group, np.repeat(far, [len(part) for part, _ in parts])))
+    order = np.argsort(group, kind="stable")
+    different, counts = (np.concatenate(joined)[order] for joined in ((different, *(part for part, _ in parts)), (counts, *(number for _, number in parts))))
+    return group[order], different, counts
+
+
+def _exact(values: Any, counts: Any, firsts: Any) -> "list[int]":
+    """Of each group the sum of products as an integer of any size: halves can't overflow for fewer than 2^31 values in all."""
+    high, low = (np.add.reduceat(half * counts, firsts).tolist() for half in (values >> 32, values & 0xFFFF_FFFF))
+    return [(a << 32) + b for a, b in zip(high, low)]
+
+
+def _squares(values: Any, counts: Any, firsts: Any) -> "list[int]":
+    # Squares of nanoseconds leave 64 bits soon: sums of high and low halves do not.
+    high, low = values >> 31, values & (1 << 31) - 1
+    squares = _exact(low * low, counts, firsts)
+    if high.any():
+        squares = [a + (b << 62) + (c << 32) for a, b, c in zip(squares, _exact(high * high, counts, firsts), _exact(high * low, counts, firsts))]
+    return squares
 
 
 def _buckets(values: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
@@ -130,13 +171,17 @@ def _middle(bucket: int) -> float:
 
 def groups_of(keys: "npt.NDArray[np.int64]", count: int) -> "Iterator[tuple[int, npt.NDArray[np.int64]]]":
     """The rows of each key from 0 to count - 1 that there is; of keys below 0 none. O(rows)."""
-    # Of 16 bits, numbers are sorted without comparing them.
-    order = np.argsort(keys.astype(np.int16) if count < 1 << 15 else keys, kind="stable")
+    order = _by_key(keys, count)
     keys = keys[order]
     borders = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]))
     for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist()):
         if end > begin and keys[begin] >= 0:
             yield int(keys[begin]), order[begin:end]
+
+
+def _by_key(keys: "npt.NDArray[np.int64]", count: int) -> "npt.NDArray[np.intp]":
+    """The rows by key, those of one key as they come. Of 16 bits, numbers are sorted without comparing them."""
+    return np.argsort(keys.astype(np.int16) if count < 1 << 15 else keys, kind="stable")
 
 
 def merged_groups(parts: "Iterable[dict[Any, Summary]]") -> "dict[Any, Summary]":
