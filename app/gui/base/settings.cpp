@@ -224,6 +224,7 @@ CaptureChoices Settings::choices(const QString& group) const {
   choices.trace_cuda = file_.value(group + "traceCuda", true).toBool();
   choices.trace_nvtx = file_.value(group + "traceNvtx", true).toBool();
   choices.trace_os_runtime = file_.value(group + "traceOsRuntime", false).toBool();
+  choices.file_access = file_.value(group + "fileAccess", false).toBool();
   const QString preset = file_.value(group + "preset").toString();
   choices.preset = preset == u"light" ? session::Preset::kLight : preset == u"deep" ? session::Preset::kDeep : session::Preset::kDefault;
   const QString level = file_.value(group + "graphLevel").toString();
@@ -342,6 +343,7 @@ void Settings::setChoices(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "traceCuda", choices.trace_cuda);
   file_.setValue(group + "traceNvtx", choices.trace_nvtx);
   file_.setValue(group + "traceOsRuntime", choices.trace_os_runtime);
+  file_.setValue(group + "fileAccess", choices.file_access);
   file_.setValue(group + "preset", choices.preset == Preset::kLight ? "light" : choices.preset == Preset::kDeep ? "deep" : "default");
   file_.setValue(group + "graphLevel", !choices.graph_level ? "" : *choices.graph_level == GraphLevel::kNode ? "node" : "graph");
   file_.setValue(group + "delay", choices.delay);

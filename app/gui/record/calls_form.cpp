@@ -37,6 +37,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
       threshold_(new QSpinBox),
       chains_(new QLabel(tr("and the code that makes them, from"))),
       chains_from_(new QSpinBox),
+      files_(new QCheckBox(tr("and which files they open, read, write, map and sync"))),
       mpi_(new QCheckBox(tr("Calls, with their peers and bytes"))) {
   domain_rule_->addItem(tr("All"), static_cast<int>(DomainRule::kAll));
   domain_rule_->addItem(tr("Only these"), static_cast<int>(DomainRule::kOnlyListed));
@@ -57,6 +58,8 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   chains_from_->setAccessibleName(tr("Shortest call of the C library whose call chain is taken"));
   threshold_->setAccessibleName(tr("Shortest call of the C library"));
   os_runtime_->setAccessibleName(tr("Calls of the C library that wait"));
+  files_->setAccessibleName(tr("Files that calls of the C library use"));
+  files_->setToolTip(tr("The paths of these files stand in the recording"));
   mpi_->setAccessibleName(tr("Calls of MPI"));
   form.addRow(tr("Trace"), nvtx_);
   QHBoxLayout* domains = in_a_line(domain_rule_, domains_);
@@ -76,6 +79,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   chains->addWidget(chains_from_);
   chains->addStretch(1);
   form.addRow(QString(), chains);
+  form.addRow(QString(), files_);
   form.addRow(tr("MP&I"), mpi_);
   auto* runtimes = new QHBoxLayout;
   for (const Runtime& runtime : kRuntimes) {
@@ -101,7 +105,7 @@ void CallsForm::show_fitting() const {
   domains_->setEnabled(nvtx_->isChecked() && lists);
   pytorch_->setEnabled(nvtx_->isChecked());
   python_ranges_of_->setEnabled(nvtx_->isChecked());
-  for (QWidget* field : {static_cast<QWidget*>(threshold_), static_cast<QWidget*>(chains_), static_cast<QWidget*>(chains_from_)})
+  for (QWidget* field : {static_cast<QWidget*>(threshold_), static_cast<QWidget*>(chains_), static_cast<QWidget*>(chains_from_), static_cast<QWidget*>(files_)})
     field->setEnabled(os_runtime_->isChecked());
 }
 
@@ -115,6 +119,7 @@ void CallsForm::set(const CaptureChoices& choices) {
   os_runtime_->setChecked(choices.trace_os_runtime);
   threshold_->setValue(choices.os_runtime_threshold);
   chains_from_->setValue(choices.os_runtime_chains_from);
+  files_->setChecked(choices.file_access);
   mpi_->setChecked(choices.trace_mpi);
   for (std::size_t i = 0; i < runtimes_.size(); ++i) runtimes_[i]->setChecked(choices.libraries.contains(QLatin1String(kRuntimes[i].trace)));
 }
@@ -130,6 +135,7 @@ void CallsForm::read_into(CaptureChoices& choices) const {
   choices.trace_os_runtime = os_runtime_->isChecked();
   choices.os_runtime_threshold = threshold_->value();
   choices.os_runtime_chains_from = chains_from_->value();
+  choices.file_access = files_->isChecked();
   choices.trace_mpi = mpi_->isChecked();
   for (std::size_t i = 0; i < runtimes_.size(); ++i) choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
 }

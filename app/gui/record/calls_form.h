@@ -34,6 +34,7 @@ class CallsForm {
   QSpinBox* threshold_;
   QLabel* chains_;
   QSpinBox* chains_from_;
+  QCheckBox* files_;
   QCheckBox* mpi_;
   std::vector<QCheckBox*> runtimes_;
 };

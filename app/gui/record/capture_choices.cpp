@@ -46,6 +46,7 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.trace_cuda = choices.trace_cuda;
   settings.trace_nvtx = choices.trace_nvtx;
   settings.trace_os_runtime = choices.trace_os_runtime;
+  settings.trace_file_access = choices.trace_os_runtime && choices.file_access;
   settings.preset = choices.preset;
   settings.graph_level = choices.graph_level.value_or(choices.preset == Preset::kLight ? GraphLevel::kGraph : GraphLevel::kNode);
   settings.flush_interval = std::chrono::milliseconds(choices.flush_interval);

@@ -24,6 +24,7 @@ struct CaptureChoices {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
+  bool file_access = false;  // with trace_os_runtime: which files its calls use
   bool trace_mpi = false;
   QStringList libraries;                                           // of session::library_traces(), whose calls are recorded
   session::PytorchRanges pytorch = session::PytorchRanges::kNone;  // of programs that are launched, where NVTX is recorded

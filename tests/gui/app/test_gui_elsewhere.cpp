@@ -30,7 +30,7 @@ std::string text_of(const session::LaunchRequest& request) {
   const session::CaptureSettings& s = request.settings;
   std::ostringstream text;
   const auto seconds = [](const std::optional<std::chrono::nanoseconds>& time) { return time ? std::to_string(time->count()) : "none"; };
-  text << "cuda " << s.trace_cuda << " nvtx " << s.trace_nvtx << " osrt " << s.trace_os_runtime << " gil " << s.trace_python_lock << " machine " << s.machine_metrics.networks << s.machine_metrics.storage << " marked";
+  text << "cuda " << s.trace_cuda << " nvtx " << s.trace_nvtx << " osrt " << s.trace_os_runtime << " files " << s.trace_file_access << " gil " << s.trace_python_lock << " machine " << s.machine_metrics.networks << s.machine_metrics.storage << " marked";
   for (const session::MarkedLibrary library : s.marked) text << " " << static_cast<int>(library);
   text << "\npreset " << static_cast<int>(s.preset) << " graph " << static_cast<int>(s.graph_level) << " flush " << s.flush_interval.count() << " all "
        << s.trace_all_calls << " memory " << s.memory_usage << " faults " << s.cpu_page_faults << s.gpu_page_faults << " events " << s.cuda_events
@@ -94,7 +94,7 @@ class ElsewhereTest : public QObject {
     add("nothing", [](ui::LaunchSettings&) {});
     add("no cuda, no nvtx", [](ui::LaunchSettings& s) { s.capture.trace_cuda = s.capture.trace_nvtx = false; });
     add("calls", [](ui::LaunchSettings& s) {
-      s.capture.trace_os_runtime = s.capture.trace_mpi = s.capture.python_lock = true;
+      s.capture.trace_os_runtime = s.capture.file_access = s.capture.trace_mpi = s.capture.python_lock = true;
       s.capture.libraries = QStringList{"cublas", "nccl", "openmp", "openacc", "opengl", "ucx"};
       s.capture.os_runtime_threshold = 77;
       s.capture.os_runtime_chains_from = 0;

@@ -183,6 +183,7 @@ class TestGuiRecordForm : public QObject {
       press(dialog, QStringLiteral("GPU metrics"));
       press(dialog, QStringLiteral("and the viewer's own"));
       press(dialog, QStringLiteral("Calls of the C library that wait"));
+      press(dialog, QStringLiteral("Files that calls of the C library use"));
       field<QSpinBox>(dialog, QStringLiteral("Collect finished GPU work"))->setValue(50);
       field<QComboBox>(dialog, QStringLiteral("Which GPUs"))->setEditText(QStringLiteral("1, 2"));
       field<QComboBox>(dialog, QStringLiteral("Whose threads"))->setCurrentIndex(1);
@@ -201,7 +202,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(request->settings.gpu_metrics.devices, std::string("1,2"));
     QCOMPARE(request->settings.cpu.samples, cpu::Scope::kSystemWide);
     QCOMPARE(request->settings.cpu.debug_folders, std::string("/a:/b"));
-    QVERIFY(request->settings.trace_os_runtime && !request->settings.os_runtime_backtraces);
+    QVERIFY(request->settings.trace_os_runtime && request->settings.trace_file_access && !request->settings.os_runtime_backtraces);
     QCOMPARE(request->wait_for, session::WaitFor::kPrimary);
     QCOMPARE(request->inherit_environment, session::InheritEnvironment::kNo);
     QVERIFY(!request->end_signal);
@@ -224,7 +225,7 @@ class TestGuiRecordForm : public QObject {
     const ui::AttachSettings chosen = dialog.attach();
     QVERIFY(chosen.capture.from_outside);
     const session::CaptureSettings asked = ui::attach_request(chosen).settings;
-    QVERIFY(!asked.trace_cuda && !asked.trace_nvtx && !asked.trace_os_runtime && !asked.trace_python_lock);
+    QVERIFY(!asked.trace_cuda && !asked.trace_nvtx && !asked.trace_os_runtime && !asked.trace_file_access && !asked.trace_python_lock);
     QCOMPARE(asked.range.trigger, session::CaptureTrigger::kNone);
     QCOMPARE(asked.cpu.samples, cpu::Scope::kProcessTree);
     auto* pages = dialog.findChild<QTabWidget*>();
