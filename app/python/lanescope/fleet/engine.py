@@ -115,20 +115,36 @@ class _Merged:
 
 
 def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> bytes:
-    """The merged outcome of some files; what a worker does."""
+    """The merged outcome of some files; what a worker does. With a cache, it is kept beside the outcomes of the files: so that a fleet that is asked again is not merged again."""
+    kept = [Path(cache) / f"{_identity(question, path)}.json.zst" if cache else None for path in paths]
+    together = Path(cache) / f"{hashlib.sha256(' '.join(str(each) for each in kept).encode()).hexdigest()[:40]}.json.zst" if cache and len(paths) > 1 else None
+    found = _kept(together, question)
+    if found is not None:
+        return found.to_bytes(question)
     merged = _Merged(question)
-    for path in paths:
-        merged.add(_one(question, path, cache))
-    return merged.whole().to_bytes(question)
+    for path, place in zip(paths, kept):
+        merged.add(_one(question, path, place))
+    outcome = merged.whole()
+    data = outcome.to_bytes(question)
+    if together is not None and all(state.read for state in outcome.files):
+        _keep(together, data)
+    return data
 
 
-def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
-    kept = Path(cache) / f"{_identity(question, path)}.json.zst" if cache else None
-    if kept is not None:
-        try:
-            return Outcome.from_bytes(zstandard.ZstdDecompressor().decompress(kept.read_bytes(), max_output_size=1 << 30), question)
-        except (OSError, ValueError, TraceError, zstandard.ZstdError):
-            pass  # not there, or not whole: it is made
+def _kept(place: Optional[Path], question: Question) -> Optional[Outcome]:
+    """What was kept there; None where nothing is, or nothing whole."""
+    if place is None:
+        return None
+    try:
+        return Outcome.from_bytes(zstandard.ZstdDecompressor().decompress(place.read_bytes(), max_output_size=1 << 30), question)
+    except (OSError, ValueError, TraceError, zstandard.ZstdError):
+        return None
+
+
+def _one(question: Question, path: str, place: Optional[Path]) -> Outcome:
+    found = _kept(place, question)
+    if found is not None:
+        return found
     state = FileState(path)
     partial = None
     try:
@@ -145,8 +161,8 @@ def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
     except Exception as error:  # whatever a file holds, the others are read
         state.read, state.reason = False, f"What it holds makes no sense ({type(error).__name__}: {error})."
     outcome = Outcome(partial, [state])
-    if kept is not None and state.read:
-        _keep(kept, outcome.to_bytes(question))
+    if place is not None and state.read:
+        _keep(place, outcome.to_bytes(question))
     return outcome
 
 
