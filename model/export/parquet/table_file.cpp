@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "../tables/value_dictionary.h"
 #include "column_encoding.h"
 #include "thrift_writer.h"
 
@@ -21,6 +20,8 @@ constexpr int kZstdCodec = 6;
 constexpr int kZstdLevel = 3;
 // Beyond so many, differences take less than a dictionary and numbers into it.
 constexpr std::size_t kLargestNumberDictionary = 1u << 15;
+// Of numbers that come so often each, or oftener, a dictionary takes least. Else both ways are tried.
+constexpr std::size_t kLeastUses = 16;
 
 // Numbers of parquet.thrift.
 enum Encoding : int { kPlain = 0, kRle = 3, kDeltaBinaryPacked = 5, kRleDictionary = 8 };
@@ -90,40 +91,20 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   place.values = static_cast<std::int64_t>(group_rows_);
   place.nulls = static_cast<std::int64_t>(group_rows_ - column.values.size());
 
-  std::string body, wider;  // the same values
+  std::string levels;
   if (column.schema.nullable == Nullable::kYes) {
-    std::string levels;
-    append_runs(levels, column.is_present, 1);
-    append_plain_text(body, levels);  // with their length in front, as texts
+    std::string runs;
+    append_runs(runs, column.is_present, 1);
+    append_plain_text(levels, runs);  // with their length in front, as texts
   }
-  if (type == ColumnType::kBool) {
-    place.encoding = kPlain;
-    append_bits(body, column.values);
-  } else if (auto dictionary = dictionary_of(column.values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary)) {
-    if (type != ColumnType::kText) dictionary = ascending(std::move(*dictionary));
-    place.encoding = kRleDictionary;
-    std::string entries;
-    for (const std::int64_t value : dictionary->values)
-      type == ColumnType::kText ? append_plain_text(entries, table_.text_of(index, value)) : static_cast<void>(entries.append(plain(value)));
+  const EncodedChunk chunk = encoded(index, levels);
+  place.encoding = chunk.encoding;
+  if (chunk.dictionary) {
     place.dictionary_offset = offset_;
-    write_page(PageKind::kDictionary, dictionary->values.size(), kPlain, {entries}, place);
-    const int width = bit_width(dictionary->values.empty() ? 0 : dictionary->values.size() - 1);
-    body.push_back(static_cast<char>(width));
-    append_runs(body, dictionary->indices, width);
-  } else if (type == ColumnType::kDouble) {
-    place.encoding = kPlain;
-    body.append(reinterpret_cast<const char*>(column.values.data()), column.values.size() * sizeof(std::int64_t));
-  } else {
-    place.encoding = kDeltaBinaryPacked;
-    wider = body;
-    append_deltas(body, column.values, DeltaWidth::kFewestBits);
-    append_deltas(wider, column.values, DeltaWidth::kWholeBytes);
+    write(*chunk.dictionary, place);
   }
   place.data_offset = offset_;
-  if (place.encoding == kDeltaBinaryPacked)
-    write_page(PageKind::kData, group_rows_, place.encoding, {body, wider}, place);
-  else
-    write_page(PageKind::kData, group_rows_, place.encoding, {body}, place);
+  write(chunk.data, place);
 
   if ((type == ColumnType::kInt64 || type == ColumnType::kUint64) && !column.values.empty()) {
     const auto [least, greatest] =
@@ -136,23 +117,51 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   return place;
 }
 
-void TableFile::write_page(PageKind kind, std::size_t values, int encoding, std::initializer_list<std::string_view> bodies, ChunkPlace& place) {
-  std::string_view body;  // that which compresses best
-  compressed_.clear();
-  for (const std::string_view candidate : bodies) {
-    attempt_.resize(ZSTD_compressBound(candidate.size()));
-    const std::size_t size = ZSTD_compress(attempt_.data(), attempt_.size(), candidate.data(), candidate.size(), kZstdLevel);
-    if (ZSTD_isError(size) || candidate.size() > INT32_MAX) continue;
-    attempt_.resize(size);
-    if (!compressed_.empty() && compressed_.size() <= size) continue;
-    compressed_.swap(attempt_);
-    body = candidate;
+TableFile::EncodedChunk TableFile::encoded(std::size_t index, std::string_view levels) {
+  const std::vector<std::int64_t>& values = columns_[index].values;
+  const ColumnType type = columns_[index].schema.type;
+  if (type == ColumnType::kBool) {
+    std::string body(levels);
+    append_bits(body, values);
+    return {kPlain, {}, page(PageKind::kData, group_rows_, kPlain, body)};
   }
-  if (compressed_.empty()) {  // zstd's frame of nothing has bytes, too
+  const auto dictionary = dictionary_of(values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary);
+  if (dictionary && (type == ColumnType::kText || type == ColumnType::kDouble || dictionary->values.size() <= values.size() / kLeastUses)) return in_dictionary(index, levels, *dictionary);
+  if (type == ColumnType::kDouble) {
+    std::string body(levels);
+    body.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
+    return {kPlain, {}, page(PageKind::kData, group_rows_, kPlain, body)};
+  }
+  std::optional<EncodedChunk> best;
+  if (dictionary) best = in_dictionary(index, levels, *dictionary);
+  for (const DeltaWidth width : {DeltaWidth::kFewestBits, DeltaWidth::kWholeBytes}) {
+    std::string body(levels);
+    append_deltas(body, values, width);
+    EncodedChunk differences{kDeltaBinaryPacked, {}, page(PageKind::kData, group_rows_, kDeltaBinaryPacked, body)};
+    if (!best || differences.size() < best->size()) best = std::move(differences);
+  }
+  return *std::move(best);
+}
+
+TableFile::EncodedChunk TableFile::in_dictionary(std::size_t index, std::string_view levels, const ValueDictionary& found) {
+  const ColumnType type = columns_[index].schema.type;
+  const ValueDictionary dictionary = type == ColumnType::kText ? found : ascending(found);
+  std::string entries, body(levels);
+  for (const std::int64_t value : dictionary.values)
+    type == ColumnType::kText ? append_plain_text(entries, table_.text_of(index, value)) : static_cast<void>(entries.append(plain(value)));
+  const int width = bit_width(dictionary.values.empty() ? 0 : dictionary.values.size() - 1);
+  body.push_back(static_cast<char>(width));
+  append_runs(body, dictionary.indices, width);
+  return {kRleDictionary, page(PageKind::kDictionary, dictionary.values.size(), kPlain, entries), page(PageKind::kData, group_rows_, kRleDictionary, body)};
+}
+
+TableFile::Page TableFile::page(PageKind kind, std::size_t values, int encoding, std::string_view body) {
+  compressed_.resize(ZSTD_compressBound(body.size()));
+  const std::size_t size = ZSTD_compress(compressed_.data(), compressed_.size(), body.data(), body.size(), kZstdLevel);
+  if (ZSTD_isError(size) || body.size() > INT32_MAX) {
     if (error_ == 0) error_ = EFBIG;
-    return;
+    return {};
   }
-  const std::size_t size = compressed_.size();
   ThriftWriter header;
   header.integer32(1, static_cast<int>(kind)).integer32(2, static_cast<std::int32_t>(body.size())).integer32(3, static_cast<std::int32_t>(size));
   if (kind == PageKind::kData)
@@ -160,10 +169,13 @@ void TableFile::write_page(PageKind kind, std::size_t values, int encoding, std:
   else
     header.open_struct(7).integer32(1, static_cast<std::int32_t>(values)).integer32(2, encoding).close_struct();
   const std::string head = header.finish();
-  place.uncompressed_bytes += static_cast<std::int64_t>(head.size() + body.size());
-  place.compressed_bytes += static_cast<std::int64_t>(head.size() + size);
-  write(head);
-  write(compressed_);
+  return {head + compressed_.substr(0, size), static_cast<std::int64_t>(head.size() + body.size())};
+}
+
+void TableFile::write(const Page& page, ChunkPlace& place) {
+  place.uncompressed_bytes += page.uncompressed_bytes;
+  place.compressed_bytes += static_cast<std::int64_t>(page.bytes.size());
+  write(page.bytes);
 }
 
 void TableFile::write(std::string_view bytes) {

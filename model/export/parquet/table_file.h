@@ -1,20 +1,21 @@
 // Writes one Parquet file: one table of flat columns, row by row. Internal to model/export.
 //
 // Format: https://github.com/apache/parquet-format (footer version 2, data pages of version 1, zstd). Each column of a row group is one page:
-// booleans plain, texts in a dictionary, numbers in a dictionary where few differ and as differences where not. Numbers have their least and
-// greatest value in the footer, so that readers skip row groups.
+// booleans plain, texts in a dictionary, whole numbers in a dictionary or as differences, whichever takes less. Numbers have their least and greatest
+// value in the footer, so that readers skip row groups.
 //
 // Memory: 8 bytes a value of one row group, and the texts of its dictionaries.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../tables/table_target.h"
+#include "../tables/value_dictionary.h"
 #include "model/file/result.h"
 
 namespace lanescope::exporters {
@@ -52,11 +53,25 @@ class TableFile : public TableRows {
     std::int64_t rows = 0;
   };
   enum class PageKind : std::uint8_t { kData = 0, kDictionary = 2 };
+  struct Page {
+    std::string bytes;  // header and compressed body
+    std::int64_t uncompressed_bytes = 0;
+  };
+  // The values of one chunk, in one encoding.
+  struct EncodedChunk {
+    int encoding = 0;
+    std::optional<Page> dictionary;
+    Page data;
+    [[nodiscard]] std::size_t size() const noexcept { return data.bytes.size() + (dictionary ? dictionary->bytes.size() : 0); }
+  };
 
   void flush_rows();
   ChunkPlace write_chunk(std::size_t index);
-  // The one of these bodies, which all hold the same values, that compresses best.
-  void write_page(PageKind kind, std::size_t values, int encoding, std::initializer_list<std::string_view> bodies, ChunkPlace& place);
+  // Takes all values of the column. `levels` say which are null.
+  [[nodiscard]] EncodedChunk encoded(std::size_t index, std::string_view levels);
+  [[nodiscard]] EncodedChunk in_dictionary(std::size_t index, std::string_view levels, const ValueDictionary& dictionary);
+  [[nodiscard]] Page page(PageKind kind, std::size_t values, int encoding, std::string_view body);
+  void write(const Page& page, ChunkPlace& place);
   void write(std::string_view bytes);
   [[nodiscard]] std::string footer() const;
 
@@ -67,7 +82,7 @@ class TableFile : public TableRows {
   std::size_t group_rows_ = 0;
   std::uint64_t rows_ = 0;
   std::int64_t offset_ = 0;
-  std::string compressed_, attempt_;
+  std::string compressed_;
   int error_ = 0;  // errno of the first write that failed
 };
 
