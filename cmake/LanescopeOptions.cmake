@@ -23,7 +23,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang
 endif()
 
 option(LANESCOPE_PRECOMPILED_HEADERS "Read the headers of other projects once per target; OFF shows an include that a file lacks" ON)
-option(LANESCOPE_UNITY "Compile the files of the largest folders several at once: faster from nothing, slower after a change" OFF)
+option(LANESCOPE_UNITY "Compile the files of a library several at once: faster from nothing, slower after a change" OFF)
 find_program(LANESCOPE_CCACHE ccache)
 if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # ccache keeps nothing of a file with a precompiled header unless it is told that macros and times may differ, which no file here looks at.

@@ -23,6 +23,7 @@ for preset in asan tsan; do
   part "$preset" ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error --timeout 1800
 done
 
+part "release build" packaging/build.sh release lanescope_with_programs lanescope_c  # several sources at once: names that two of them have tell
 part "dev build" packaging/build.sh dev
 sh -c 'while :; do :; done' &
 neighbour=$!

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elf_sections.h"
+#include "model/kernels/kernel_code.h"
 
 namespace lanescope::kernels {
 
@@ -29,8 +30,6 @@ struct LineTable {
   std::vector<std::string> files;
   std::vector<LineSequence> sequences;
 };
-
-inline constexpr std::uint32_t kNoFile = 0xffff'ffff;  // of a row
 
 // What can be read of it. O(bytes of .debug_line), and at most some hundred MB.
 [[nodiscard]] LineTable read_line_table(const std::vector<ElfSection>& sections, const std::vector<ElfSymbol>& symbols);
