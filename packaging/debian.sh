@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_amd64.deb of what TREE has below usr/, with licences,
+# debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_ARCHITECTURE.deb of what TREE has below usr/, with licences,
 # changes and checksums. TREE is changed.
 # debian.sh --viewer|--library|--development VERSION TREE FOLDER: the same for the viewer, for the C interface, and for what programs that use it are
 # built with. The first two depend on the packages of the libraries that they are linked with here.
+# DEB_HOST_ARCH: the architecture, as Debian names it (amd64).
 #
 # Times are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, packages are equal. No script runs when one is installed.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
+architecture=${DEB_HOST_ARCH:-amd64}
 version=$2 tree=$(realpath "$3") out=$(realpath "$4")
 
 # linked NAME FILE: the packages of the libraries that the file of this package is linked with.
@@ -16,7 +18,7 @@ linked() {
   local scratch depends
   scratch=$(mktemp -d)
   mkdir "$scratch/debian"
-  printf 'Source: %s\n\nPackage: %s\nArchitecture: amd64\n' "$1" "$1" >"$scratch/debian/control"
+  printf 'Source: %s\n\nPackage: %s\nArchitecture: %s\n' "$1" "$1" "$architecture" >"$scratch/debian/control"
   depends=$(cd "$scratch" && dpkg-shlibdeps -O --ignore-missing-info "$2" 2>/dev/null | sed 's/^shlibs:Depends=//')
   rm -rf "$scratch"
   [ -n "$depends" ] || { echo "debian: no package is known for the libraries of $(basename "$2")" >&2; exit 1; }
@@ -58,7 +60,7 @@ mkdir -p "$tree/usr/share/doc/$name" "$tree/DEBIAN"
 gzip -9n <"$here/../CHANGELOG.md" >"$tree/usr/share/doc/$name/changelog.gz"
 find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
 {
-  printf 'Package: %s\nVersion: %s\nArchitecture: amd64\nMaintainer: The Lanescope authors\n' "$name" "$version"
+  printf 'Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: The Lanescope authors\n' "$name" "$version" "$architecture"
   printf 'Installed-Size: %s\nDepends: %s\n' "$(du -sk --apparent-size "$tree/usr" | cut -f1)" "$depends"
   [ -z "$recommends" ] || printf 'Recommends: %s\n' "$recommends"
   printf 'Section: %s\nPriority: optional\nDescription: %s\n %s\n' "$section" "$summary" "$text"
@@ -66,4 +68,4 @@ find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
 (cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_amd64.deb" >/dev/null
+dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_$architecture.deb" >/dev/null

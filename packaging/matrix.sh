@@ -92,7 +92,7 @@ try() {  # SYSTEM KIND FILE
 try_viewer() {  # SYSTEM
   local system=$1 begin seconds result="drew a trace, read by C" removed=removed file bytes=0
   begin=$(date +%s.%N)
-  for file in "$packages"/*.deb; do
+  for file in "$packages"/*_amd64.deb; do
     cp "$file" "$work/root/tmp/"
     bytes=$((bytes + $(stat -c %s "$file")))
   done
@@ -140,16 +140,16 @@ echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
   try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
-  try "$system" deb "$(echo "$packages"/lanescope-recorder_*.deb)"
+  try "$system" deb "$(echo "$packages"/lanescope-recorder_*_amd64.deb)"
   viewer=$(find "$packages" -name 'lanescope-*-linux-x86_64.tar.xz')
   if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
   if with_python "$system" >"$work/log" 2>&1; then
-    try "$system" whl "$(echo "$packages"/lanescope-*.whl)"
+    try "$system" whl "$(echo "$packages"/lanescope-*_x86_64.whl)"
   else
     echo "| $system | the wheel | | no python3-venv could be installed | | |"
   fi
   drop
-  if [[ $system = debian-12 || $system = ubuntu-24.04 ]] && [ -n "$(find "$packages" -name 'lanescope_*.deb')" ]; then
+  if [[ $system = debian-12 || $system = ubuntu-24.04 ]] && [ -n "$(find "$packages" -name 'lanescope_*_amd64.deb')" ]; then
     base "$system" && try_viewer "$system" && drop
   fi
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package.sh [--viewer] [FOLDER]: makes what is given to others, into FOLDER (build/packages):
+# package.sh [--viewer] [--aarch64] [FOLDER]: makes what is given to others, into FOLDER (build/packages):
 #
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
@@ -9,14 +9,22 @@
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
 #   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where patchelf is installed)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
+#   ...linux-aarch64.tar.gz, ..._arm64.deb, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; takes Debian's cross compiler)
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
 # Debian 12; the recorder runs with glibc 2.28 and newer (cmake/LanescopePortable.cmake). Zig and simdjson's source are fetched once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-viewer=no
-[ "${1:-}" = --viewer ] && { viewer=yes; shift; }
+viewer=no aarch64=no
+while [[ ${1:-} = --* ]]; do
+  case $1 in
+    --viewer) viewer=yes ;;
+    --aarch64) aarch64=yes ;;
+    *) echo "package: $1 is no option; --viewer and --aarch64 are" >&2; exit 2 ;;
+  esac
+  shift
+done
 out=$(realpath -m "${1:-build/packages}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
@@ -47,23 +55,30 @@ if [ ! -f "$simdjson" ]; then
   tar xzf "$work/simdjson.tar.gz" -C "$cache" "simdjson-$simdjson_version/singleheader" "simdjson-$simdjson_version/LICENSE"
 fi
 
+# build_recorder PRESET [OPTION...]
+build_recorder() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  cmake --build "build/$preset" --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_opengl lanescope_openmp \
+    lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
+}
 echo "package: building the recorder"
-cmake --preset portable -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_opengl lanescope_openmp lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 ||
-  { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
+build_recorder portable
 
-# strip_tree TREE DEBUG: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it.
+# strip_tree TREE DEBUG [PREFIX]: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it. PREFIX is that of
+# another processor's tools.
 strip_tree() {
-  local file id
+  local file id prefix=${3:-}
   while read -r file; do
     file -b "$file" | grep -q '^ELF' || continue
     id=$(readelf -n "$file" | sed -n 's/.*Build ID: //p')
     if [ -n "$id" ]; then
       mkdir -p "$2/.build-id/${id:0:2}"
-      objcopy --only-keep-debug "$file" "$2/.build-id/${id:0:2}/${id:2}.debug"
+      "${prefix}objcopy" --only-keep-debug "$file" "$2/.build-id/${id:0:2}/${id:2}.debug"
       chmod 644 "$2/.build-id/${id:0:2}/${id:2}.debug"
     fi
-    strip --strip-unneeded --remove-section=.comment "$file"
+    "${prefix}strip" --strip-unneeded --remove-section=.comment "$file"
   done < <(find "$1" -type f | sort)
 }
 
@@ -77,25 +92,41 @@ tree=$work/$base
 cmake --install build/portable --prefix "$tree" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }
 strip_tree "$tree" "$work/debug"
 packaging/command_pages.py "$tree/bin/lanescope" "$tree"
-for file in "$tree"/bin/* "$tree"/lib/*.so; do
-  newest=$(readelf -V "$file" | grep -oE 'GLIBC_2\.[0-9]+' | sort -uV | tail -1)
-  [ "$(printf '%s\n' GLIBC_2.28 "$newest" | sort -V | tail -1)" = GLIBC_2.28 ] || { echo "package: $file asks for $newest" >&2; exit 1; }
-done
+# asks_for_old_c_library TREE
+asks_for_old_c_library() {
+  local file newest
+  for file in "$1"/bin/* "$1"/lib/*.so; do
+    newest=$(readelf -V "$file" | grep -oE 'GLIBC_2\.[0-9]+' | sort -uV | tail -1)
+    [ "$(printf '%s\n' GLIBC_2.28 "$newest" | sort -V | tail -1)" = GLIBC_2.28 ] || { echo "package: $file asks for $newest" >&2; exit 1; }
+  done
+}
+asks_for_old_c_library "$tree"
+
+# put_archive TREE DEBUG BASE: the archive of an installed recorder, with licences, and that of its debug files.
+put_archive() {
+  rm -rf "$work/tar" "$work/debugtree"
+  mkdir -p "$work/tar" "$work/debugtree/$3-debug"
+  cp -a "$1" "$work/tar/$3"
+  mkdir -p "$work/tar/$3/share/doc/lanescope-recorder"
+  packaging/licences.py lanescope-recorder >"$work/tar/$3/share/doc/lanescope-recorder/copyright"
+  archive "$out/$3.tar.gz" "$work/tar" "$3"
+  mv "$2/.build-id" "$work/debugtree/$3-debug/.build-id"
+  archive "$out/$3-debug.tar.gz" "$work/debugtree" "$3-debug"
+}
 
 echo "package: packing"
-cp -a "$tree" "$work/unpacked"
-mkdir -p "$work/unpacked/share/doc/lanescope-recorder"
-packaging/licences.py lanescope-recorder >"$work/unpacked/share/doc/lanescope-recorder/copyright"
-rm -rf "$work/tar" && mkdir "$work/tar" && mv "$work/unpacked" "$work/tar/$base"
-archive "$out/$base.tar.gz" "$work/tar" "$base"
-mkdir -p "$work/debugtree/$base-debug" && mv "$work/debug/.build-id" "$work/debugtree/$base-debug/.build-id"
-archive "$out/$base-debug.tar.gz" "$work/debugtree" "$base-debug"
-mkdir -p "$work/deb"
-cp -a "$tree" "$work/deb/usr"
-packaging/debian.sh lanescope-recorder "$version" "$work/deb" "$out" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
-  "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do
+put_archive "$tree" "$work/debug" "$base"
+# put_deb TREE ARCHITECTURE
+put_deb() {
+  rm -rf "$work/deb"
+  mkdir -p "$work/deb"
+  cp -a "$1" "$work/deb/usr"
+  DEB_HOST_ARCH=$2 packaging/debian.sh lanescope-recorder "$version" "$work/deb" "$out" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
+    "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do
  into .trace files, and prints, compares and exports them. The viewer is in the
  package lanescope."
+}
+put_deb "$tree" amd64
 if command -v rpmbuild >/dev/null; then
   mkdir -p "$work/rpm"
   cp -a "$tree" "$work/rpm/usr"
@@ -104,8 +135,24 @@ else
   echo "package: no rpmbuild here, so no .rpm is made" >&2
 fi
 packaging/image.py "$tree" "$version" "$out"
-packaging/wheel.py "$tree" "$version" "$out"
-packaging/sbom.py "$version" >"$out/$base.cdx.json"
+packaging/wheel.py "$tree" "$version" x86_64 "$out"
+packaging/sbom.py "$version" amd64 >"$out/$base.cdx.json"
+
+if [ "$aarch64" = yes ]; then
+  echo "package: building the recorder for aarch64"
+  sysroot=$HOME/.cache/lanescope/aarch64
+  [ -d "$sysroot/usr" ] || packaging/sysroot.sh "$sysroot"
+  build_recorder portable-aarch64 -DLANESCOPE_SYSROOT="$sysroot"
+  there=$work/aarch64
+  cmake --install build/portable-aarch64 --prefix "$there" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }
+  strip_tree "$there" "$work/debug-aarch64" aarch64-linux-gnu-
+  asks_for_old_c_library "$there"
+  cp -a "$tree/share/." "$there/share/"  # man pages and completions, which the program that runs here has made
+  put_archive "$there" "$work/debug-aarch64" "${base/x86_64/aarch64}"
+  put_deb "$there" arm64
+  packaging/wheel.py "$there" "$version" aarch64 "$out"
+  packaging/sbom.py "$version" arm64 >"$out/${base/x86_64/aarch64}.cdx.json"
+fi
 
 if [ "$viewer" = yes ]; then
   echo "package: building the viewer"

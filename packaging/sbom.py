@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sbom.py VERSION: what is inside the recorder, as CycloneDX 1.5. The same source and packages give the same text."""
+"""sbom.py VERSION ARCHITECTURE: what is inside the recorder for an architecture (amd64, arm64), as CycloneDX 1.5. The same source and packages give the same text."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ import uuid
 
 from components import DEBIAN, OTHERS, debian_version
 
-version = sys.argv[1]
+version, architecture = sys.argv[1:]
 root = pathlib.Path(__file__).resolve().parents[1]
 commit = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
 
@@ -23,7 +23,7 @@ components = [{"type": "library", "name": name, "version": number, "licenses": l
 for package, name, licence in DEBIAN:
     number = debian_version(package)
     if number:
-        components.append({"type": "library", "name": name, "version": number, "purl": f"pkg:deb/debian/{package}@{number}?arch=amd64&distro=debian-12", "licenses": licensed(licence)})
+        components.append({"type": "library", "name": name, "version": number, "purl": f"pkg:deb/debian/{package}@{number}?arch={architecture}&distro=debian-12", "licenses": licensed(licence)})
 document = {
     "bomFormat": "CycloneDX",
     "specVersion": "1.5",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""wheel.py TREE VERSION FOLDER: the Python package with the recorder inside, as one wheel for every Python from 3.9 on.
+"""wheel.py TREE VERSION PROCESSOR FOLDER: the Python package with the recorder inside, as one wheel for every Python from 3.9 on.
 
-TREE is the installed recorder; it lies in lanescope/_native, where the package looks for it, and the command `lanescope` becomes it."""
+TREE is the installed recorder for PROCESSOR (x86_64, aarch64); it lies in lanescope/_native, where the package looks for it, and the command `lanescope` becomes it."""
 import base64
 import hashlib
 import os
@@ -11,12 +11,12 @@ import sys
 import time
 import zipfile
 
-tree, version, folder = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+tree, version, processor, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
 root = pathlib.Path(__file__).resolve().parents[1]
 source = root / "app" / "python"
 project = (source / "pyproject.toml").read_text()
 assert re.search(rf'^version = "{re.escape(version)}"$', project, flags=re.M), "app/python/pyproject.toml has another version"
-TAG = "py3-none-manylinux_2_28_x86_64"
+TAG = f"py3-none-manylinux_2_28_{processor}"
 info = f"lanescope-{version}.dist-info"
 
 
