@@ -53,6 +53,33 @@ TEST_CASE("rows of two traces are paired by what they are, not by the numbers of
   CHECK_FALSE(row_of_other_trace(alone, 1));
 }
 
+TEST_CASE("a thread whose name is not known is paired before one of another name") {
+  const auto threads = [](std::uint32_t pid, const std::vector<std::string>& names) {
+    SmallTrace small;
+    small.builder.process(small.process).pid = pid;
+    small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(0, 10, "cudaLaunchKernel")});
+    for (const std::string& name : names) {
+      small.thread = small.builder.thread(small.process, ++pid);
+      if (!name.empty()) small.builder.name_thread(small.thread, name);
+      small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(0, 10, "cudaLaunchKernel")});
+    }
+    return small.builder.snapshot();
+  };
+  const std::shared_ptr<const Trace> both =
+      combine_traces(std::vector<TraceSource>{{threads(10, {"autograd"}), "A", 0}, {threads(70, {"loader", ""}), "B", 0}});
+  const RowTree tree(*both);
+  const auto labelled = [&](const std::string& label) {
+    for (RowIndex row = 0; row < tree.rows().size(); ++row)
+      if (tree.row(row).label.english() == label) return std::optional(row);
+    return std::optional<RowIndex>();
+  };
+  REQUIRE(labelled("[11] autograd"));
+  const auto other = row_of_other_trace(tree, *labelled("[11] autograd"));
+  REQUIRE(other);
+  CHECK(tree.row(*other).label.english() == "[72]");
+  CHECK_FALSE(row_of_other_trace(tree, *labelled("[71] loader")));
+}
+
 TEST_CASE("interleaved, each row of B stands below the row of A that it is paired with") {
   const std::shared_ptr<const Trace> both = combine_traces(
       std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});

@@ -35,14 +35,14 @@ std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> fi
   std::vector<RowPair> pairs;
   for (const RowIndex index : first) pairs.push_back({index, std::nullopt});
   std::vector<RowIndex> left(second.begin(), second.end());
-  // Gives each row of the first that has no partner yet the next one of the same key; rows without a key are left out.
-  const auto pair_by = [&](auto key_of) {
-    std::map<typename decltype(key_of(std::declval<const Row&>()))::value_type, std::deque<RowIndex>> waiting;
+  // Gives each row of the first that has no partner yet the next one that has its key among those of the second; rows without a key are left out.
+  const auto pair_by = [&](auto key_in_first, auto key_in_second) {
+    std::map<typename decltype(key_in_second(std::declval<const Row&>()))::value_type, std::deque<RowIndex>> waiting;
     for (const RowIndex index : left)
-      if (auto key = key_of(tree.row(index))) waiting[*key].push_back(index);
+      if (auto key = key_in_second(tree.row(index))) waiting[*key].push_back(index);
     for (RowPair& pair : pairs) {
       if (pair.second) continue;
-      const auto key = key_of(tree.row(*pair.first));
+      const auto key = key_in_first(tree.row(*pair.first));
       const auto found = key ? waiting.find(*key) : waiting.end();
       if (found == waiting.end() || found->second.empty()) continue;
       pair.second = found->second.front();
@@ -50,8 +50,12 @@ std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> fi
       std::erase(left, *pair.second);
     }
   };
-  pair_by([](const Row& row) { return std::optional(std::pair(row.kind, name_of(row))); });
-  pair_by([](const Row& row) { return is_told_by_name(row.kind) ? std::nullopt : std::optional(row.kind); });
+  const auto kind_and_name = [](const Row& row) { return std::optional(std::pair(row.kind, name_of(row))); };
+  const auto kind = [](const Row& row) { return is_told_by_name(row.kind) ? std::nullopt : std::optional(row.kind); };
+  const auto kind_without_name = [&](const Row& row) { return name_of(row).empty() ? kind(row) : std::nullopt; };
+  pair_by(kind_and_name, kind_and_name);
+  pair_by(kind, kind_without_name);
+  pair_by(kind, kind);
   for (const RowIndex index : left) pairs.push_back({std::nullopt, index});
   return pairs;
 }
