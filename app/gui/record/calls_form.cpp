@@ -51,7 +51,6 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   for (QSpinBox* box : {threshold_, chains_from_}) {
     box->setRange(0, kLongestCall);
     box->setSingleStep(1000);
-    box->setGroupSeparatorShown(true);
     box->setSuffix(QStringLiteral(" ns"));
   }
   chains_from_->setSpecialValueText(tr("none"));

@@ -46,13 +46,11 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   call_chains_of_->setToolTip(tr("Which code makes CUDA calls that take so long"));
   call_chains_from_->setRange(0, kLongestChainless);
   call_chains_from_->setSingleStep(1000);
-  call_chains_from_->setGroupSeparatorShown(true);
   call_chains_from_->setPrefix(tr("from "));
   call_chains_from_->setSuffix(tr(" ns"));
   call_chains_from_->setAccessibleName(tr("Shortest CUDA call whose call chain is taken"));
   flush_interval_->setRange(0, kLongestInterval);
   flush_interval_->setSingleStep(100);
-  flush_interval_->setGroupSeparatorShown(true);
   flush_interval_->setPrefix(tr("finished GPU work every "));
   flush_interval_->setSuffix(tr(" ms"));
   flush_interval_->setSpecialValueText(tr("finished GPU work when a buffer is full"));

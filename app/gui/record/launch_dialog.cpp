@@ -88,6 +88,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
 
 void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   program_->setEditText(launch.program);
+  program_->lineEdit()->selectAll();  // who wants another one types it
   arguments_->setText(launch.arguments);
   working_directory_->setText(launch.working_directory);
   environment_->setPlainText(launch.environment.join(u'\n'));

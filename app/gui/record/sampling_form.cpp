@@ -16,7 +16,6 @@ QSpinBox* hertz_field(const QString& name, int lowest, int highest, int step) {
   field->setRange(lowest, highest);
   field->setSingleStep(step);
   field->setSuffix(QStringLiteral(" Hz"));
-  field->setGroupSeparatorShown(true);
   return field;
 }
 

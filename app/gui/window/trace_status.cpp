@@ -79,13 +79,16 @@ void TraceStatus::showLoading(const QString& file_name) {
 
 void TraceStatus::showProgress(double fraction) { progress_->setValue(static_cast<int>(fraction * kProgressSteps)); }
 
+// What the trace holds so far is said by the sentence; whether it is complete, nobody knows yet.
 void TraceStatus::showRecording(const QString& sentence) {
   activity_->setText(sentence);
   activity_->show();
+  trace_->hide();
 }
 
 void TraceStatus::showIdle() {
   activity_->hide();
+  trace_->show();
   progress_->hide();
   cancel_->hide();
 }

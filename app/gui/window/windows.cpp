@@ -1,23 +1,28 @@
 #include "window/windows.h"
 
-#include <QApplication>
+#include <QScreen>
 
 namespace lanescope::ui {
 namespace {
 
-constexpr int kOffset = 32;  // px between a window and the next, so that both are seen
+constexpr int kOffset = 32;  // px between a window and the next
 
 }  // namespace
 
-MainWindow& Windows::add() {
-  const QWidget* before = QApplication::activeWindow();
+MainWindow& Windows::add(const MainWindow* wishing) {
   auto* window = new MainWindow(layout_);
   window->setAttribute(Qt::WA_DeleteOnClose);
-  connect(window, &MainWindow::windowWished, this, [this](const std::optional<Wish>& wish) {
-    MainWindow& added = add();
+  connect(window, &MainWindow::windowWished, this, [this, window](const std::optional<Wish>& wish) {
+    MainWindow& added = add(window);
     if (wish) added.begin(*wish);
   });
-  if (before && !window->isMaximized()) window->move(before->pos() + QPoint(kOffset, kOffset));
+  if (wishing != nullptr && !window->isMaximized()) {
+    const QPoint place = wishing->pos() + QPoint(kOffset, kOffset);
+    const QSize frame = wishing->frameGeometry().size() - wishing->size();
+    const QRect room = wishing->screen()->availableGeometry();
+    window->move(place);
+    window->resize(window->size().boundedTo(QRect(place, room.bottomRight()).size() - frame));
+  }
   window->show();
   return *window;
 }

@@ -15,8 +15,8 @@ class Windows : public QObject {
  public:
   explicit Windows(Layout layout, QObject* parent = nullptr) : QObject(parent), layout_(layout) {}
 
-  // Shows another one, which deletes itself when it is closed.
-  MainWindow& add();
+  // Shows another one, which deletes itself when it is closed; beside the one that wishes for it, so that both are seen.
+  MainWindow& add(const MainWindow* wishing = nullptr);
 
  private:
   Layout layout_;
