@@ -150,6 +150,8 @@ void families_of_events(MainWindow& window) {
 
 // The program's own lines, with how often each was seen.
 void lines_with_counts(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 1, 19));
+  window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
   window.samples().setSourceFolders({QStringLiteral("tests/programs")});
   window.samples().chooseView(ui::SamplesPanel::View::kLines);
   raise_panel(window, "samples");

@@ -100,8 +100,10 @@ void Canvas::repaint_rows() {
 
 Viewport Canvas::viewport() const { return {state_.range(), std::max(1, width())}; }
 
-Viewport Canvas::device_viewport() const {
-  return Viewport{state_.range(), std::max(1, static_cast<int>(std::lround(width() * devicePixelRatioF())))}.on_grid();
+Viewport Canvas::device_viewport() const { return device_viewport(devicePixelRatioF()); }
+
+Viewport Canvas::device_viewport(double ratio) const {
+  return Viewport{state_.range(), std::max(1, static_cast<int>(std::lround(width() * ratio)))}.on_grid();
 }
 
 void Canvas::resizeEvent(QResizeEvent*) {
@@ -299,8 +301,9 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
 // --- painting
 
 void Canvas::paintEvent(QPaintEvent*) {
-  const double ratio = devicePixelRatioF();
-  const QSize wanted(device_viewport().width, std::max(1, static_cast<int>(std::lround(height() * ratio))));
+  QPainter painter(this);
+  const double ratio = painter.device()->devicePixelRatioF();  // of the screen, or of a picture
+  const QSize wanted(device_viewport(ratio).width, std::max(1, static_cast<int>(std::lround(height() * ratio))));
   if (rows_.size() != wanted || rows_.devicePixelRatio() != ratio) {
     rows_ = QImage(wanted, QImage::Format_RGB32);
     rows_.setDevicePixelRatio(ratio);
@@ -310,7 +313,6 @@ void Canvas::paintEvent(QPaintEvent*) {
   if (!rows_are_current_) painter_.paint(state_, rows_);
   rows_are_current_ = true;
 
-  QPainter painter(this);
   painter.drawImage(QPointF(0, 0), rows_);
   const std::vector<PlacedRow>& placed = state_.layout().rows();
   if (std::all_of(placed.begin(), placed.end(), [](const PlacedRow& row) { return row.is_pinned(); })) {

@@ -64,7 +64,8 @@ class Canvas : public QWidget {
   void announce(QAccessible::Event what);  // to assistive technology, where there is any
   void announce_focus();
   void repaint_rows();
-  [[nodiscard]] Viewport device_viewport() const;
+  [[nodiscard]] Viewport device_viewport() const;  // of pixels of the screen
+  [[nodiscard]] Viewport device_viewport(double ratio) const;
   [[nodiscard]] Viewport viewport() const;  // of logical pixels
   [[nodiscard]] Hit hit(QPointF position);
   // What is nearest to x: some pixels are left to a shaking hand.

@@ -68,10 +68,9 @@ void Minimap::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void Minimap::paint_trace() {
+void Minimap::paint_trace(double ratio) {
   growth_.stop();
   painted_ = state_.bounds();
-  const double ratio = devicePixelRatioF();
   trace_ = QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))),
                   QImage::Format_RGB32);
   trace_.setDevicePixelRatio(ratio);
@@ -93,8 +92,9 @@ void Minimap::paint_trace() {
 }
 
 void Minimap::paintEvent(QPaintEvent*) {
-  if (!trace_is_current_) paint_trace();
   QPainter painter(this);
+  const double ratio = painter.device()->devicePixelRatioF();  // of the screen, or of a picture
+  if (!trace_is_current_ || trace_.devicePixelRatio() != ratio) paint_trace(ratio);
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
   if (painted_ == state_.bounds()) {

@@ -25,7 +25,7 @@ class Minimap : public QWidget {
 
  private:
   void trace_changed();
-  void paint_trace();
+  void paint_trace(double ratio);  // device pixels a logical one
   [[nodiscard]] Viewport viewport() const;
   void centre_at(double x);
 

@@ -178,6 +178,14 @@ TimelineView::~TimelineView() = default;
 
 void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
 void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
+QImage TimelineView::picture(double scale) {
+  QImage picture((QSizeF(size()) * scale).toSize(), QImage::Format_RGB32);
+  if (picture.isNull()) return picture;
+  picture.setDevicePixelRatio(scale);
+  render(&picture);
+  return picture;
+}
+
 void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
 bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready(); }
 std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }

@@ -65,6 +65,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   text_->setClearButtonEnabled(true);
   text_->setAccessibleName(tr("Name contains"));
   kind_->setAccessibleName(tr("Kind of event"));
+  kind_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   source_->setAccessibleName(tr("Thread or stream"));
   source_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   source_->setMinimumContentsLength(18);

@@ -35,8 +35,7 @@ constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kMemory, 18},      {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
-constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm
-constexpr int kCellMargin = 4;           // px in front of a cell's text, about
+constexpr int kCellMargin = 4;  // px in front of a cell's text, about
 
 }  // namespace
 
@@ -171,7 +170,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   showCount();
 }
 
-// Who sorts by gaps wants to see the gap, not only the event behind it.
+// When the table is sorted by gap, the view shows the gap in front of the event, too.
 void EventsPanel::zoomTo(EventRef listed) {
   const EventValues& values = model_->events()->values;
   const std::optional<std::int64_t> gap = values.number(listed, EventColumn::kGapBefore);
@@ -430,34 +429,48 @@ std::vector<EventColumn> EventsPanel::shownColumns() const {
   return columns;
 }
 
-std::vector<EventRef> EventsPanel::selectedEvents() const {
+EventsPanel::Chosen EventsPanel::selectedEvents() const {
   std::vector<std::pair<int, int>> spans;
   for (const QItemSelectionRange& range : table_->selectionModel()->selection()) spans.emplace_back(range.top(), range.bottom());
   std::sort(spans.begin(), spans.end());
-  std::vector<EventRef> events;
+  Chosen chosen;
+  const auto choose = [&chosen](EventRef event) {
+    if (chosen.count++ < kLargestCopy) chosen.events.push_back(event);
+  };
   int next = 0;
   for (const auto& [top, bottom] : spans) {
-    for (int row = std::max(top, next); row <= bottom && events.size() < kLargestCopy; ++row) {
-      if (const EventRef event = model_->event(row); event.valid()) events.push_back(event);
+    for (int row = std::max(top, next); row <= bottom; ++row) {
+      if (chosen.count >= kLargestCopy && model_->folding() == Folding::kNone) {  // each row is an event
+        chosen.count += static_cast<std::size_t>(bottom - row + 1);
+        break;
+      }
+      if (const EventRef event = model_->event(row); event.valid()) choose(event);
       // A closed family is copied with its events; those of an open one have lines of their own.
       const EventFold* fold = model_->foldAt(row);
-      if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed)
-        events.insert(events.end(), fold->events.begin(), fold->events.begin() + std::min<std::ptrdiff_t>(std::ssize(fold->events), kLargestCopy - std::ssize(events)));
+      if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed) std::for_each(fold->events.begin(), fold->events.end(), choose);
     }
     next = std::max(next, bottom + 1);
   }
-  return events;
+  return chosen;
 }
 
-void EventsPanel::copySelection() const {
-  const std::vector<EventRef> events = selectedEvents();
-  if (events.empty()) return;
-  std::string text;
-  const bool complete = write_events(model_->events()->values, events, shownColumns(), Delimiter::kTab, [&](std::string_view piece) {
-    text.append(piece);
-    return true;
+void EventsPanel::copySelection() {
+  const Chosen chosen = selectedEvents();
+  if (chosen.events.empty()) return;
+  copying_.start([this, list = model_->events(), chosen, columns = shownColumns()](const LatestJob::Context& job) {
+    std::string text;
+    const bool complete = write_events(list->values, chosen.events, columns, Delimiter::kTab, [&](std::string_view piece) {
+      text.append(piece);
+      return !job.stop().stop_requested();
+    });
+    if (!complete) return;
+    job.deliver([this, text = QString::fromStdString(text), copied_events = chosen.events.size(), count = chosen.count] {
+      QGuiApplication::clipboard()->setText(text);
+      if (copied_events < count)
+        emit copied(tr("The first %1 of %2 selected events are in the clipboard, which takes no more. Export them as CSV to have all.")
+                        .arg(QString::fromStdString(timeline::format_count(copied_events)), QString::fromStdString(timeline::format_count(count))));
+    });
   });
-  if (complete) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
 }
 
 Exports::Write EventsPanel::csvWriter() const {

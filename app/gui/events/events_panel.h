@@ -9,6 +9,7 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "base/latest_job.h"
 #include "base/selection_state.h"
 #include "events/event_filter_bar.h"
 #include "events/event_table_model.h"
@@ -34,8 +35,11 @@ class EventsPanel : public QWidget {
   [[nodiscard]] QByteArray headerState() const;
   void restoreHeaderState(const QByteArray& state);
 
-  // The selected rows, with a line of headers, as text to paste into a spreadsheet. Copies nothing where none is selected.
-  void copySelection() const;
+  // The selected rows, with a line of headers, as text to paste into a spreadsheet; nothing where none is selected. The text is made on
+  // another thread and then in the clipboard. Of more than kLargestCopy events, it has the first ones, and copied() says so.
+  void copySelection();
+  static constexpr std::size_t kLargestCopy = 1'000'000;  // what a clipboard takes without harm
+  [[nodiscard]] bool isCopying() const { return copying_.isRunning(); }
   // What writes the events that are shown now, in their order and with their columns, as CSV. Requires: whyNoExport() is empty.
   [[nodiscard]] Exports::Write csvWriter() const;
   // Why that is not possible now, in one sentence; empty where it is.
@@ -43,6 +47,7 @@ class EventsPanel : public QWidget {
 
  signals:
   void exportRequested();
+  void copied(const QString& sentence);  // what is in the clipboard now, where that is not all that was selected
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -66,7 +71,11 @@ class EventsPanel : public QWidget {
   void showRowMenu(const QPoint& position);
   void showFoldMenu(int row, const QPoint& position);
   [[nodiscard]] std::vector<EventColumn> shownColumns() const;
-  [[nodiscard]] std::vector<EventRef> selectedEvents() const;
+  struct Chosen {
+    std::vector<EventRef> events;  // kLargestCopy at most
+    std::size_t count = 0;         // of all that are selected
+  };
+  [[nodiscard]] Chosen selectedEvents() const;
 
   SelectionState& state_;
   ShownEvents& shown_;
@@ -85,6 +94,7 @@ class EventsPanel : public QWidget {
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
   bool is_choosing_ = false;                       // while the table tells others of its current line
+  LatestJob copying_;
 };
 
 }  // namespace lanescope::ui

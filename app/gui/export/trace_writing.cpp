@@ -9,6 +9,7 @@
 
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"
+#include "model/stats/format.h"
 
 namespace lanescope::ui {
 std::string_view suffix_of(TraceFormat format) noexcept {
@@ -40,6 +41,14 @@ Result<void> write_text(const Exports::Destination& to, const std::stop_token& s
   if (stop.stop_requested()) return stopped_export();
   if (!written || std::fflush(file.get()) != 0) return Error{to.path + " can't be written: " + std::strerror(errno) + "."};
   return place->take_place();
+}
+
+Exports::Write csv_writer(std::shared_ptr<const stats::Table> table) {
+  return [table = std::move(table)](const Exports::Destination& to, const std::stop_token& stop) {
+    return write_text(to, stop, [&](const TextConsumer& consumer) {
+      return consumer(stats::format_table(*table, stats::Format::kCsv, stats::TimeUnit::kNanoseconds));
+    });
+  };
 }
 
 Result<void> write_trace(const std::shared_ptr<const Trace>& trace, const Exports::Destination& to, const ExportSelection& selection) {

@@ -12,6 +12,7 @@
 #include "model/export/selection.h"
 #include "model/export/text_export.h"
 #include "model/file/result.h"
+#include "model/stats/table.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {
@@ -29,5 +30,8 @@ inline constexpr std::array kTraceFormats = {TraceFormat::kTrace, TraceFormat::k
 
 // The same of a text, which `write` passes on piece by piece for as long as the consumer takes them; it returns whether all were taken.
 [[nodiscard]] Result<void> write_text(const Exports::Destination& to, const std::stop_token& stop, const std::function<bool(const TextConsumer&)>& write);
+
+// What writes a table as CSV, with plain numbers: times in ns.
+[[nodiscard]] Exports::Write csv_writer(std::shared_ptr<const stats::Table> table);
 
 }  // namespace lanescope::ui

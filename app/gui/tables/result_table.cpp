@@ -4,13 +4,10 @@
 
 #include <QAction>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QMenu>
-#include <QMessageBox>
-#include <QSaveFile>
 #include <QScopedValueRollback>
 
 #include "model/stats/format.h"
@@ -124,20 +121,19 @@ void ResultTable::copySelection() const {
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
 }
 
-Result<void> ResultTable::exportCsv(const QString& path) const {
-  QSaveFile file(path);
-  const std::string text = model_->table() ? stats::format_table(*model_->table(), stats::Format::kCsv, kPlainUnit) : std::string();
-  const bool written = file.open(QIODevice::WriteOnly) &&
-                       file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit();
-  if (!written) return Error{path.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
-  return {};
+TableFiles* ResultTable::files() const {
+  for (QWidget* around = parentWidget(); around != nullptr; around = around->parentWidget())
+    if (auto* files = dynamic_cast<TableFiles*>(around)) return files;
+  return nullptr;
 }
 
 void ResultTable::showMenu(const QPoint& position) {
   QMenu menu;
   menu.addActions(actions());
-  QAction* export_all = menu.addAction(tr("Export the table as CSV…"), this, &ResultTable::chooseExport);
-  export_all->setEnabled(model_->rowCount() > 0);
+  if (TableFiles* const files = this->files()) {
+    QAction* export_all = menu.addAction(tr("Export the table as CSV…"), this, [this, files] { files->saveTable(*this); });
+    export_all->setEnabled(model_->rowCount() > 0);
+  }
   menu.exec(viewport()->mapToGlobal(position));
 }
 
@@ -146,13 +142,6 @@ void ResultTable::showHeaderMenu(const QPoint& position) {
   QAction* fit = menu.addAction(tr("Fit the columns"), this, [this] { setChosenWidths({}); });
   fit->setEnabled(!chosen_widths_.isEmpty());
   menu.exec(horizontalHeader()->mapToGlobal(position));
-}
-
-void ResultTable::chooseExport() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Export the table"), QStringLiteral("table.csv"), tr("CSV (*.csv)"));
-  if (path.isEmpty()) return;
-  if (const Result<void> result = exportCsv(path); !result)
-    QMessageBox::warning(this, tr("Export the table"), QString::fromStdString(result.error().text));
 }
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// Shows a table of the model. Selected rows are copied as TSV, the whole table is exported as CSV.
+// Shows a table of the model. Selected rows are copied as TSV; a window around it that writes files writes the whole table.
 #pragma once
 
 #include <memory>
@@ -6,11 +6,21 @@
 #include <QTableView>
 #include <QVariantMap>
 
-#include "model/file/result.h"
 #include "tables/quiet_focus.h"
 #include "tables/result_model.h"
 
 namespace lanescope::ui {
+
+class ResultTable;
+
+// Writes tables to files for its user: a widget around them.
+class TableFiles {
+ public:
+  virtual void saveTable(const ResultTable& table) = 0;
+
+ protected:
+  ~TableFiles() = default;
+};
 
 class ResultTable : public QuietFocus<QTableView> {
   Q_OBJECT
@@ -35,7 +45,6 @@ class ResultTable : public QuietFocus<QTableView> {
 
   // Selected rows in the order in which they are shown, with their plain numbers and a line of headers.
   void copySelection() const;
-  [[nodiscard]] Result<void> exportCsv(const QString& path) const;
 
  signals:
   void rowChosen(lanescope::ui::TableRow row);     // it became the current one
@@ -49,7 +58,7 @@ class ResultTable : public QuietFocus<QTableView> {
   void showMenu(const QPoint& position);
   void showHeaderMenu(const QPoint& position);
   [[nodiscard]] QString title(int section) const;
-  void chooseExport();
+  [[nodiscard]] TableFiles* files() const;  // null: nobody around it writes files
 
   ResultModel* model_;
   bool fitting_ = false;

@@ -133,7 +133,7 @@ void MainWindow::enableActions() {
 }
 
 bool MainWindow::isSettled() const {
-  return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
+  return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
          !exports_->isWriting() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
 }

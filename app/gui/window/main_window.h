@@ -33,6 +33,7 @@
 #include "query/query_panel.h"
 #include "samples/samples_panel.h"
 #include "session/session_controller.h"
+#include "tables/result_table.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
 #include "window/event_search.h"
@@ -50,7 +51,7 @@ namespace lanescope::ui {
 enum class Several { kBeside, kTogether };
 enum class Layout { kRemembered, kInitial };  // kInitial: as on the first start, and nothing is remembered at the end
 
-class MainWindow : public QMainWindow {
+class MainWindow : public QMainWindow, public TableFiles {
   Q_OBJECT
 
  public:
@@ -83,6 +84,9 @@ class MainWindow : public QMainWindow {
 
   // Nothing is being loaded, recorded, gathered, sorted or counted.
   [[nodiscard]] bool isSettled() const;
+
+  // Asks where, and writes all of the table as CSV.
+  void saveTable(const ResultTable& table) override;
 
   [[nodiscard]] SelectionState& state() { return state_; }
   [[nodiscard]] timeline::TimelineView& timelineView() { return *timeline_; }

@@ -20,6 +20,7 @@
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "base/editor.h"
+#include "export/picture_dialog.h"
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"
 #include "kernels/source_files.h"
@@ -62,6 +63,7 @@ void MainWindow::connectActions() {
   connect(exports_, &Exports::ended, messages_, &MessageArea::show);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
+  connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
   connect(actions_.quit, &QAction::triggered, this, [] { QApplication::closeAllWindows(); });
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
@@ -362,11 +364,13 @@ void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
 }
 
 void MainWindow::savePicture() {
-  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), QStringLiteral("timeline"),
-                                            {{tr("PNG, as it is seen"), QStringLiteral(".png")}, {tr("SVG, sharp at any size"), QStringLiteral(".svg")}});
+  PictureDialog dialog(timeline_->size(), timeline_->devicePixelRatioF(), this);
+  if (dialog.exec() != QDialog::Accepted) return;
+  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), QStringLiteral("timeline"), {dialog.kind()});
   if (path.isEmpty()) return;
-  if (const QString problem = save_picture(*timeline_, state_.trace(), idle_->idleTime(), idle_->communicationTime(), path); !problem.isEmpty()) return showFailure(problem);
-  messages_->show(tr("The picture is in %1.").arg(path), MessageWeight::kNote);
+  const Exports::Write write = picture_writer(*timeline_, idle_->idleTime(), idle_->communicationTime(), path, dialog.scale());
+  if (!write) return showFailure(tr("There is not enough memory for so large a picture. Choose a smaller scale."));
+  writeExport(path, write);
 }
 
 void MainWindow::chooseFile() {
@@ -409,6 +413,15 @@ void MainWindow::exportEvents() {
   if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why);
   const Exports::Write write = events_->csvWriter();  // of what is shown now
   const QString path = exports_->chooseFile(tr("Export events as CSV"), session_.file(), QStringLiteral("events"), {{tr("CSV"), QStringLiteral(".csv")}});
+  if (path.isEmpty()) return;
+  writeExport(path, write);
+}
+
+void MainWindow::saveTable(const ResultTable& table) {
+  const Exports::Write write = csv_writer(table.results().table());
+  QString name = table.accessibleName().toLower();
+  name.replace(u' ', u'-').remove(u'/');
+  const QString path = exports_->chooseFile(tr("Export the table as CSV"), session_.file(), name, {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
   writeExport(path, write);
 }

@@ -1,10 +1,10 @@
 #include "window/picture.h"
 
+#include <QBuffer>
 #include <QFileInfo>
 #include <QImage>
-#include <QPixmap>
-#include <QSaveFile>
 
+#include "export/trace_writing.h"
 #include "timeline/core/svg_picture.h"
 
 namespace lanescope::ui {
@@ -12,22 +12,28 @@ namespace {
 
 constexpr std::size_t kMostRows = 24;
 
-QByteArray svg_of(timeline::TimelineView& view, const std::shared_ptr<const Trace>& trace, const timeline::IdleTime* idle,
-                  const timeline::CommunicationTime* communication) {
+std::string svg_of(const timeline::TimelineView& view, const timeline::IdleTime* idle, const timeline::CommunicationTime* communication) {
   timeline::SvgPicture picture{view.visibleRange(), {}, std::max(300, view.width()), view.selectedRange()};
-  picture.rows = timeline::telling_rows(trace, view.rows(), picture.range, kMostRows);
-  return QByteArray::fromStdString(timeline::svg_text(trace, view.rows(), picture, idle, communication));
+  picture.rows = timeline::telling_rows(view.trace(), view.rows(), picture.range, kMostRows);
+  return timeline::svg_text(view.trace(), view.rows(), picture, idle, communication);
 }
 
 }  // namespace
 
-QString save_picture(timeline::TimelineView& view, const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
-                     const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path) {
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly)) return QObject::tr("%1 can't be written: %2.").arg(path, file.errorString());
-  const bool written = QFileInfo(path).suffix().toLower() == u"svg" ? file.write(svg_of(view, trace, idle.get(), communication.get())) >= 0 : view.grab().toImage().save(&file, "PNG");
-  if (written && file.commit()) return {};
-  return QObject::tr("%1 can't be written: %2.").arg(path, file.errorString());
+Exports::Write picture_writer(timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
+                              const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path, double scale) {
+  if (QFileInfo(path).suffix().toLower() == u"svg")
+    return [svg = svg_of(view, idle.get(), communication.get())](const Exports::Destination& to, const std::stop_token& stop) {
+      return write_text(to, stop, [&](const TextConsumer& consumer) { return consumer(svg); });
+    };
+  const QImage picture = view.picture(scale);
+  if (picture.isNull()) return {};
+  return [picture](const Exports::Destination& to, const std::stop_token& stop) {
+    return write_text(to, stop, [&](const TextConsumer& consumer) {
+      QBuffer buffer;
+      return picture.save(&buffer, "PNG") && consumer({buffer.data().constData(), static_cast<std::size_t>(buffer.data().size())});
+    });
+  };
 }
 
 }  // namespace lanescope::ui

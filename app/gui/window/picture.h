@@ -5,15 +5,16 @@
 
 #include <QString>
 
+#include "export/exports.h"
 #include "timeline/core/idle_time.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::ui {
 
-// What the ending of the path says: SVG of the rows that say most of what is visible; else PNG, as the timeline is seen. Empty,
-// or a sentence that says why not. `idle`, `communication`: null where they are not known.
-[[nodiscard]] QString save_picture(timeline::TimelineView& view, const std::shared_ptr<const Trace>& trace,
-                                   const std::shared_ptr<const timeline::IdleTime>& idle,
-                                   const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path);
+// What writes it: PNG as the timeline is seen now, at `scale` device pixels a logical one; where the path ends in .svg, SVG of the rows that
+// say most of what is visible. Empty where there is not enough memory for so many pixels. `idle`, `communication`: null where they are not known.
+[[nodiscard]] Exports::Write picture_writer(timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
+                                            const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path,
+                                            double scale);
 
 }  // namespace lanescope::ui

@@ -42,7 +42,8 @@ QPalette dark_palette() {
 }
 
 // Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into are seen on dark windows, too, where
-// Fusion's own frame is darker still, and of a scroll bar the part that can be dragged is what stands out, where Fusion's is the other one.
+// Fusion's own frame is darker still, a button that is switched on is told from others by more than a shade, and of a scroll bar the part that
+// can be dragged is what stands out, where Fusion's is the other one.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -54,6 +55,7 @@ class RoomyStyle : public QProxyStyle {
       painter->setBrush(Qt::NoBrush);
       return painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
     }
+    if ((element == PE_PanelButtonCommand || element == PE_PanelButtonTool) && (option->state & State_On)) return mark_switched_on(*option, *painter);
     const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
     if (element != PE_FrameLineEdit || !dark || (option->state & State_HasFocus)) return;
     painter->save();
@@ -62,6 +64,16 @@ class RoomyStyle : public QProxyStyle {
     painter->setBrush(Qt::NoBrush);
     painter->drawRoundedRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter->restore();
+  }
+  static void mark_switched_on(const QStyleOption& option, QPainter& painter) {
+    QColor tint = option.palette.color(QPalette::Highlight);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(tint);
+    tint.setAlpha(kSwitchedOnTint);
+    painter.setBrush(tint);
+    painter.drawRoundedRect(QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
+    painter.restore();
   }
   void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
                           const QWidget* widget) const override {
@@ -125,6 +137,7 @@ class RoomyStyle : public QProxyStyle {
   static constexpr int kCellMargin = 5;       // px
   static constexpr int kButtonMargin = 11;    // px
   static constexpr int kShortestHandle = 24;  // px of a scroll bar
+  static constexpr int kSwitchedOnTint = 90;  // of 255
 };
 
 }  // namespace

@@ -5,13 +5,17 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <QClipboard>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QPushButton>
 
 #include "dialogs.h"
+#include "export/picture_dialog.h"
 #include "export/save_dialog.h"
 #include "main_window_fixture.h"
+#include "menus.h"
 #include "model/import/open_trace.h"
 
 using namespace lanescope;
@@ -99,6 +103,75 @@ class ExportTest : public QObject {
     offered(QKeySequence::Save, there + "/x.trace");
     QCOMPARE(events_of(there + "/x.trace"), std::uint64_t{kEvents});
     QCOMPARE(offered(QKeySequence(Qt::CTRL | Qt::Key_E), {}), QDir(there).absolutePath());
+  }
+
+  // From the menu of its rows: what all other exports are asked for and say.
+  void savesATableAsOtherFiles() {
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    ui::ResultTable& gaps = window_->bubbles().gaps();
+    QCOMPARE(gaps.model()->rowCount(), static_cast<int>(kGaps.size()));
+    const QString path = path_of("gaps.csv");
+    QString offered;
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const DialogAnswers answers([&](QDialog& dialog) {
+      auto* files = qobject_cast<QFileDialog*>(&dialog);
+      if (files == nullptr) return dialog.reject();
+      offered = QFileInfo(files->selectedFiles().value(0)).fileName();
+      choose(*files, path);
+    });
+    const QStringList entries = menu_after([&] { emit gaps.customContextMenuRequested(gaps.visualRect(gaps.model()->index(0, 0)).center()); }, "Export the table as CSV…");
+    QVERIFY2(entries.contains("Export the table as CSV…"), qPrintable(entries.join(u'|')));
+    QVERIFY(wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); }));
+    QVERIFY2(ended[0][0].toString().startsWith("Wrote " + path), qPrintable(ended[0][0].toString()));
+    QCOMPARE(offered, QString("gaps-of-gpus.csv"));
+    QFile csv(path);
+    QVERIFY(csv.open(QIODevice::ReadOnly));
+    QCOMPARE(csv.readAll().count('\n'), 1 + static_cast<int>(kGaps.size()));
+    ui::ResultTable alone("Nobody around it writes files");
+    QVERIFY(!menu_after([&] { emit alone.customContextMenuRequested({}); }).contains("Export the table as CSV…"));
+  }
+
+  void copiesAMillionEventsAndSaysWhatIsLeftOut() {
+    constexpr std::size_t kOverMillion = ui::EventsPanel::kLargestCopy / kLongChunk + 1;  // chunks
+    write_long_trace(path_of("long.trace").toStdString(), kOverMillion);
+    QVERIFY(open_and_settle(*window_, path_of("long.trace")));
+    QTableView* table = events_table(*window_);
+    QCOMPARE(table->model()->rowCount(), static_cast<int>(kOverMillion * kLongChunk));
+    table->selectAll();
+    window_->events().copySelection();
+    QVERIFY(settle(*window_));
+    QCOMPARE(QGuiApplication::clipboard()->text().count('\n'), 1 + static_cast<qsizetype>(ui::EventsPanel::kLargestCopy));
+    const QString said = window_->messages().text();
+    QVERIFY2(said.startsWith("The first 1 000 000 of 1 050 000 selected events are in the clipboard"), qPrintable(said));
+  }
+
+  // A picture that is only blown up has squares of one colour; one that is drawn so large has texts and edges within them.
+  void savesThePictureOfTheTimelineAtAnyScale() {
+    constexpr int kScale = 3;
+    const QSize seen = window_->timelineView().size();
+    const QImage large(savedPicture("large.png", kScale));
+    QCOMPARE(large.size(), seen * kScale);
+    int drawn = 0;
+    for (int y = 0; y < seen.height(); ++y)
+      for (int x = 0; x < seen.width(); ++x) {
+        const QRgb first = large.pixel(x * kScale, y * kScale);
+        bool same = true;
+        for (int i = 1; i < kScale * kScale; ++i) same = same && large.pixel(x * kScale + i % kScale, y * kScale + i / kScale) == first;
+        drawn += same ? 0 : 1;
+      }
+    QVERIFY2(drawn > 1'000, qPrintable(QString::number(drawn)));
+    const QSize below_a_message = window_->timelineView().size();
+    QCOMPARE(QImage(savedPicture("half.png", 0.5)).size(), (QSizeF(below_a_message) / 2).toSize());
+    const QImage on_screen = window_->timelineView().grab().toImage();
+    QVERIFY(window_->timelineView().picture(kScale) != on_screen);
+    QCOMPARE(window_->timelineView().grab().toImage(), on_screen);  // as it was
+    QFile svg(savedPicture("picture.svg", 1));
+    QVERIFY(svg.open(QIODevice::ReadOnly));
+    const QByteArray text = svg.readAll();
+    QVERIFY(text.startsWith("<svg") && text.contains("gemm"));
+    QCOMPARE(savedPicture("nowhere/picture.png", 1), QString());
+    QVERIFY2(window_->messages().text().contains("can't be written: there is no such folder"), qPrintable(window_->messages().text()));
   }
 
   void whatIsMadeOfAPrivateRecordingIsPrivate() {
@@ -190,6 +263,24 @@ class ExportTest : public QObject {
   }
 
   QString path_of(const QString& name) const { return QString::fromStdString((folder_.path() / name.toStdString()).string()); }
+
+  // The path of the picture that was written; empty where none was.
+  QString savedPicture(const QString& name, double scale) {
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (auto* picture = qobject_cast<ui::PictureDialog*>(&dialog)) {
+        picture->findChild<QComboBox*>()->setCurrentIndex(name.endsWith(".svg") ? 1 : 0);
+        picture->findChild<QDoubleSpinBox*>()->setValue(scale);
+        return picture->accept();
+      }
+      if (auto* files = qobject_cast<QFileDialog*>(&dialog)) return choose(*files, path_of(name));
+      if (auto* replace = qobject_cast<QMessageBox*>(&dialog)) return replace->button(QMessageBox::Yes)->click();
+    });
+    window_->actions().save_picture->trigger();
+    const bool has_ended = wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); });
+    return has_ended && ended[0][0].toString().startsWith("Wrote ") ? path_of(name) : QString();
+  }
+
   // The path of the file that was written; empty where none was.
   QString saved(const QString& name, Rows rows) {
     const QString path = path_of(name);

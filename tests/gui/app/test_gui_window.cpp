@@ -241,6 +241,7 @@ class MainWindowTest : public QObject {
     table->selectionModel()->select(QItemSelection(table->model()->index(0, 0), table->model()->index(2, 0)),
                                     QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     window.events().copySelection();
+    QVERIFY(settle(window));
     const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
     QCOMPARE(lines.size(), 4);
     QVERIFY(lines[0].startsWith("Name\tStart (ns)\tDuration (ns)\tGap before (ns)"));

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <QImage>
 #include <QKeyCombination>
 #include <QString>
 #include <QUndoStack>
@@ -50,7 +51,7 @@ class TimelineView : public QWidget {
   // visible range keeps its length and moves so that the newest event stays in sight; where everything was visible, everything stays so.
   void updateTrace(std::shared_ptr<const Trace> trace);
   // Does on another thread what updateTrace() of this snapshot needs, then emits traceReady(); updateTrace() then takes as long as
-  // painting. Of snapshots that come faster than that, all but the last are left out. Ends unheard once another trace is set.
+  // painting. Of snapshots that come faster than that, all but the last are left out. Where another trace is set meanwhile, traceReady() does not come.
   void makeReady(std::shared_ptr<const Trace> trace);
   // Whether that goes on, or what a large trace lacks at first: NVTX ranges on GPUs are worked out after it is shown.
   [[nodiscard]] bool isMakingReady() const;
@@ -193,6 +194,9 @@ class TimelineView : public QWidget {
   // Other keys for a command than it has at first, by its id.
   void setKeys(const QString& command, std::vector<QKeyCombination> keys);
   [[nodiscard]] const std::vector<QKeyCombination>& keysOf(const TimelineCommand& command) const;
+
+  // What is seen, drawn at `scale` device pixels a logical one. Null where there is not enough memory for it. O(pixels).
+  [[nodiscard]] QImage picture(double scale);
 
   [[nodiscard]] QSize sizeHint() const override;
 

@@ -1,0 +1,31 @@
+// What the picture of the timeline is to be: drawn in pixels, at which scale, or in lines.
+#pragma once
+
+#include <QComboBox>
+#include <QDialog>
+#include <QDoubleSpinBox>
+#include <QLabel>
+
+#include "export/exports.h"
+
+namespace lanescope::ui {
+
+class PictureDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  // `seen`: the size of the timeline in logical pixels; `scale`: device pixels a logical one on its screen, which is chosen at first.
+  PictureDialog(QSize seen, double scale, QWidget* parent = nullptr);
+  [[nodiscard]] const Exports::Kind& kind() const;
+  [[nodiscard]] double scale() const { return scale_->value(); }
+
+ private:
+  void showSize();
+
+  QSize seen_;
+  QComboBox* kind_;
+  QDoubleSpinBox* scale_;
+  QLabel* size_;
+};
+
+}  // namespace lanescope::ui
