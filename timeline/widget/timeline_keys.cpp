@@ -188,7 +188,7 @@ void TimelineView::markSelection() {
 
 std::vector<std::pair<QString, QString>> TimelineView::help_text() const {
   std::vector<std::pair<QString, QString>> lines = {
-      {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor; View > Mouse wheel has it scroll")},
+      {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor; or scroll, as View > Mouse wheel says")},
       {tr("Shift+wheel, middle-drag, Shift+drag"), tr("Pan")},
       {tr("Two fingers on a trackpad"), tr("Pan and scroll the rows; with Ctrl, or by pinching, zoom")},
       {tr("Wheel over the row names, Alt+wheel"), tr("Scroll the rows")},

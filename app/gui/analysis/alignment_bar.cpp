@@ -74,7 +74,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   at_selection_->setToolTip(tr(
       "Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
       "for example"));
-  swap->setToolTip(tr("B becomes A: changes are then told the other way round"));
+  swap->setToolTip(tr("Exchanges A and B: changes are then counted from the other trace"));
   connect(alignment_, &QComboBox::activated, this, &AlignmentBar::chooseAlignment);
   connect(shift_, &QLineEdit::editingFinished, this, &AlignmentBar::applyShift);
   connect(reset, &QPushButton::clicked, &pair, &TracePair::reset);

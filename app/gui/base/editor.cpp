@@ -23,7 +23,7 @@ std::span<const EditorPreset> editor_presets() {
 
 QString open_in_editor(const QString& command, const QString& file, std::uint32_t line) {
   const QFileInfo info(file);
-  if (!info.isFile()) return QObject::tr("%1 is not on this machine. Where sources are says Source > Source folder.").arg(file);
+  if (!info.isFile()) return QObject::tr("%1 is not on this machine. Name the folder of its sources in Source > Source folder.").arg(file);
   QStringList words = QProcess::splitCommand(command);
   if (words.isEmpty()) return QObject::tr("No editor is chosen. Choose one with View > Editor.");
   const bool has_file = std::any_of(words.begin() + 1, words.end(), [](const QString& word) { return word.contains(QStringLiteral("%f")); });

@@ -32,7 +32,7 @@ QString KeyBindings::refusal(const Command& command, const Keys& keys) const {
     for (const Command& other : commands_) {
       if (other.id == command.id || key.isEmpty() || !this->keys(other.id).contains(key)) continue;
       if (command.at_first.contains(key) && other.at_first.contains(key)) continue;
-      return tr("%1 is the key of \"%2\". Press another one, or give that another key first.").arg(key.toString(QKeySequence::NativeText), other.text);
+      return tr("%1 is the key of \"%2\". Press another one, or give that command another key first.").arg(key.toString(QKeySequence::NativeText), other.text);
     }
   return {};
 }

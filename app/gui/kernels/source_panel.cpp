@@ -88,7 +88,7 @@ void SourcePanel::layOut() {
   next_->setToolTip(tr("The line with the next most samples, or instructions executed (N)"));
   next_->setAutoRaise(true);
   folder_->setText(tr("Source folder…"));
-  folder_->setToolTip(tr("Where sources are that are not where the program was built"));
+  folder_->setToolTip(tr("The folder of sources that are not where the program was built"));
   folder_->setAutoRaise(true);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   note_->setMinimumWidth(0);

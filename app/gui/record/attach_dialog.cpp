@@ -175,7 +175,7 @@ QString AttachDialog::prospects(const ProcessSummary& process) const {
   const QString name = QStringLiteral("%1 (%2)").arg(QString::fromStdString(process.name)).arg(process.pid);
   if (outside_->isChecked())
     return process.observation_refusal.empty()
-               ? tr("%1 is left alone: none of its threads is stopped. What it did before is not recorded.").arg(name)
+               ? tr("No thread of %1 is stopped. What it did before is not recorded.").arg(name)
                : QString::fromStdString(process.observation_refusal);
   if (process.refusal.empty()) return tr("%1 will stand still for a few milliseconds. What it did before is not recorded.").arg(name);
   const QString refusal = QString::fromStdString(process.refusal);

@@ -55,7 +55,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   flush_interval_->setSuffix(tr(" ms"));
   flush_interval_->setSpecialValueText(tr("finished GPU work when a buffer is full"));
   flush_interval_->setAccessibleName(tr("Collect finished GPU work"));
-  flush_interval_->setToolTip(tr("How soon the file has it, should the program be killed"));
+  flush_interval_->setToolTip(tr("Events are in the file after at most this time, also when the program is killed"));
   events_->setToolTip(tr("Costs GPU time for each recording of an event"));
   form.addRow(tr("Trace"), trace_);
   form.addRow(tr("P&reset"), preset_);

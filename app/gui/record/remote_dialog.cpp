@@ -104,8 +104,8 @@ void RemoteDialog::layOut() {
   answer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   answer_->setMinimumHeight(fontMetrics().lineSpacing() * kAnswerLines);
   answer_->setAccessibleName(tr("What can be recorded there"));
-  lanescope_->setPlaceholderText(tr("lanescope, as commands there find it; or its path there"));
-  program_->setPlaceholderText(tr("A path there, or a name that is looked up there"));
+  lanescope_->setPlaceholderText(tr("The lanescope command of that machine, or its path there"));
+  program_->setPlaceholderText(tr("A path on that machine, or a name that is looked up in its PATH"));
   arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
   folder_->setPlaceholderText(tr("Where commands begin there"));
   prepare_environment(*environment_);

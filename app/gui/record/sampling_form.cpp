@@ -56,7 +56,7 @@ SamplingForm::SamplingForm(QFormLayout& form)
       scope_(new QComboBox),
       debug_folders_(new QLineEdit),
       python_functions_(new QCheckBox(tr("Its functions in samples"))),
-      python_lock_(new QCheckBox(tr("Who holds its lock (GIL), and who waits for it"))),
+      python_lock_(new QCheckBox(tr("Which thread holds its lock (GIL), and which threads wait for it"))),
       system_calls_(new QCheckBox(tr("System calls"))),
       kernel_events_(new QLineEdit),
       counted_events_(new QLineEdit),
@@ -74,11 +74,11 @@ SamplingForm::SamplingForm(QFormLayout& form)
   scope_->setAccessibleName(tr("Whose threads"));
   scope_->addItem(tr("of the program and what it starts"));
   scope_->addItem(tr("of every process of this machine"));
-  scope_->setToolTip(tr("Other users' processes take rights: lanescope status says which."));
+  scope_->setToolTip(tr("Other users' processes need rights: lanescope status says which."));
   debug_folders_->setAccessibleName(tr("Folders with debug files"));
   debug_folders_->setPlaceholderText(tr("Folders besides /usr/lib/debug, separated by colons"));
   gpu_metrics_->setAccessibleName(tr("GPU metrics"));
-  gpu_metrics_->setToolTip(tr("Counters of the GPUs' hardware. Their use may take rights: lanescope status says which."));
+  gpu_metrics_->setToolTip(tr("Counters of the GPUs' hardware. Recording them may need rights: lanescope status says which."));
   gpu_metrics_devices_->setAccessibleName(tr("Which GPUs"));
   gpu_metrics_devices_->addItem(tr("all GPUs"), QStringLiteral("all"));
   gpu_metrics_devices_->addItem(tr("GPUs in CUDA_VISIBLE_DEVICES"), QStringLiteral("cuda-visible"));
@@ -96,10 +96,10 @@ SamplingForm::SamplingForm(QFormLayout& form)
   form.addRow(tr("&Debug files"), debug_folders_);
   form.addRow(tr("P&ython"), python_functions_);
   form.addRow(QString(), python_lock_);
-  system_calls_->setToolTip(tr("What the threads call of the kernel, and what it returns"));
+  system_calls_->setToolTip(tr("System calls of the threads, and what they return"));
   kernel_events_->setAccessibleName(tr("Events of the kernel"));
   kernel_events_->setPlaceholderText(tr("and events of it: sched/sched_switch, block/block_rq_issue"));
-  kernel_events_->setToolTip(tr("As the folders of /sys/kernel/tracing/events are called. They may take rights: lanescope status says which."));
+  kernel_events_->setToolTip(tr("Names of folders in /sys/kernel/tracing/events. Recording them may need rights: lanescope status says which."));
   counted_events_->setAccessibleName(tr("Events that are counted"));
   counted_events_->setPlaceholderText(tr("Such as instructions, cycles, cache-misses, page-faults"));
   counted_events_->setToolTip(tr("How often they happen to the threads, ten times a second. lanescope profile --cpu-core-events=help says which can be counted."));

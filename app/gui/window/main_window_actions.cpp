@@ -389,7 +389,7 @@ void MainWindow::chooseBeside() {
 
 void MainWindow::saveAs() {
   const std::shared_ptr<const Trace> trace = state_.trace();
-  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is."));
+  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."));
   timeline::RowData rows = timeline_->shownRows();
   SaveDialog dialog(trace, {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}}, this);
   if (dialog.exec() != QDialog::Accepted) return;

@@ -79,7 +79,7 @@ void TraceStatus::showLoading(const QString& file_name) {
 
 void TraceStatus::showProgress(double fraction) { progress_->setValue(static_cast<int>(fraction * kProgressSteps)); }
 
-// What the trace holds so far is said by the sentence; whether it is complete, nobody knows yet.
+// The sentence says what the trace holds so far. Whether it is complete is not known before the end.
 void TraceStatus::showRecording(const QString& sentence) {
   activity_->setText(sentence);
   activity_->show();

@@ -112,7 +112,7 @@ class TestGuiRecordForm : public QObject {
       field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/cat"));
       for (const char* name :
            {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
-            "cuBLAS", "OpenMP", "OpenGL", "UCX", "Networks", "Disks", "System calls", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
+            "cuBLAS", "OpenMP", "OpenGL", "UCX", "Networks", "Disks", "System calls", "Its functions in samples", "Which thread holds its lock (GIL), and which threads wait for it"})
         press(dialog, QString::fromLatin1(name));
       field<QLineEdit>(dialog, QStringLiteral("Events of the kernel"))->setText(QStringLiteral(" sched/sched_switch ,,irq/softirq_raise"));
       field<QLineEdit>(dialog, QStringLiteral("Events that are counted"))->setText(QStringLiteral("cycles, page-faults"));
