@@ -117,7 +117,8 @@ class WindowManagerTest : public QObject {
 
     QVERIFY(input("key ctrl+shift+r"));
     QVERIFY(wait_for([&] { return qobject_cast<QLineEdit*>(QApplication::focusWidget()) != nullptr; }));
-    auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    const QPointer<QLineEdit> field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(field);
     QVERIFY(input("type cuda"));
     QVERIFY(wait_for([&] { return field->text() == "cuda"; }));
     QVERIFY(input("key --repeat 2 Escape"));  // empties it, then leaves it
