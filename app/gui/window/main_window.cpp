@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
-constexpr std::chrono::seconds kSettling(3);  // in which a window gets its size after it is shown
+constexpr std::chrono::seconds kSettling(15);  // in which a window gets its size after it is shown
 constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
 constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
