@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "shared_idle.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -84,13 +86,13 @@ const std::array kRules{
     Rule{"gpu_bubbles", "Idle time of GPUs and its causes",
          "Every gap in which a GPU had nothing to do, with what the launching thread did meanwhile. The causes add up to the idle time "
          "exactly.",
-         RuleOrigin::kLanescope, kBubbleOptions, find_gpu_bubbles},
+         RuleOrigin::kLanescope, kBubbleOptions, find_gpu_bubbles, Rule::Needs::kIdleTime},
     Rule{"small_kernels", "Dense sequences of small kernels",
          "Kernels so short that the gaps between them weigh: candidates for fusion or CUDA graphs.", RuleOrigin::kLanescope,
          kSmallKernelOptions, find_small_kernels},
     Rule{"staircase", "GPU at the pace of launches",
          "Stretches in which each operation starts as soon as it is enqueued: the CPU bounds the GPU.", RuleOrigin::kLanescope,
-         kStaircaseOptions, find_staircase},
+         kStaircaseOptions, find_staircase, Rule::Needs::kIdleTime},
     Rule{"no_overlap", "Copies serial with kernels",
          "Copies from pinned memory or between GPUs that run while no kernel does, though they could.", RuleOrigin::kLanescope,
          kNoOverlapOptions, find_no_overlap},
@@ -100,14 +102,14 @@ const std::array kRules{
          "Processes that create several streams and put all work on one, or that copy chunks to the GPU and back on one stream only.",
          RuleOrigin::kLanescope, kOneStreamOptions, find_one_stream},
     Rule{"sync_storm", "Waiting for the GPU again and again", "Calls that wait for the GPU so often that they keep it from working ahead.",
-         RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm},
+         RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm, Rule::Needs::kIdleTime},
     Rule{"comm_overlap", "Communication that does not hide", "For each rank, communication and how much of it hides behind computation.",
          RuleOrigin::kLanescope, kCommOptions, find_comm_overlap},
     Rule{"imbalance", "Ranks with unequal work",
          "Ranks that compute longer than the others, or come later to collectives, where the others wait for them.", RuleOrigin::kLanescope,
          kImbalanceOptions, find_imbalance},
     Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.",
-         RuleOrigin::kLanescope, kTailOptions, find_tail},
+         RuleOrigin::kLanescope, kTailOptions, find_tail, Rule::Needs::kIdleTime},
     Rule{"small_grid", "Kernels with fewer blocks than multiprocessors",
          "Kernels that ran alone, with so few blocks that some multiprocessors of the GPU had none.", RuleOrigin::kLanescope,
          kSmallGridOptions, find_small_grids},
@@ -138,6 +140,12 @@ const std::array kRules{
 };
 
 }  // namespace
+
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
+  if (context.shared_idle) return context.shared_idle->visit(context, threshold, visitor);
+  return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)
+                                     : visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
+}
 
 std::span<const Rule> own_rules() { return kRules; }
 

@@ -13,11 +13,8 @@ namespace lanescope::analysis {
 
 [[nodiscard]] std::span<const Rule> own_rules();
 
-// Of the time that counts.
-inline std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
-  return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)
-                                     : visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
-}
+// Of the time that counts; together with the other rules that look at it, where there are any.
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor);
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments);

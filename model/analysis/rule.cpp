@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "model/trace/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
+#include "shared_idle.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -58,6 +62,46 @@ Result<void> set_argument(const Rule& rule, RuleArguments& arguments, std::strin
                      ". Its arguments (name=value): " + option_names(rule) + ".",
                  ErrorKind::kUsage};
   return arguments.set(*option, text.substr(equals + 1));
+}
+
+// Calls apply(i, its context) for each request. Those that go through idle time wait for each other there, each on a thread of its own, so that
+// they do so once; no more of all work at a time than there are cores.
+template <typename Apply>
+void on_all_cores(std::span<const RuleRequest> requests, const RuleContext& context, const Apply& apply) {
+  std::vector<std::size_t> others, of_idle_time;
+  others.reserve(requests.size());
+  of_idle_time.reserve(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    (requests[i].rule->needs == Rule::Needs::kIdleTime && context.time == kWholeTrace ? of_idle_time : others).push_back(i);
+  SharedIdle::Cores cores(usable_cores());
+  RuleContext sharing = context;
+  sharing.shared_idle = std::make_shared<SharedIdle>(of_idle_time.size(), cores);
+  std::once_flag has_failed;
+  std::exception_ptr failure;
+  const auto on_a_core = [&](std::size_t i, const RuleContext& of_rule) noexcept {
+    cores.acquire();
+    try {
+      apply(i, of_rule);
+    } catch (...) {
+      std::call_once(has_failed, [&failure] { failure = std::current_exception(); });
+    }
+    if (of_rule.shared_idle) of_rule.shared_idle->leave();
+    cores.release();
+  };
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(of_idle_time.size());
+    for (const std::size_t i : of_idle_time) {
+      try {
+        threads.emplace_back([&on_a_core, &sharing, i] { on_a_core(i, sharing); });
+      } catch (const std::exception&) {  // no room for another thread
+        sharing.shared_idle->leave();
+        others.push_back(i);
+      }
+    }
+    parallel_for(others.size(), [&](std::size_t k) { on_a_core(others[k], context); });
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace
@@ -139,8 +183,8 @@ Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const 
                                             TimeRange time) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
   const RuleContext context{.trace = trace, .time = time, .stop = stop};
-  parallel_for(requests.size(), [&](std::size_t i) {
-    if (!stop.stop_requested()) results[i] = requests[i].rule->apply(context, requests[i].arguments);
+  on_all_cores(requests, context, [&](std::size_t i, const RuleContext& of_rule) {
+    if (!stop.stop_requested()) results[i] = requests[i].rule->apply(of_rule, requests[i].arguments);
   });
   std::vector<RuleAnswer> answers(stop.stop_requested() ? requests.size() : 0);
   if (!answers.empty()) return answers;

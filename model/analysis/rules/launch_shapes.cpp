@@ -67,6 +67,7 @@ class LaunchCollector {
     std::optional<TimeRange> extent;
     running_.clear();
     same_.clear();
+    last_.reset();
     now_ = INT64_MIN;
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!extent) extent = operation->range;
@@ -100,7 +101,14 @@ class LaunchCollector {
     const NameId name = lane.name(operation.event.index);
     if (communication_(name)) return kNoGroup;
     const DetailId detail = lane.detail(operation.event.index);
-    if (const auto same = same_.find({name, detail}); same != same_.end()) return add(same->second, operation);
+    if (last_ && last_->name == name && last_->detail == detail) return add(last_->group, operation);
+    last_ = {name, detail, group_of(gpu, name, detail)};
+    return add(last_->group, operation);
+  }
+
+  std::size_t group_of(GpuId gpu, NameId name, DetailId detail) {
+    const Trace& trace = context_.trace;
+    if (const auto same = same_.find({name, detail}); same != same_.end()) return same->second;
     const KernelDetail& d = trace.kernel_detail(detail);
     const auto [entry, is_new] =
         known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
@@ -108,7 +116,7 @@ class LaunchCollector {
                            groups_.size());
     if (is_new) groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
     same_.emplace(std::pair(name, detail), entry->second);
-    return add(entry->second, operation);
+    return entry->second;
   }
 
   // Returns the group where the launch counts for the time that it ran alone.
@@ -134,6 +142,12 @@ class LaunchCollector {
     }
   };
   std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash> same_;  // groups, of this GPU
+  struct Last {
+    NameId name;
+    DetailId detail;
+    std::size_t group;
+  };
+  std::optional<Last> last_;  // kernels often follow others of their group
   std::vector<LaunchGroup> groups_;
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;

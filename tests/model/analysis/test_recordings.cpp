@@ -1,7 +1,11 @@
 // Traces that were recorded on a real GPU, of programs whose fault is known.
 #include <algorithm>
+#include <atomic>
+#include <new>
+#include <thread>
 #include <vector>
 
+#include "../../../model/analysis/shared_idle.h"
 #include "../../../model/analysis/wording.h"
 #include "answers.h"
 #include "model/analysis/idle.h"
@@ -9,6 +13,7 @@
 #include "model/analysis/trace_diff.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/import/nsys_sqlite.h"
+#include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/combine.h"
 #include "model/trace/load.h"
@@ -250,4 +255,56 @@ TEST_CASE("of two ranks with a file each, the one that sleeps 15 ms in each of 2
   CHECK(imbalance.rule == "imbalance");
   CHECK_THAT(imbalance.title, contains_text("late1.trace: "));
   CHECK_THAT(imbalance.title, contains_text("came last"));
+}
+
+namespace {
+
+std::string text_of_all(const RuleAnswer& answer) {
+  std::string text = answer.message.english() + '\n' + answer.summary.english() + '\n';
+  for (const Finding& finding : answer.findings)
+    text += finding.title.english() + '\n' + finding.seen.english() + '\n' + std::to_string(finding.cost) + '\n';
+  for (const NamedTable& table : answer.tables) text += table.name + '\n' + stats::format_table(table.table, stats::Format::kCsv);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("rules that are asked together answer as each alone does") {
+  std::vector<RuleRequest> requests;
+  for (const Rule& rule : rules()) requests.push_back(*parse_rule(rule.name));
+  // The first looks at gaps that the others pass over, the second passes over some that they look at.
+  for (const char* bubbles : {"gpu_bubbles:gap=0ns", "gpu_bubbles:gap=300us"}) requests.push_back(*parse_rule(bubbles));
+  for (const char* name : {"torch_training_workers0", "torch_graph", "ranks_compute", "cause_sync_each_launch", "cause_tiny_kernels", "cuda_streams"}) {
+    const auto trace = recorded(name);
+    const auto answers = apply_rules(*trace, requests);
+    REQUIRE(answers);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      INFO(name << ' ' << requests[i].rule->name << ' ' << i);
+      CHECK(text_of_all((*answers)[i]) == text_of_all(*apply_rule(*trace, requests[i])));
+    }
+  }
+}
+
+TEST_CASE("idle time that can't be gone through to its end fails for each rule that waits for it") {
+  const auto trace = recorded("cuda_streams");
+  const RuleContext context{.trace = *trace};
+  SharedIdle::Cores cores(1);
+  SharedIdle idle(3, cores);
+  std::atomic<int> failed = 0;
+  const auto ask = [&](const IdleVisitor& visitor) {
+    cores.acquire();
+    try {
+      (void)idle.visit(context, 1, visitor);
+    } catch (const std::bad_alloc&) {
+      ++failed;
+    }
+    idle.leave();
+    cores.release();
+  };
+  {
+    const std::jthread one([&] { ask([](const IdleGap&, std::span<const IdlePart>) {}); });
+    const std::jthread other([&] { ask([](const IdleGap&, std::span<const IdlePart>) { throw std::bad_alloc(); }); });
+    const std::jthread third([&] { idle.leave(); });  // ends without a look at idle time
+  }
+  CHECK(failed == 2);
 }

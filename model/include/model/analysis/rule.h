@@ -78,6 +78,8 @@ class SharedLoopWork;
 // Launches by kernel and shape, which those ask for that look at shapes.
 class SharedLaunchGroups;
 [[nodiscard]] std::shared_ptr<SharedLaunchGroups> share_launch_groups();
+// Idle time that rules go through together.
+class SharedIdle;
 
 struct RuleContext {
   const Trace& trace;
@@ -85,6 +87,7 @@ struct RuleContext {
   std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
   std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
   std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
+  std::shared_ptr<SharedIdle> shared_idle = nullptr;  // null: the rule goes through it alone
   std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
   [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
 };
@@ -101,6 +104,8 @@ struct Rule {
   RuleOrigin origin = RuleOrigin::kLanescope;
   std::span<const RuleOption> options;
   Result<RuleAnswer> (*apply)(const RuleContext& context, const RuleArguments& arguments) = nullptr;
+  enum class Needs : std::uint8_t { kEvents, kIdleTime };
+  Needs needs = Needs::kEvents;  // kIdleTime: it may go through all idle time once
 };
 
 // All rules: ours, then Nsight's.

@@ -1,0 +1,51 @@
+// Idle time that several rules look at, each on a thread of its own: gone through once, for all of them. Internal to model/analysis.
+//
+// Who asks waits until each of the other rules has asked, too, or has ended. The last of them goes through the gaps and calls the visitors of
+// all. So a rule holds nothing that another waits for when it asks.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <semaphore>
+#include <vector>
+
+#include "model/analysis/idle.h"
+#include "model/analysis/rule.h"
+
+namespace lanescope::analysis {
+
+class SharedIdle {
+ public:
+  using Cores = std::counting_semaphore<>;
+  // Of so many rules. Each holds one of the cores while it works, and gives it back while it waits here. `cores` outlives this.
+  SharedIdle(std::size_t rules, Cores& cores) : rules_(rules), cores_(cores) { waiting_.reserve(rules); }
+
+  // As visit_idle(). Requires: called by one of the rules, all of which look at the whole time of one trace. Where going through fails, it
+  // fails for all who asked.
+  [[nodiscard]] std::vector<GpuIdle> visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor);
+  // One of the rules has ended, or does not begin.
+  void leave() noexcept;
+
+ private:
+  struct Asked {
+    const RuleContext* context;
+    Nanoseconds threshold;
+    const IdleVisitor* visitor;
+    std::vector<GpuIdle> below;  // by GPU: gaps that were visited for others, and are too short for this one
+    std::vector<GpuIdle> gpus;
+    std::exception_ptr failure;
+    bool is_answered = false;
+  };
+  void answer_all() noexcept;
+  void go_through();
+
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::size_t rules_;  // that have not ended
+  std::vector<Asked*> waiting_;
+  Cores& cores_;
+};
+
+}  // namespace lanescope::analysis
