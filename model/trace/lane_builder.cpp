@@ -105,6 +105,12 @@ namespace {
 
 constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further ones stand in the tree
 
+std::vector<EventRun> one_run(std::vector<Event> events) {
+  std::vector<EventRun> runs;
+  runs.emplace_back(std::move(events));
+  return runs;
+}
+
 }  // namespace
 
 GrowingLane& TrackLanes::lane(std::size_t index) {
@@ -191,7 +197,8 @@ void TrackLanes::add_in_order(std::span<const Event> events) {
 void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::uint32_t> depths) {
   std::vector<std::size_t> order(events.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return outer_first(events[a], events[b]); });
+  if (!std::is_sorted(events.begin(), events.end(), outer_first))
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return outer_first(events[a], events[b]); });
   added_ += events.size();
   for (std::size_t i : order) {
     const std::uint32_t depth = lane_of_depth(depths[i]);
@@ -199,7 +206,7 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
     if (own.last_end() <= events[i].start)
       append(depth, {&events[i], 1});
     else if (may_rebuild(own.reopening_cost(events[i].start)))
-      insert(depth, {events[i]});
+      insert(depth, one_run({events[i]}));
     else
       late_by_depth_.push_back({depth, events[i]});
   }
@@ -215,11 +222,11 @@ void TrackLanes::add_to_lane(std::uint32_t number, std::vector<Event> events) {
   add_at_depths(std::move(events), depths);
 }
 
-// Puts events that come late, and are in order, among those of their depth.
-void TrackLanes::insert(std::uint32_t depth, std::vector<Event> events) {
-  std::vector<EventRun> runs;
-  runs.push_back(reopen(depth, events.front().start));
-  runs.emplace_back(std::move(events));
+// Puts events that come late among those of their depth. Requires: no run is empty.
+void TrackLanes::insert(std::uint32_t depth, std::vector<EventRun> runs) {
+  Nanoseconds begin = runs.front().front().start;
+  for (const EventRun& run : runs) begin = std::min(begin, run.front().start);
+  runs.insert(runs.begin(), reopen(depth, begin));
   merge(std::move(runs), [&](std::span<const Event> merged) {
     for (const Event& event : merged) place(event, depth);
   });
@@ -245,14 +252,33 @@ void TrackLanes::settle() {
   }
   if (late_by_depth_.empty()) return;
   std::vector<LateEvent> late = std::exchange(late_by_depth_, {});
-  std::stable_sort(late.begin(), late.end(), [](const LateEvent& a, const LateEvent& b) {
-    return a.depth != b.depth ? a.depth < b.depth : outer_first(a.event, b.event);
-  });
+  const auto is_above = [](const LateEvent& a, const LateEvent& b) { return a.depth < b.depth; };
+  if (!std::is_sorted(late.begin(), late.end(), is_above)) std::stable_sort(late.begin(), late.end(), is_above);
   for (std::size_t first = 0, last = 0; first < late.size(); first = last) {
-    std::vector<Event> of_depth;
-    for (; last < late.size() && late[last].depth == late[first].depth; ++last) of_depth.push_back(late[last].event);
-    insert(late[first].depth, std::move(of_depth));
+    while (last < late.size() && late[last].depth == late[first].depth) ++last;
+    insert(late[first].depth, runs_of(std::span(late).subspan(first, last - first)));
   }
+}
+
+// Those of one chunk came in order: merged where such runs are long, else sorted.
+std::vector<EventRun> TrackLanes::runs_of(std::span<const LateEvent> late) {
+  constexpr std::size_t kWorthMerging = 64;  // events of a run
+  std::vector<std::size_t> ends;  // of runs
+  for (std::size_t i = 1; i < late.size() && ends.size() <= late.size() / kWorthMerging; ++i)
+    if (outer_first(late[i].event, late[i - 1].event)) ends.push_back(i);
+  const bool is_sorted_first = ends.size() > late.size() / kWorthMerging;
+  if (is_sorted_first) ends.clear();
+  ends.push_back(late.size());
+  std::vector<EventRun> runs;
+  runs.reserve(ends.size() + 1);
+  for (std::size_t first = 0; const std::size_t end : ends) {
+    std::vector<Event> events;
+    events.reserve(end - first);
+    for (; first < end; ++first) events.push_back(late[first].event);
+    if (is_sorted_first) std::stable_sort(events.begin(), events.end(), outer_first);
+    runs.emplace_back(std::move(events));
+  }
+  return runs;
 }
 
 }  // namespace lanescope

@@ -91,7 +91,8 @@ class TrackLanes {
   void add_in_order(std::span<const Event> events);
   void place(const Event& event, std::size_t first_lane);
   void append(std::size_t lane, std::span<const Event> events);
-  void insert(std::uint32_t depth, std::vector<Event> events);
+  void insert(std::uint32_t depth, std::vector<EventRun> runs);
+  [[nodiscard]] static std::vector<EventRun> runs_of(std::span<const LateEvent> late);
   [[nodiscard]] EventRun reopen(std::size_t lane, Nanoseconds t);
   void rebuild(std::vector<EventRun> runs, Nanoseconds begin);
   [[nodiscard]] std::uint64_t reopening_cost(Nanoseconds t) const noexcept;

@@ -239,6 +239,34 @@ TEST_CASE("ranges of falling order are all on the lane of their depth") {
   for (EventIndex i = 0; i < kRanges; ++i) REQUIRE(trace->lane(1).correlation(i) == i + 1);
 }
 
+TEST_CASE("ranges of several depths whose chunks come in any order are on their lanes as those that come in order") {
+  constexpr std::uint32_t kChunks = 200, kOfChunk = 600, kDepths = 3;
+  struct Chunk {
+    std::vector<Event> events;
+    std::vector<std::uint32_t> depths;
+  };
+  std::vector<Chunk> chunks(kChunks);
+  for (std::uint32_t i = 0; i < kChunks * kOfChunk; ++i) {
+    Chunk& chunk = chunks[i / kOfChunk];
+    chunk.events.push_back({Nanoseconds{i / kDepths} * 10, i % 7 == 0 ? 0 : 5, 1, i, 0});
+    chunk.depths.push_back(i % kDepths);
+  }
+  const auto lanes_of = [&](const std::vector<Chunk>& in_order) {
+    TraceBuilder builder;
+    TrackKey key{TrackKind::kNvtxRanges, builder.process_of_instance(1)};
+    for (const Chunk& chunk : in_order) builder.add(key, chunk.events, chunk.depths);
+    const auto trace = builder.snapshot();
+    REQUIRE(trace->lanes().size() == kDepths);
+    return all_events(*trace);
+  };
+  const std::vector<Event> expected = lanes_of(chunks);
+  REQUIRE(expected.size() == kChunks * kOfChunk);
+  std::reverse(chunks.begin(), chunks.end());
+  CHECK(lanes_of(chunks) == expected);
+  std::shuffle(chunks.begin(), chunks.end(), std::mt19937(GENERATE(1u, 2u, 3u)));
+  CHECK(lanes_of(chunks) == expected);
+}
+
 TEST_CASE("work is joined to the nearest call of its correlation id, where ids come round again") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
