@@ -100,7 +100,10 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
     return;
   }
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_driver_call(id, call);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    on_driver_call(id, call);
+    if (is_for_holding_alone(id)) return;
+  }
   if (follow_event_call(domain, id, call) && !takes_chains_of(channel::kOtherCalls)) return;
   follow_call(domain, call);
 }

@@ -1,5 +1,6 @@
 // Keeps launches of the program waiting for a moment, in which PC sampling begins, ends or pauses. A launch takes the driver's lock and then CUPTI's, and the
-// call that ends the sampling CUPTI's and then the driver's: both stop for good where they meet (CUPTI 13.0, H200).
+// call that ends the sampling CUPTI's and then the driver's: both stop for good where they meet (CUPTI 13.0, H200). So do copies, and what loads code,
+// which also questions about a kernel do: a launch is here every call of the driver that may load, enqueue or wait.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,8 @@ void let_launches_go() noexcept;
 
 // For the subscriber's callback, of calls of the driver. Any thread; a load where launches are not followed.
 void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept;
+
+// Whether the callbacks of this call of the driver come for that alone, and nobody else asked for them. Any thread; a load.
+[[nodiscard]] bool is_for_holding_alone(CUpti_CallbackId id) noexcept;
 
 }  // namespace lanescope::agent::cupti

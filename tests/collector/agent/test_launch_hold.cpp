@@ -8,12 +8,12 @@ using namespace lanescope::agent;
 
 namespace {
 
-constexpr CUpti_CallbackId kOuter = 2, kInner = 3, kOther = 4;
+constexpr CUpti_CallbackId kOuter = 2, kInner = 3, kCopy = 4, kWait = 5, kQuestion = 6, kLoad = 7;
 
 cupti::Functions functions() {
   cupti::Functions functions;
   functions.get_callback_name = [](CUpti_CallbackDomain, std::uint32_t id, const char** name) {
-    *name = id == kOuter ? "cuLaunchCooperativeKernel" : id == kInner ? "cuLaunchKernel" : "cuMemAlloc_v2";
+    *name = id == kOuter ? "cuLaunchCooperativeKernel" : id == kInner ? "cuLaunchKernel" : id == kCopy ? "cuMemcpyHtoDAsync_v2" : id == kWait ? "cuStreamSynchronize" : id == kLoad ? "cuKernelGetFunction" : "cuStreamIsCapturing";
     return CUPTI_SUCCESS;
   };
   functions.enable_callback = [](std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; };
@@ -47,8 +47,14 @@ TEST_CASE("a launch within another is under way with that one, and has come back
   CHECK_FALSE(are_all_back());
   leave(kOuter);
   CHECK(are_all_back());
-  enter(kOther);
+  enter(kQuestion);
   CHECK(are_all_back());
+  for (const CUpti_CallbackId id : {kCopy, kWait, kLoad}) {
+    enter(id);
+    CHECK_FALSE(are_all_back());
+    leave(id);
+    CHECK(are_all_back());
+  }
   cupti::leave_launches(cupti, nullptr);
 }
 
