@@ -102,6 +102,13 @@ class Size(unittest.TestCase):
             self.assertLess(file.stat().st_size / ParquetFile(file).row_groups[0][3], 5.05)
 
 
+    def test_times_of_few_kernels_are_differences(self):
+        # 10,001 launches: each has its own time, which takes 8 bytes in a dictionary.
+        with tempfile.TemporaryDirectory() as folder:
+            file = export(support.recording("cause_sync_each_launch"), folder, "--tables", "kernels") / "kernels.parquet"
+            self.assertLess(file.stat().st_size / ParquetFile(file).row_groups[0][3], 6.1)
+
+
 class FurtherColumns(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
