@@ -199,6 +199,27 @@ class Interrupts(unittest.TestCase):
             with self.assertRaises(ProcessLookupError):
                 os.killpg(started.pid, 0)
 
+    def test_one_in_the_midst_of_the_executor_ends_all_processes(self):
+        # Where it takes the locks of what it waits for, one after the other.
+        midst = """
+import concurrent.futures._base as base, signal
+enter = base._AcquireFutures.__enter__
+def interrupted(self):
+    if list(pathlib.Path(sys.argv[1]).parent.glob("*.begun")):
+        self.futures[0]._condition.acquire()
+        signal.raise_signal(signal.SIGINT)
+        self.futures[0]._condition.release()
+    return enter(self)
+base._AcquireFutures.__enter__ = interrupted
+"""
+        with tempfile.TemporaryDirectory() as name:
+            files = [shutil.copy(RANK, pathlib.Path(name) / f"{number}.trace") for number in range(4)]
+            program = SLOW.replace("try:", midst + "try:", 1)
+            started = subprocess.Popen([sys.executable, "-c", program, *map(str, files)], start_new_session=True, env=os.environ | {"PYTHONPATH": str(support.ROOT / "app" / "python")})
+            self.assertEqual(started.wait(timeout=600), 130)
+            with self.assertRaises(ProcessLookupError):
+                os.killpg(started.pid, 0)
+
 
 def _question(name):
     from lanescope.fleet import recipes

@@ -236,8 +236,8 @@ class Engine:
         elif self.kind == "pool":
             done = set()
             try:
-                with _pool(self.workers) as executor, _ended_by_interrupts(executor):
-                    for number, data in _collected(executor, question, batches, self.cache, 4 * self.workers):
+                with _pool(self.workers) as executor, _ended_by_interrupts(executor) as interrupt:
+                    for number, data in _collected(executor, question, batches, self.cache, 4 * self.workers, interrupt):
                         done.add(number)
                         yield data, len(batches[number])
             except BrokenProcessPool:
@@ -246,13 +246,25 @@ class Engine:
                     yield _alone(question, path, self.cache), 1
         elif self.kind == "dask":
             with _dask_client(self.dask) as client:
-                for number, data in _collected(client.get_executor(), question, batches, self.cache, 64):
+                for number, data in _collected(client.get_executor(), question, batches, self.cache, 64, _Interrupt()):
                     yield data, len(batches[number])
         else:
             raise TraceError(f"There is no engine {self.kind!r}; there are none, pool and dask.")
 
 
-def _collected(executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int) -> "Iterator[tuple[int, bytes]]":
+@dataclass
+class _Interrupt:
+    """Whether Ctrl+C came."""
+
+    came: bool = False
+
+
+_INTERRUPT_SECONDS = 0.2  # within which that is seen
+
+
+def _collected(
+    executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int, interrupt: _Interrupt
+) -> "Iterator[tuple[int, bytes]]":
     """Numbers of batches and their results, as they come. Only so many wait at a time, so that memory does not grow with the fleet."""
     waiting: "dict[Future[bytes], int]" = {}
     rest = iter(enumerate(batches))
@@ -263,8 +275,10 @@ def _collected(executor: Executor, question: Question, batches: "list[list[str]]
                 waiting[executor.submit(map_files, question, batch, cache)] = number
             if not waiting:
                 return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            for future in wait(waiting, timeout=_INTERRUPT_SECONDS, return_when=FIRST_COMPLETED).done:
                 yield waiting.pop(future), future.result()
+            if interrupt.came:
+                raise KeyboardInterrupt
     except BaseException:
         for future in waiting:
             future.cancel()
@@ -294,18 +308,21 @@ def keep_freed_memory() -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_interrupts(executor: ProcessPoolExecutor) -> "Iterator[None]":
-    """Ctrl+C ends the workers at once, and not when each has read what it has begun; so does an error here. A second one comes to nothing, so that none of them stays."""
+def _ended_by_interrupts(executor: ProcessPoolExecutor) -> "Iterator[_Interrupt]":
+    """Ctrl+C ends the workers at once, and not when each has read what it has begun; so does an error here. A second one comes to nothing, so that none of them stays.
 
-    def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise KeyboardInterrupt
+    It is noted, for who waits for the workers to raise: an exception out of the midst of the executor may leave a lock of it held, at which its end would wait for ever.
+    """
+    interrupt = _Interrupt()
+
+    def note(*_: object) -> None:
+        interrupt.came = True
 
     is_ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, note)
     try:
-        yield
+        yield interrupt
     except (KeyboardInterrupt, GeneratorExit):
         for worker in list((executor._processes or {}).values()):
             worker.kill()
