@@ -31,7 +31,7 @@ def main(arguments: "list[str] | None" = None) -> int:
     if arguments and not arguments[0].startswith("-") and arguments[0] not in known:
         print(f"lanescope fleet: {_unknown(arguments[0])} There are {', '.join(known)}.", file=sys.stderr)
         return 2
-    given = _parser().parse_args(arguments)
+    given = _parser(arguments[:1]).parse_args(arguments)
     try:
         return {"merge": _merge, "diff": _diff}.get(given.recipe, _ask)(given)
     except TraceError as error:
@@ -59,10 +59,12 @@ def _unknown(name: str) -> str:
     return f"There is no recipe {''.join(c if c.isprintable() else '?' for c in name)!r}. {_ELSEWHERE.get(name, '')}".rstrip()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(asked: "list[str]") -> argparse.ArgumentParser:
+    """Of what is asked for alone, where that is known: options of all recipes take as long to make as a small fleet to be read."""
     parser = argparse.ArgumentParser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
     verbs = parser.add_subparsers(dest="recipe", metavar="RECIPE", required=True)
-    for name, chosen in recipes().items():
+    known = recipes()
+    for name, chosen in known.items() if not asked or asked[0] not in known else [(asked[0], known[asked[0]])]:
         verb = verbs.add_parser(name, help=chosen.help, description=chosen.help + ".")
         _add_common(verb)
         verb.add_argument("--input", nargs="+", required=True, metavar="DIR[:N]|FILE", help=".trace files, and folders that are searched for them; of DIR:N only the first N")

@@ -27,7 +27,7 @@ import zstandard
 from .._frames import TraceError
 from ..trace import Trace
 
-PARTIAL_VERSION = 4
+PARTIAL_VERSION = 5
 
 
 class Question(Protocol):

@@ -36,7 +36,7 @@ class ResultTable:
 
     def text_columns(self) -> "list[bool]":
         """Of each column, whether it has texts and no numbers."""
-        return [{type(cell) for cell in column} <= {str, type(None)} for column in zip(*self.rows)] if self.rows else [True] * len(self.columns)
+        return [set(map(type, column)) <= {str, type(None)} for column in zip(*self.rows)] if self.rows else [True] * len(self.columns)
 
     def to_json(self) -> str:
         return json.dumps(self.records(), indent=1, ensure_ascii=False)
@@ -56,14 +56,12 @@ def _encodable(cell: Any) -> Any:
 
 def _plain(column: "tuple[Any, ...]") -> "tuple[Any, ...]":
     """Control characters of names would reach the terminal of whoever prints the file."""
-    if str not in {type(cell) for cell in column}:
-        return column
-    shown = {cell: _printable(cell) for cell in {cell for cell in column if isinstance(cell, str)}}
-    return tuple(shown[cell] if isinstance(cell, str) else cell for cell in column)
+    shown = {cell: _printable(cell) for cell in set(column) if isinstance(cell, str) and not cell.isprintable()}
+    return tuple(shown.get(cell, cell) for cell in column) if shown else column
 
 
 def _printable(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in text)
+    return "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in text)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
 import numpy as np
 
@@ -49,23 +49,25 @@ class SumRecipe(Recipe):
         known = members(trace, path)
         sums: "dict[str, Summary]" = {}
         rows: "dict[int, list[Any]]" = {}
-        by_device: "dict[tuple[int, int], list[Any]]" = {}
+        by_device: "dict[tuple[int, int], Optional[list[Any]]]" = {}  # None: the rank's own, as mostly, since a file then has one GPU
         keys = np.where(keys >= 0, processes * len(names) + keys, -1) if len(instances) != 1 else keys
         for group, summary, own in summed_groups(keys, len(instances) * len(names), data[self.value], data["start"], path):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
             rows.setdefault(instance, []).append([name, *_row(summary, own)])
             sums[name] = sums[name].merged(summary) if name in sums else summary
         if len(used := distinct(data["device"])[0] if "device" in data else ()) == 1:
-            by_device = {(instance, int(used[0])): own for instance, own in rows.items()}  # mostly a file has one GPU, whose rows are its rank's
+            by_device = dict.fromkeys((instance, int(used[0])) for instance in rows)
         elif len(used):
+            several: "dict[tuple[int, int], list[Any]]" = {}
             # Of each name, what each GPU of each process did.
             numbers = len(instances) * len(names)
             keys = np.where(keys >= 0, distinct(data["device"])[1] * numbers + keys, -1)
             for group, summary, own in summed_groups(keys, len(used) * numbers, data[self.value], data["start"], path):
                 instance = int(instances[group % numbers // len(names)])
-                by_device.setdefault((instance, int(used[group // numbers])), []).append([names[group % len(names)], *_row(summary, own)])
+                several.setdefault((instance, int(used[group // numbers])), []).append([names[group % len(names)], *_row(summary, own)])
+            by_device.update(several)
         ranks = [[known[instance].to_json(), own] for instance, own in sorted(rows.items()) if instance in known]
-        on_devices = [[known[instance].to_json(), device, own] for (instance, device), own in sorted(by_device.items()) if instance in known]
+        on_devices = [[known[instance].to_json(), device, own] for (instance, device), own in sorted(by_device.items(), key=lambda item: item[0]) if instance in known]
         return {"all": sums, "ranks": ranks, "devices": on_devices}
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -100,7 +102,8 @@ class SumRecipe(Recipe):
         units = {name: self.unit for name in _RANK_COLUMNS[1:]}
         answer.tables.append(ResultTable("rank_stats", [*_WHO, "Name", *_RANK_COLUMNS], _by_rank([[said, [], own] for said, own in outcome.partial["ranks"]]), units))
         if outcome.partial["devices"]:
-            on_devices = _by_rank([[said, [device], own] for said, device, own in outcome.partial["devices"]])
+            of_ranks = {(said[0], said[1]): own for said, own in outcome.partial["ranks"]}
+            on_devices = _by_rank([[said, [device], of_ranks.get((said[0], said[1]), []) if own is None else own] for said, device, own in outcome.partial["devices"]])
             answer.tables.append(ResultTable("rank_stats_by_device", [*_WHO, "Device", "Name", *_RANK_COLUMNS], on_devices, units))
         if rows:
             answer.sentences.append(f"{rows[0][0]} takes {rows[0][1]:.1f} % of {len(outcome.partial['ranks'])} processes' total, in {rows[0][2]} instances.")
