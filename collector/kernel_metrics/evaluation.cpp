@@ -34,6 +34,7 @@ class KernelChunk {
     constexpr std::size_t kMostBytesBesidesName = 512;
     bytes_ += kernel.name.size() + kMostBytesBesidesName;
     const channel::KernelRecord& record = kernel.record;
+    const bool is_range = record.grid[0] == 0;
     chunk_.add_strings(kernel.name);
     proto::Queue& queue = *chunk_.add_queues();
     queue.set_device(record.device);
@@ -64,7 +65,7 @@ class KernelChunk {
     kernels.add_duration(duration);
     kernels.add_name(number);
     kernels.add_queue(number);
-    kernels.add_shape(number);
+    kernels.add_shape(is_range ? 0 : number);
     kernels.add_correlation_delta(static_cast<std::int64_t>(record.correlation) - last_correlation_);
     last_begin_ = begin;
     last_correlation_ = record.correlation;
@@ -193,6 +194,8 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
     }
     const auto kernel = kernels.find(record.correlation);
     if (kernel == kernels.end() || duration <= 0) return;
+    if (plan_.replay == channel::CounterReplay::kRange)
+      kernel->second.name += record.launches == 1 ? " (1 launch)" : " (" + std::to_string(record.launches) + " launches)";
     chunk.add(kernel->second, record.begin, static_cast<std::uint64_t>(duration));
     if (chunk.is_full()) result.kernels.push_back(std::exchange(chunk, KernelChunk()).take());
   };

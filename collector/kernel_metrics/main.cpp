@@ -102,6 +102,7 @@ Result<void> plan(Options& options) {
   const bool spreads = options.replay != "kernel";  // over launches or runs
   PlanWriter writer(options.replay == "spread"        ? channel::CounterReplay::kSpread
                     : options.replay == "application" ? channel::CounterReplay::kApplication
+                    : options.replay == "range"       ? channel::CounterReplay::kRange
                                                       : channel::CounterReplay::kKernel,
                     options.choice);
   for (const std::string& chip : machine->chips) {
@@ -266,7 +267,7 @@ int main(int count, char** arguments) {
   app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
   app.add_option("--metric-file", options.file, "A file that names one metric a line");
   app.add_option("--chip", options.chip, "As NVIDIA's libraries call it, without asking the driver");
-  app.add_option("--replay-mode", options.replay, "kernel, spread or application")->check(CLI::IsMember({"kernel", "spread", "application"}));
+  app.add_option("--replay-mode", options.replay, "kernel, spread, application or range")->check(CLI::IsMember({"kernel", "spread", "application", "range"}));
   app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
   app.add_option("--launch-kind", options.choice.kind, "Kernel and shape, as collector/channel/kernel_counters.h numbers them; 0: any");
   app.add_option("--launch-skip", options.choice.skip, "Launches");

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "code_lines.h"
@@ -18,14 +19,18 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kLargest = 16u << 20;  // bytes
 constexpr std::size_t kMostParts = 64;          // of a recorded path that are looked for below a folder
 
+std::vector<std::string> lines_in(std::istream& text) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
 std::optional<std::vector<std::string>> read_lines(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > kLargest) return std::nullopt;
   std::ifstream file(path);
   if (!file) return std::nullopt;
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
-  return lines;
+  return lines_in(file);
 }
 
 std::string_view without_space_around(std::string_view text) {
@@ -36,7 +41,7 @@ std::string_view without_space_around(std::string_view text) {
 
 }  // namespace
 
-SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : folders_(std::move(folders)) {
+SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : trace_(trace), folders_(std::move(folders)) {
   const KernelRecords& records = trace.kernel_records();
   std::set<std::pair<GpuFunctionId, std::uint32_t>> places;
   for (const auto& window : records.windows)
@@ -53,6 +58,10 @@ SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : fo
 }
 
 std::optional<SourceFiles::Lines> SourceFiles::find(const std::string& recorded) const {
+  if (const SourceText* const kept = trace_.kernel_records().find_source(recorded)) {
+    std::istringstream text(kept->text);
+    return lines_in(text);
+  }
   const fs::path path(recorded);
   if (path.is_absolute())
     if (auto lines = read_lines(path)) return lines;
@@ -94,6 +103,12 @@ std::vector<std::string> SourceFiles::missing() const {
   for (const auto& [name, text] : texts_)
     if (const auto paths = paths_.find(name); !text && paths != paths_.end()) missing.push_back(paths->second.front());
   return missing;
+}
+
+std::vector<std::string> SourceFiles::recorded_paths() const {
+  std::vector<std::string> all;
+  for (const auto& [name, paths] : paths_) all.insert(all.end(), paths.begin(), paths.end());
+  return all;
 }
 
 }  // namespace lanescope::kernels

@@ -345,6 +345,8 @@ class TraceCombiner {
       all.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(copy)));
     }
     append_measured(all, more, first_function);
+    for (const auto& source : more.sources)
+      if (all.find_source(source->path) == nullptr) all.sources.push_back(source);
     trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(all));
   }
 

@@ -376,7 +376,7 @@ struct FrameIngest::State {
       MeasuredLaunch launch;
       launch.process = process;
       launch.correlation = said.correlation();
-      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kApplication);
+      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kRange);
       launch.passes = said.passes();
       launch.other_launches.assign(said.other_launches().begin(), said.other_launches().end());
       launch.spent = static_cast<Nanoseconds>(said.spent());
@@ -440,6 +440,10 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
   bool apply(const FrameHeader& header, const proto::KernelMetrics& message) { return kernel_metrics(header, message); }
   bool apply(const FrameHeader& header, const proto::InstructionCounts& message) { return instruction_counts(header, message); }
+  bool apply(const FrameHeader&, const proto::SourceFile& message) {
+    builder.add(SourceText{message.path(), message.text()});
+    return true;
+  }
   bool apply(const FrameHeader&, const proto::Output& message) {
     builder.add_output({since_epoch(message.time()), message.stream() == proto::OUTPUT_STDERR, message.data()});
     return true;
@@ -454,7 +458,7 @@ struct DecodedFrame::Content {
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
                proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts>
+               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -510,6 +514,7 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_PC_SAMPLES:
     case proto::FRAME_KERNEL_METRICS:
     case proto::FRAME_INSTRUCTION_COUNTS:
+    case proto::FRAME_SOURCE_FILE:
       return true;
     default:
       return false;
@@ -591,6 +596,9 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_INSTRUCTION_COUNTS:
       content_->parse<proto::InstructionCounts>(*payload);
+      break;
+    case proto::FRAME_SOURCE_FILE:
+      content_->parse<proto::SourceFile>(*payload);
       break;
     default:
       break;

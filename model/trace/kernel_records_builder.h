@@ -28,8 +28,10 @@ class KernelRecordsBuilder {
   void add(MeasuredLaunch launch);
   void add(InstructionCounts counts);
   void add(LeftOutKernel kernel);
+  void add(SourceText source);  // of paths that are there already nothing is taken
 
-  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return bytes_; }
+  // Without what code takes that is usual: libraries load much of which little runs, and the rest is zeros in the file.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
   // What there is now; the same value again where nothing was added.
   [[nodiscard]] std::shared_ptr<const KernelRecords> publish();
 
@@ -40,7 +42,8 @@ class KernelRecordsBuilder {
   // By code, and by name there; by position in its symbol table where a function has no name.
   std::map<std::tuple<ProcessId, std::uint64_t, NameId, std::uint32_t>, GpuFunctionId> functions_;
   RowIndex metrics_;  // of records_.metrics
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0;  // but for code
+  std::uint64_t code_bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;
 };
 

@@ -518,6 +518,7 @@ std::uint32_t TraceBuilder::kernel_metric(std::string_view name) { return state_
 void TraceBuilder::add(MeasuredLaunch launch) { state_->kernel_records.add(std::move(launch)); }
 void TraceBuilder::add(InstructionCounts counts) { state_->kernel_records.add(std::move(counts)); }
 void TraceBuilder::add(LeftOutKernel kernel) { state_->kernel_records.add(std::move(kernel)); }
+void TraceBuilder::add(SourceText source) { state_->kernel_records.add(std::move(source)); }
 
 void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
 

@@ -195,6 +195,14 @@ std::string instruction_counts_text(const Trace& trace) {
   return "of " + with_thousands(launches.size()) + (launches.size() == 1 ? " launch" : " launches") + ", at " + counted(instructions, "instruction");
 }
 
+// "3 files, 12.1 KiB"; empty where there are none.
+std::string sources_text(const Trace& trace) {
+  std::uint64_t bytes = 0;
+  for (const auto& source : trace.kernel_records().sources) bytes += source->text.size();
+  const std::size_t files = trace.kernel_records().sources.size();
+  return files == 0 ? "" : counted(files, "file") + ", " + bytes_text(bytes);
+}
+
 void print_heading(const std::string& file, const Trace& trace, const FileFacts& facts) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -215,6 +223,7 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("GPU metrics", metrics_text(trace));
   print_line("PC samples", pc_samples_text(trace));
   print_line("Counts", instruction_counts_text(trace));
+  print_line("Sources", sources_text(trace));
   print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
   const std::string missing = missing_text(trace);

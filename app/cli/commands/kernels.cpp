@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "checks.h"
+#include "session/imported_sources.h"
 #include "session/kernel_run.h"
 #include "output/kernel_tables.h"
 #include "output/output_file.h"
@@ -48,6 +49,7 @@ struct KernelOptions {
   std::vector<std::string> source_folders;
   std::string save;
   std::string chip;
+  bool imports_sources = false;
   bool lists_sets = false;
   bool lists_sections = false;
   bool queries_metrics = false;
@@ -82,7 +84,7 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->type_name("[DOMAIN@]TEXT");
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn,\n"
-                 "application runs the program again for each")
+                 "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include)")
       ->group(kWhat)
       ->capture_default_str();
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
@@ -93,6 +95,7 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("DIR");
+  app.add_flag("--import-source", options.imports_sources, "Put the sources of what was counted (--set source) into the\nrecording, for whoever reads it elsewhere");
   const char* kLists = "What there is";
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
@@ -109,7 +112,7 @@ Result<void> check_place(const std::filesystem::path& path) {
 
 // Of a file nothing is measured.
 Result<void> check_for_file(const CLI::App& app) {
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--replay-mode", "--save"})
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--replay-mode", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
   return {};
@@ -128,6 +131,9 @@ Result<void> check_pattern(const std::string& kernel) {
   return {};
 }
 
+// The program runs again for each pass: what ncu calls app-range, and the only way to count a range here.
+bool counts_ranges(const KernelOptions& options) { return options.replay == "range" || options.replay == "app-range"; }
+
 // Of what ncu takes there, one range by its text; the slash behind a pushed one is taken off.
 Result<void> check_range(const KernelOptions& options) {
   if (options.range.empty()) return {};
@@ -144,10 +150,14 @@ Result<void> check(const KernelOptions& options) {
   const auto is_among = [](const std::string& word, std::initializer_list<const char*> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  if (is_among(options.replay, {"range", "app-range"}))
-    return usage_error("--replay-mode " + options.replay +
-                       " is not there: kernels are replayed one by one (kernel), equal launches take a pass each (spread), or the program runs again for each (application).");
-  if (!is_among(options.replay, {"kernel", "spread", "application"})) return usage_error("--replay-mode is kernel, spread or application, not " + options.replay + ".");
+  if (!is_among(options.replay, {"kernel", "spread", "application", "range", "app-range"}))
+    return usage_error("--replay-mode is kernel, spread, application or range, not " + options.replay + ".");
+  if (counts_ranges(options) && options.range.empty())
+    return usage_error("--replay-mode " + options.replay + " counts what runs in a range of NVTX: which one? --nvtx-include [DOMAIN@]TEXT");
+  if (counts_ranges(options) && !options.kernel.empty())
+    return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: take it without --kernel-name.");
+  if (counts_ranges(options) && options.launches == "sample")
+    return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: which ranges, --launch-skip and --launch-count say.");
   if (!is_among(options.launches, {"all", "sample"})) return usage_error("--launches is all or sample, not " + options.launches + ".");
   if (options.launches == "sample" && (options.skip != 0 || options.count != 0))
     return usage_error("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
@@ -164,6 +174,8 @@ Result<void> check(const KernelOptions& options) {
     if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored)) return usage_error("--source-folders: there is no folder " + folder + ".");
   if (options.set == kernels::kSourceSet && !(options.sections.empty() && options.metrics.empty() && options.replay == "kernel"))
     return usage_error("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
+  if (options.imports_sources && options.set != kernels::kSourceSet)
+    return usage_error("--import-source is for counts at lines of source: take it with --set source, or lanescope profile --kernels=pc --import-source.");
   if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage_error("There is no set " + options.set + ". All: lanescope kernels --list-sets");
   return {};
 }
@@ -222,6 +234,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   settings.required_metrics = options.metrics;
   settings.replay = options.replay == "spread"        ? session::KernelReplay::kSpread
                     : options.replay == "application" ? session::KernelReplay::kApplication
+                    : counts_ranges(options)          ? session::KernelReplay::kRange
                                                       : session::KernelReplay::kKernel;
   return settings;
 }
@@ -350,12 +363,13 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels --launches sample -- python train.py     two launches of each kernel and shape, of a program of very many\n"
       "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
       "  lanescope kernels --nvtx-include \"step 3\" -- python train.py   launches in a range of NVTX\n"
+      "  lanescope kernels --replay-mode range --nvtx-include \"step 3\" -- python train.py   all of that range together\n"
       "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
       "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
       "\n"
-      "Collectives, cooperative launches and graphs are left out and named. The exit code is the program's where there is one.");
+      "Collectives, cooperative launches and graphs are left out and named, but with range. The exit code is the program's where there is one.");
   const auto mark = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> program(mark == arguments.end() ? mark : mark + 1, arguments.end());
   const bool runs = mark != arguments.end();
@@ -384,6 +398,8 @@ int run_kernels(Arguments arguments) {
                                                   : record_kernels(program, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = *ended;
+    if (options.imports_sources)
+      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
     options.file = recorded->path();
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());

@@ -9,6 +9,7 @@
 
 #include "options/kernel_options.h"
 #include "options/launch_options.h"
+#include "session/imported_sources.h"
 #include "session/kernel_run.h"
 #include "session/recording_watch.h"
 #include "remote/remote_work.h"
@@ -126,6 +127,9 @@ int run_program(const Form& form, Arguments arguments) {
   describe_launch(app, options);
   RemoteOptions remote;
   describe_remote(app, remote, RemoteFolder::kOffered);
+  bool imports_sources = false;
+  if (!form.starts_later)
+    app.add_flag("--import-source", imports_sources, "Put the sources of the kernels whose warps were sampled\n(--kernels=pc) into the recording")->group("What to record");
   std::string session;
   if (form.starts_later)
     app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
@@ -136,6 +140,10 @@ int run_program(const Form& form, Arguments arguments) {
   if (!split) return fail(split.error());
   if (const auto code = parse(app, split->options)) return *code;
   if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  if (imports_sources && !options.capture.kernels.starts_with("pc"))
+    return fail({"--import-source is for the sources of kernels whose warps are sampled: take it with --kernels=pc.", ErrorKind::kUsage});
+  if (imports_sources && !remote.target.empty())
+    return fail({"--import-source takes the sources of this machine: give it to lanescope profile there.", ErrorKind::kUsage});
   if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.arm) return run_armed(split->program);
@@ -164,6 +172,7 @@ int run_program(const Form& form, Arguments arguments) {
   request->unrecorded = [](const Error& shortage) {
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
   };
+  const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
   RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
@@ -171,6 +180,9 @@ int run_program(const Form& form, Arguments arguments) {
   SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram);
   if (counters) add_counters(*counters, watched.outcome);
+  if (imports_sources)
+    for (const auto& file : watched.outcome.files)
+      if (const Result<void> imported = import_sources(file.path, rights); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
   return exit_code(watched.outcome, watched.signal);
 }
 

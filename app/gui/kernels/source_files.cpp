@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "model/trace/kernel_records.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -33,6 +35,12 @@ std::optional<SourceText> read_source(const std::string& recorded_path, const QS
       if (auto text = read(QDir(folder).filePath(end.join(u'/')))) return text;
     }
   return std::nullopt;
+}
+
+std::optional<SourceText> read_source(const Trace& trace, const std::string& recorded_path, const QStringList& folders) {
+  if (const lanescope::SourceText* const kept = trace.kernel_records().find_source(recorded_path))
+    return SourceText{QString::fromStdString(recorded_path), QString::fromStdString(kept->text).split(u'\n')};
+  return read_source(recorded_path, folders);
 }
 
 }  // namespace lanescope::ui

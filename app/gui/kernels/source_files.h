@@ -6,6 +6,8 @@
 
 #include <QStringList>
 
+#include "model/trace/trace.h"
+
 namespace lanescope::ui {
 
 // Lines of the file at its recorded path, or else below one of the folders: at the longest end of that path that is there. Only regular files
@@ -15,5 +17,7 @@ struct SourceText {
   QStringList lines;
 };
 [[nodiscard]] std::optional<SourceText> read_source(const std::string& recorded_path, const QStringList& folders);
+// The trace's own text of it, where it was recorded with the code; else likewise.
+[[nodiscard]] std::optional<SourceText> read_source(const Trace& trace, const std::string& recorded_path, const QStringList& folders);
 
 }  // namespace lanescope::ui

@@ -146,7 +146,7 @@ void SourcePanel::compute() {
       return job.deliver([this, failure] { present(nullptr, failure); });
     }
     auto code = std::make_shared<Code>(Code{trace, std::string(trace->name(name)), std::move(*read), {}, false});
-    for (const std::string& file : code->code.files) code->sources.push_back(read_source(file, folders));
+    for (const std::string& file : code->code.files) code->sources.push_back(read_source(*trace, file, folders));
     const QString disassembler = find_disassembler();
     const std::string* const image = kernels::code_image(*trace, process, code->code.crc);
     if (!disassembler.isEmpty() && image != nullptr)

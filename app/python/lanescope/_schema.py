@@ -467,7 +467,7 @@ TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
 
 # Numbers of enumerations, in the words of the tables.
 ENUMERATIONS: dict[str, list[str]] = {
-    "KernelReplay": ["none", "kernel", "spread", "application"],
+    "KernelReplay": ["none", "kernel", "spread", "application", "range"],
     "ThreadState": ["unknown", "running", "runnable", "blocked"],
     "SampleOrigin": ["timer", "cuda call", "os call"],
     "MemoryKind": ["unknown", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"],

@@ -126,7 +126,7 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
   set_current_tracer(this);
   CUptiResult refusal = enable_callbacks(functions, subscriber_);
   if (refusal == CUPTI_SUCCESS) refusal = functions.register_callbacks(on_request, on_complete);
-  const bool records_activity = !kernel_counters::counts_instructions();
+  const bool records_activity = !kernel_counters::excludes_activity();
   if (refusal == CUPTI_SUCCESS && records_activity)
     refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   if (refusal != CUPTI_SUCCESS) {

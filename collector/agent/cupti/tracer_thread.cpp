@@ -206,7 +206,7 @@ void Tracer::set_recording(bool recording) noexcept {
   check_event_records();
   backtraces_ = settings.backtrace_calls.load(std::memory_order_relaxed);
   enable_backtraces(library_.functions, subscriber_, backtraces_);
-  const EnabledEvents enabled = kernel_counters::counts_instructions() ? EnabledEvents() : enable_events(library_.functions, choice_);
+  const EnabledEvents enabled = kernel_counters::excludes_activity() ? EnabledEvents() : enable_events(library_.functions, choice_);
   is_recording_ = true;
   has_handed_over_ = false;
   if (enabled.failure != CUPTI_SUCCESS) {

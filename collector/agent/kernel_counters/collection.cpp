@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, w
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
 constexpr std::uint64_t kSecondLook = 9;               // the launch, from 0, from which on it is measured again where only some are
 constexpr std::size_t kMostContexts = 16;
+constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // for launches of other threads, to come back
 
 enum class State : int { kOff, kWaiting, kOn, kOver };
 
@@ -53,6 +55,20 @@ struct Measurement {
   std::int64_t started = 0;  // likewise; no earlier did the kernel run
 };
 
+// The range of NVTX whose kernels are counted together.
+struct CountedRange {
+  ContextCounters* counters = nullptr;  // null: none is counted
+  const Set* set = nullptr;
+  std::uint32_t correlation = 0;  // of its first launch
+  std::int64_t begin = 0;         // ns, of the monotonic clock
+  std::uint64_t spent = 0;        // ns
+  bool has_told = false;          // of one that was left out
+  std::atomic<std::uint32_t> number{0};  // nvtx::times_included() of the last that was looked at
+  std::atomic<std::uint64_t> launches{0};
+  std::atomic<bool> is_open{false};      // it is counted
+  std::atomic<bool> is_lost{false};      // and can't be, and ends with a later launch
+};
+
 // All of it is of the thread that has closed the gate, but for what is atomic and the file.
 struct Collection {
   explicit Collection(const Functions& resolved) noexcept : functions(resolved), code(resolved.get_cubin_crc) {}
@@ -66,7 +82,8 @@ struct Collection {
   kernels::CodeObjects code;  // where instructions are counted
   ContextCounters contexts[kMostContexts];
   Measurement now;
-  std::uint64_t fitting = 0;  // launches whose names fit
+  CountedRange range;
+  std::uint64_t fitting = 0;  // launches whose names fit, or ranges
   std::uint64_t spent = 0;    // ns
   char running[256] = {};     // the kernel that is measured
 };
@@ -80,6 +97,7 @@ constinit std::atomic<std::int64_t> measuring_since{0};
 constinit std::atomic<bool> told_of_long{false};
 constinit CallKind kinds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit bool keeps_code = false;
+constinit bool counts_ranges = false;
 
 // The latest launches that were measured, so that their records are known.
 constexpr std::size_t kRemembered = 4096;
@@ -96,11 +114,11 @@ const char* folder() noexcept {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// The plan may not be there yet, and code is shown once alone.
-bool is_code_wanted() noexcept {
+// The plan may not be there yet, and code is shown once alone: the host leaves word by files without content.
+bool has_word(const char* name) noexcept {
   const char* const place = folder();
   char path[4096];
-  const int length = place == nullptr ? 0 : std::snprintf(path, sizeof(path), "%s/%s", place, channel::kCounterCodeFile);
+  const int length = place == nullptr ? 0 : std::snprintf(path, sizeof(path), "%s/%s", place, name);
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof(path)) return false;
   const int file = system::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -153,6 +171,7 @@ void write_record(CounterOutcome outcome, const Launch& launch, const Measuremen
   record.name_bytes = launch.name.size();
   record.reason_bytes = reason.size();
   record.image_bytes = image.size();
+  record.launches = image.empty() ? 0 : all().range.launches.load();
   record.head = {channel::kCounterRecordMark, 0, sizeof(record) + launch.name.size() + reason.size() + image.size()};
   put({bytes_of(record), bytes_of(launch.name), bytes_of(reason), image});
 }
@@ -325,6 +344,113 @@ void end_measurement(const Launch& launch) noexcept {
        static_cast<double>(c.spent) / 1e9);
 }
 
+// ---- Ranges ------------------------------------------------------------------------------------------------------------------------
+
+// What was launched into the context has ended. In no capture, which that would break.
+bool await_end_of_kernels(CUcontext context) noexcept {
+  const Functions& f = all().functions;
+  if (captures.load() > 0 || f.push_context(context) != CUDA_SUCCESS) return false;
+  const bool has_ended = f.synchronize() == CUDA_SUCCESS;
+  CUcontext ours = nullptr;
+  f.pop_context(&ours);
+  return has_ended;
+}
+
+std::string_view name_of_range() noexcept {
+  static char text[1100];
+  const std::string_view name = nvtx::included_name();
+  const int length = std::snprintf(text, sizeof(text), "NVTX range %.*s", static_cast<int>(name.size()), name.data());
+  return {text, std::min(static_cast<std::size_t>(length), sizeof(text) - 1)};
+}
+
+void leave_out_range(const char* reason) noexcept {
+  Launch range;
+  range.name = name_of_range();
+  if (!std::exchange(all().range.has_told, true)) write_record(CounterOutcome::kLeftOut, range, {}, 0, reason, {});
+}
+
+// Requires: the gate is closed, and no range is counted.
+void begin_range(const Launch& launch) noexcept {
+  Collection& c = all();
+  const channel::LaunchChoice& choice = c.plan.choice();
+  const std::uint64_t place = c.fitting++;
+  if (place < choice.skip || (choice.count != 0 && place - choice.skip >= choice.count)) return;
+  ContextCounters* const counters = counters_of(launch.context);
+  if (counters == nullptr) return;
+  const std::int64_t now = monotonic_now();
+  if (const auto refusal = counters->begin(counters->sets().front())) return give_up(refusal);
+  c.range.counters = counters;
+  c.range.set = &counters->sets().front();
+  c.range.correlation = launch.correlation;
+  c.range.begin = monotonic_now();
+  c.range.spent = static_cast<std::uint64_t>(c.range.begin - now);
+  c.range.launches.store(0);
+  c.range.is_lost.store(false);
+  c.range.is_open.store(true);
+}
+
+// Requires: the gate is closed, and a range is counted.
+void end_range() noexcept {
+  Collection& c = all();
+  const std::int64_t now = monotonic_now();
+  c.range.is_open.store(false);
+  ContextCounters& counters = *std::exchange(c.range.counters, nullptr);
+  if (const auto refusal = counters.end()) return give_up(refusal);
+  if (c.range.is_lost.load()) return leave_out_range("At the end of one, launches of other threads did not come back, or a CUDA graph was being captured.");
+  if (counters.image().empty()) return leave_out_range("CUPTI did not count one of them whole.");
+  Launch range;
+  range.name = name_of_range();
+  range.correlation = c.range.correlation;
+  const Measurement measurement{&counters, c.range.set, c.table.new_group(), now, c.range.begin};
+  write_record(CounterOutcome::kMeasured, range, measurement, c.range.spent + static_cast<std::uint64_t>(monotonic_now() - now), {}, counters.image());
+  channel::KernelRecord record{};
+  record.head = {channel::kKernelRecordMark, 0, sizeof(record) + range.name.size()};
+  record.correlation = range.correlation;
+  static_cast<void>(c.functions.get_device_id(counters.context(), &record.device));
+  if (c.functions.get_context_id != nullptr) static_cast<void>(c.functions.get_context_id(counters.context(), &record.context));
+  record.name_bytes = range.name.size();
+  put({bytes_of(record), bytes_of(range.name)});
+}
+
+void guarded(void (*work)() noexcept) noexcept {
+  if (cupti::call_cupti([&] { work(); }) == Guarded::kFaulted)
+    give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
+}
+
+// Behind the last end of a range that was named, on the program's thread.
+void on_end_of_range() noexcept {
+  Collection& c = all();
+  if (state.load() == State::kOff || !c.range.is_open.load()) return;
+  const Quiet quiet;
+  // Others may launch what this context's kernels wait for.
+  const bool have_ended = await_end_of_kernels(c.range.counters->context());
+  bool is_alone = false;
+  for (const std::int64_t give_up = monotonic_now() + kEndOfRange; have_ended && !is_alone && monotonic_now() < give_up;) is_alone = c.gate.close();
+  if (!is_alone) return c.range.is_lost.store(true);
+  if (c.range.is_open.load()) guarded(end_range);
+  c.gate.open();
+}
+
+// Before a launch that is not within another.
+void follow_range(const Launch& launch) noexcept {
+  Collection& c = all();
+  if (c.range.is_open.load() && c.range.is_lost.load() && captures.load() == 0 && c.gate.close()) {
+    if (c.range.is_open.load()) guarded(end_range);
+    c.gate.open();
+  }
+  const std::uint32_t number = nvtx::times_included();
+  if (nvtx::is_included() && c.range.number.load() != number && !c.range.is_open.load() && !is_captured(launch) && await_end_of_kernels(launch.context) && c.gate.close()) {
+    if (c.range.number.exchange(number) != number) {
+      if (cupti::call_cupti([&] { begin_range(launch); }) == Guarded::kFaulted)
+        give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
+    }
+    c.gate.open();
+  }
+  if (c.range.is_open.load()) ++c.range.launches;
+}
+
+// ---- Launches ----------------------------------------------------------------------------------------------------------------------
+
 void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   if (depth++ != 0) return;
   passage = Passage::kNone;
@@ -339,6 +465,8 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   }
   if (state.load() == State::kWaiting) {
     // Another thread reads the plan, and may measure its launch next.
+  } else if (counts_ranges) {
+    follow_range(launch);
   } else if (launch.kind == LaunchKind::kGraph) {
     Launch graph = launch;
     graph.name = "CUDA graph";
@@ -390,7 +518,7 @@ void leave(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
 
 bool is_wanted() noexcept { return folder() != nullptr; }
 
-bool counts_instructions() noexcept { return keeps_code; }
+bool excludes_activity() noexcept { return keeps_code || counts_ranges; }
 
 void begin(const void* function_of_cupti, CUpti_SubscriberHandle subscriber) noexcept {
   if (state.load() != State::kOff) return;
@@ -408,7 +536,13 @@ void begin(const void* function_of_cupti, CUpti_SubscriberHandle subscriber) noe
     kinds[id] = call_kind(name);
     if (kinds[id] != CallKind::kOther) c.functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
-  keeps_code = functions.get_cubin_crc != nullptr && is_code_wanted();
+  counts_ranges = has_word(channel::kCounterRangesFile);
+  if (counts_ranges && !has_ranges(functions)) {
+    state.store(State::kWaiting);
+    return give_up("Counters of ranges are not read: this CUPTI or this driver can't count them.");
+  }
+  if (counts_ranges) nvtx::at_end_of_included(on_end_of_range);
+  keeps_code = functions.get_cubin_crc != nullptr && has_word(channel::kCounterCodeFile);
   if (keeps_code) c.functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
   state.store(State::kWaiting);
 }
@@ -444,6 +578,10 @@ void forget_contexts() noexcept {
   if (state.load() == State::kOff) return;
   Collection& c = all();
   if (!c.gate.close()) return;
+  if (c.range.is_open.exchange(false)) {
+    c.range.counters = nullptr;
+    leave_out_range("The program ended within one.");
+  }
   for (ContextCounters& each : c.contexts)
     if (each.context() != nullptr) static_cast<void>(cupti::call_cupti([&] { each.close(); }));
   c.gate.open();

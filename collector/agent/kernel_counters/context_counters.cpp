@@ -8,7 +8,8 @@
 namespace lanescope::agent::kernel_counters {
 namespace {
 
-constexpr std::size_t kRanges = 1;  // of an image: one launch
+constexpr std::size_t kRanges = 1;  // of an image: one launch, or one range
+constexpr char kRangeName[] = "range";
 
 }  // namespace
 
@@ -36,7 +37,8 @@ Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUco
   if (const Refusal refusal = enable()) return refusal;
   count_ = plan.sets_for(chip_, sets_);
   is_planned_ = count_ != 0;
-  if (plan.replay() == channel::CounterReplay::kApplication) keep_set_of_run();
+  counts_ranges_ = plan.replay() == channel::CounterReplay::kRange;
+  if (counts_ranges_ || plan.replay() == channel::CounterReplay::kApplication) keep_set_of_run();
   return {};
 }
 
@@ -103,9 +105,9 @@ Refusal ContextCounters::configure(const Set& set) noexcept {
   config.pConfig = set.config.data();
   config.counterDataImageSize = size;
   config.pCounterDataImage = bytes;
-  config.range = CUPTI_AutoRange;
-  // Also of one pass: in the other modes the kernel runs with the instructions that the recording of kernels adds, and these are counted.
-  config.replayMode = CUPTI_KernelReplay;
+  config.range = counts_ranges_ ? CUPTI_UserRange : CUPTI_AutoRange;
+  // Of launches also of one pass: in the other modes kernels run with the instructions that the recording of kernels adds, and these are counted.
+  config.replayMode = counts_ranges_ ? CUPTI_UserReplay : CUPTI_KernelReplay;
   config.maxRangesPerPass = kRanges;
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
@@ -123,12 +125,21 @@ Refusal ContextCounters::begin(const Set& set) noexcept {
   CUpti_RangeProfiler_Start_Params start{CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
   start.pRangeProfilerObject = profiler_;
   if (const CUptiResult result = functions_->start(&start); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerStart", result};
+  if (!counts_ranges_) return {};
+  CUpti_RangeProfiler_PushRange_Params push{CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE};
+  push.pRangeProfilerObject = profiler_;
+  push.pRangeName = kRangeName;
+  if (const CUptiResult result = functions_->push_range(&push); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerPushRange", result};
   return {};
 }
 
 Refusal ContextCounters::end() noexcept {
   if (kind_ == channel::CounterKind::kInstructions) return instructions_.end();
   has_one_range_ = false;
+  CUpti_RangeProfiler_PopRange_Params pop{CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE};
+  pop.pRangeProfilerObject = profiler_;
+  if (counts_ranges_)
+    if (const CUptiResult result = functions_->pop_range(&pop); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerPopRange", result};
   CUpti_RangeProfiler_Stop_Params stop{CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
   stop.pRangeProfilerObject = profiler_;
   if (const CUptiResult result = functions_->stop(&stop); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerStop", result};

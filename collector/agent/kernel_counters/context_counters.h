@@ -28,10 +28,10 @@ class ContextCounters {
   // The set that is counted at once; counting another takes 40 ms, and a buffer of CUPTI's for good. Null before the first.
   [[nodiscard]] const Set* configured() const noexcept { return configured_; }
 
-  // Kernels that are launched between the two are counted; one should be.
+  // Kernels that are launched between the two are counted: one should be, or, where ranges are, any number, beside each other as they are.
   Refusal begin(const Set& set) noexcept;
   Refusal end() noexcept;
-  // What was counted. Requires: end() refused nothing. Empty where not exactly one kernel ran, or nothing of it could be counted.
+  // What was counted. Requires: end() refused nothing. Empty where not exactly one kernel or range was there, or nothing of it could be counted.
   [[nodiscard]] std::span<const std::byte> image() const noexcept;
 
  private:
@@ -51,6 +51,7 @@ class ContextCounters {
   const Set* configured_ = nullptr;  // null: none since it was enabled
   PageBuffer image_;
   bool has_one_range_ = false;
+  bool counts_ranges_ = false;
   channel::CounterKind kind_ = channel::CounterKind::kHardware;
   InstructionCounters instructions_;
 };

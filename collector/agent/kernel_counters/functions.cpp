@@ -24,7 +24,12 @@ bool resolve(const void* function_of_cupti, Functions& f) noexcept {
   if (driver != nullptr) {
     find(driver, "cuStreamIsCapturing", f.is_capturing);
     find(driver, "cuCtxSynchronize", f.synchronize);
+    find(driver, "cuCtxPushCurrent_v2", f.push_context);
+    find(driver, "cuCtxPopCurrent_v2", f.pop_context);
   }
+  find(cupti, "cuptiRangeProfilerPushRange", f.push_range);
+  find(cupti, "cuptiRangeProfilerPopRange", f.pop_range);
+  find(cupti, "cuptiGetContextId", f.get_context_id);
   find(cupti, "cuptiSassMetricsGetProperties", f.sass_properties);
   find(cupti, "cuptiSassMetricsSetConfig", f.sass_set_config);
   find(cupti, "cuptiSassMetricsEnable", f.sass_enable);

@@ -28,7 +28,13 @@ struct Functions {
   decltype(&::cuptiRangeProfilerGetCounterDataSize) get_data_size = nullptr;
   decltype(&::cuptiRangeProfilerCounterDataImageInitialize) initialize_data = nullptr;
   decltype(&::cuptiRangeProfilerGetCounterDataInfo) get_data_info = nullptr;
-  // Of counts of instructions: null where this libcupti lacks them.
+  // Of ranges; null where this libcupti lacks them, as the driver's below.
+  decltype(&::cuptiRangeProfilerPushRange) push_range = nullptr;
+  decltype(&::cuptiRangeProfilerPopRange) pop_range = nullptr;
+  decltype(&::cuptiGetContextId) get_context_id = nullptr;
+  CUresult (*push_context)(CUcontext) = nullptr;  // cuCtxPushCurrent
+  CUresult (*pop_context)(CUcontext*) = nullptr;  // cuCtxPopCurrent
+  // Of counts of instructions, likewise.
   decltype(&::cuptiSassMetricsGetProperties) sass_properties = nullptr;
   decltype(&::cuptiSassMetricsSetConfig) sass_set_config = nullptr;
   decltype(&::cuptiSassMetricsEnable) sass_enable = nullptr;
@@ -45,6 +51,11 @@ struct Functions {
   return f.sass_properties != nullptr && f.sass_set_config != nullptr && f.sass_enable != nullptr &&
          f.sass_disable != nullptr && f.sass_data_properties != nullptr && f.sass_flush != nullptr && f.get_cubin_crc != nullptr &&
          f.synchronize != nullptr;
+}
+
+// Whether ranges can be counted with them.
+[[nodiscard]] inline bool has_ranges(const Functions& f) noexcept {
+  return f.push_range != nullptr && f.pop_range != nullptr && f.push_context != nullptr && f.pop_context != nullptr && f.synchronize != nullptr;
 }
 
 // Of the libcupti that has this function. False where it has not all of them: every one before CUDA 12.6 Update 2.

@@ -21,6 +21,8 @@ constinit std::atomic<bool> is_named{false};
 // Keys of those that are open; 0: a free place.
 constinit std::atomic<std::uint64_t> open[kMostOpen] = {};
 constinit std::atomic<std::uint32_t> open_count{0};
+constinit std::atomic<std::uint32_t> times{0};
+constinit std::atomic<void (*)() noexcept> at_end{nullptr};
 
 }  // namespace
 
@@ -48,7 +50,7 @@ void begin_included(std::uint32_t domain, std::string_view text, std::uint64_t k
   for (std::atomic<std::uint64_t>& place : open) {
     std::uint64_t nobody = 0;
     if (!place.compare_exchange_strong(nobody, key)) continue;
-    ++open_count;
+    if (open_count++ == 0) ++times;
     return;
   }
 }
@@ -58,10 +60,17 @@ void end_included(std::uint64_t key) noexcept {
   for (std::atomic<std::uint64_t>& place : open) {
     std::uint64_t ended = key;
     if (!place.compare_exchange_strong(ended, 0)) continue;
-    --open_count;
+    if (--open_count != 0) return;
+    if (void (*const call)() noexcept = at_end.load(std::memory_order_acquire)) call();
     return;
   }
 }
+
+std::uint32_t times_included() noexcept { return times.load(); }
+
+void at_end_of_included(void (*call)() noexcept) noexcept { at_end.store(call, std::memory_order_release); }
+
+std::string_view included_name() noexcept { return is_named.load(std::memory_order_acquire) ? std::string_view(named) : std::string_view(); }
 
 bool is_included() noexcept { return !is_named.load(std::memory_order_acquire) || open_count.load() != 0; }
 

@@ -18,4 +18,13 @@ void end_included(std::uint64_t key) noexcept;
 // Whether one is open, or none is named. Two loads at most.
 [[nodiscard]] bool is_included() noexcept;
 
+// How often one began while none was open.
+[[nodiscard]] std::uint32_t times_included() noexcept;
+
+// Called behind the end of the last that was open, on its thread. Null: nothing is. Set once, before ranges begin.
+void at_end_of_included(void (*call)() noexcept) noexcept;
+
+// "[DOMAIN@]TEXT"; empty where none is named.
+[[nodiscard]] std::string_view included_name() noexcept;
+
 }  // namespace lanescope::agent::nvtx

@@ -38,9 +38,14 @@ const char* mode_name(KernelReplay replay) {
       return "spread";
     case KernelReplay::kApplication:
       return "application";
+    case KernelReplay::kRange:
+      return "range";
   }
   return "kernel";
 }
+
+// Whether the program runs again for each pass.
+bool takes_runs(KernelReplay replay) { return replay == KernelReplay::kApplication || replay == KernelReplay::kRange; }
 
 struct Started {
   pid_t pid = 0;
@@ -108,7 +113,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 // What the user learns of the counting beyond the values.
 class Account {
  public:
-  explicit Account(KernelCounting counting) : counting_(counting) {}
+  explicit Account(const KernelCounterSettings& settings) : counting_(settings.counting), replay_(settings.replay) {}
 
   void add(const FrameView& frame) {
     if (frame.header.type == proto::FRAME_KERNEL_METRICS) parse<proto::KernelMetrics>(frame);
@@ -117,8 +122,10 @@ class Account {
   }
   [[nodiscard]] AppendedCounters appended() const {
     AppendedCounters all{{}, launches_.size(), {}, {code_.begin(), code_.end()}};
-    all.sentences = {(counting_ == KernelCounting::kInstructions ? "Launches of which instructions were counted: " : "Launches of which counters were read: ") +
-                                 std::to_string(launches_.size()) + "."};
+    const char* const what = counting_ == KernelCounting::kInstructions ? "Launches of which instructions were counted: "
+                             : replay_ == KernelReplay::kRange          ? "Ranges of which counters were read: "
+                                                                        : "Launches of which counters were read: ";
+    all.sentences = {what + std::to_string(launches_.size()) + "."};
     for (const auto& [kernel, reason] : left_out_) all.left_out.push_back({kernel, reason});
     return all;
   }
@@ -137,6 +144,7 @@ class Account {
   void add(std::uint32_t, const proto::CodeObject& code) { code_.insert(code.crc()); }
 
   KernelCounting counting_;
+  KernelReplay replay_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> launches_;  // process, correlation
   std::set<std::uint64_t> code_;
   std::set<std::pair<std::string, std::string>> left_out_;
@@ -175,8 +183,10 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
   if (settings.counting == KernelCounting::kInstructions) {
     question.emplace_back("--instructions");
-    if (const Result<void> made = counters->ask_for_code(); !made) return made.error();
+    if (const Result<void> made = counters->leave_word(channel::kCounterCodeFile); !made) return made.error();
   }
+  if (settings.replay == KernelReplay::kRange)
+    if (const Result<void> made = counters->leave_word(channel::kCounterRangesFile); !made) return made.error();
   if (settings.launches == LaunchesMeasured::kSample) question.emplace_back("--sampled");
   Result<Started> planner = start_program(question, Errors::kRead);
   if (!planner) return planner.error();
@@ -209,10 +219,10 @@ Result<void> KernelCounters::make_folders() const {
 }
 
 // There before the program is.
-Result<void> KernelCounters::ask_for_code() const {
-  const std::filesystem::path place = folder_ / channel::kCounterCodeFile;
+Result<void> KernelCounters::leave_word(const char* name) const {
+  const std::filesystem::path place = folder_ / name;
   const int file = open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0 || fchmod(file, 0644) != 0 || close(file) != 0) return Error{"Instructions of kernels can't be counted: nothing can be written to " + folder_.string() + "."};
+  if (file < 0 || fchmod(file, 0644) != 0 || close(file) != 0) return Error{"Counters of kernels can't be read: nothing can be written to " + folder_.string() + "."};
   return {};
 }
 
@@ -228,12 +238,12 @@ KernelCounters::~KernelCounters() {
 std::vector<std::pair<std::string, std::string>> KernelCounters::variables() const {
   std::vector<std::pair<std::string, std::string>> all{{channel::kKernelCountersVariable, folder_.string()}};
   if (!settings_.range.empty()) all.emplace_back(channel::kKernelRangeVariable, settings_.range);
-  if (settings_.replay == KernelReplay::kApplication) all.emplace_back(channel::kKernelRunVariable, std::to_string(run_));
+  if (takes_runs(settings_.replay)) all.emplace_back(channel::kKernelRunVariable, std::to_string(run_));
   return all;
 }
 
 Result<std::size_t> KernelCounters::runs() {
-  if (settings_.replay != KernelReplay::kApplication) return std::size_t{1};
+  if (!takes_runs(settings_.replay)) return std::size_t{1};
   if (const Result<void> known = await_plan(); !known) return known.error();
   std::ifstream file(folder_ / channel::kCounterPlanFile, std::ios::binary);
   channel::CounterPlan plan{};
@@ -273,7 +283,7 @@ Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& 
   const std::vector<std::byte> frames = read_all(evaluator->output);
   const int status = end(evaluator->pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
-  Account account(settings_.counting);
+  Account account(settings_);
   std::size_t sound = 0;  // bytes
   for (std::span<const std::byte> rest(frames); rest.size() >= sizeof(FrameHeader); rest = std::span(frames).subspan(sound)) {
     FrameView frame;

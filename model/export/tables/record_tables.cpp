@@ -68,7 +68,7 @@ void for_each_value(const Trace& trace, const ExportSelection& selection, const 
 
 std::string metric_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().metrics[static_cast<std::size_t>(cell)]; }
 std::string replay_name(const Trace&, std::int64_t cell) {
-  static constexpr std::array<std::string_view, 4> kWords = {"none", "kernel", "spread", "application"};
+  static constexpr std::array<std::string_view, 5> kWords = {"none", "kernel", "spread", "application", "range"};
   return std::string(kWords[static_cast<std::size_t>(cell) % kWords.size()]);
 }
 const TrackKey& key_of(const KernelMetricRow& r) { return r.trace.track_of(r.kernel.lane).key; }

@@ -165,6 +165,10 @@ class TraceFileExport {
     for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
     put_counters(kNone, 0);
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
+    static_cast<void>(kernel_records_.write_sources([this](const proto::SourceFile& source) {
+      put_frame(static_cast<proto::FrameType>(proto::FRAME_SOURCE_FILE), 0, source, 0, proto::SOURCE_SESSION);
+      return written_.has_value();
+    }));
     put_messages();
     if (trace_.provenance().finished) {
       proto::SessionEnd end;

@@ -192,6 +192,16 @@ bool KernelRecordsWriter::takes_kernels(ProcessId process, const ExportSelection
   return false;
 }
 
+bool KernelRecordsWriter::write_sources(const EmitSource& emit) const {
+  for (const auto& source : trace_.kernel_records().sources) {
+    proto::SourceFile message;
+    message.set_path(source->path);
+    message.set_text(source->text);
+    if (!emit(message)) return false;
+  }
+  return true;
+}
+
 bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
                                 const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const {
   const KernelRecords& records = trace_.kernel_records();

@@ -16,6 +16,7 @@ using EmitCode = std::function<bool(const proto::CodeObject&)>;
 using EmitPcSamples = std::function<bool(const proto::PcSamples&)>;
 using EmitMetrics = std::function<bool(const proto::KernelMetrics&)>;
 using EmitCounts = std::function<bool(const proto::InstructionCounts&)>;
+using EmitSource = std::function<bool(const proto::SourceFile&)>;
 
 class KernelRecordsWriter {
  public:
@@ -24,6 +25,8 @@ class KernelRecordsWriter {
   // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records).
   [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
                            const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const;
+  // Sources of the code of all processes, likewise.
+  [[nodiscard]] bool write_sources(const EmitSource& emit) const;
 
  private:
   // Whether any of the process's kernels is of a row that is wanted.

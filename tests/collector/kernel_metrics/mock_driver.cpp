@@ -1,4 +1,10 @@
 // What the agent asks of the driver: its library has the driver's name.
 #include <cuda.h>
 
-extern "C" CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+extern "C" {
+
+CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+CUresult cuCtxPushCurrent_v2(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuCtxPopCurrent_v2(CUcontext*) { return CUDA_SUCCESS; }
+
+}  // extern "C"

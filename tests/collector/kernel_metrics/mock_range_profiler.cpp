@@ -78,7 +78,8 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_Cou
   return answer("cuptiRangeProfilerCounterDataImageInitialize");
 }
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* parameters) {
-  if (mock.is_started || parameters->replayMode != CUPTI_KernelReplay || parameters->range != CUPTI_AutoRange) ++mock.mistakes;
+  mock.counts_ranges = parameters->range == CUPTI_UserRange;
+  if (mock.is_started || parameters->replayMode != (mock.counts_ranges ? CUPTI_UserReplay : CUPTI_KernelReplay)) ++mock.mistakes;
   image = parameters->pCounterDataImage;
   if (configured == 0) configured = parameters->pConfig[0];
   image[1] = configured;
@@ -90,11 +91,22 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
   ++mock.starts;
   if (answer("cuptiRangeProfilerStart") != CUPTI_SUCCESS) return answer("cuptiRangeProfilerStart");
   mock.is_started = true;
-  mock.kernels = 0;
+  mock.kernels = mock.ranges = 0;
   return CUPTI_SUCCESS;
 }
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* parameters) {
+  if (!mock.is_started || mock.is_in_range || !mock.counts_ranges || parameters->pRangeName == nullptr) ++mock.mistakes;
+  mock.is_in_range = true;
+  return answer("cuptiRangeProfilerPushRange");
+}
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params*) {
+  if (!mock.is_in_range) ++mock.mistakes;
+  mock.is_in_range = false;
+  ++mock.ranges;
+  return answer("cuptiRangeProfilerPopRange");
+}
 CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* parameters) {
-  if (!mock.is_started) ++mock.mistakes;
+  if (!mock.is_started || mock.is_in_range) ++mock.mistakes;
   ++mock.stops;
   mock.is_started = false;
   is_configured = false;
@@ -102,8 +114,10 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* parameters) 
   return answer("cuptiRangeProfilerStop");
 }
 CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* parameters) {
-  image[0] = mock.kernels != 0 ? 1 : 0;
-  parameters->numOfRangeDropped = mock.kernels > 1 ? mock.kernels - 1 : 0;
+  const std::uint32_t ranges = mock.counts_ranges ? mock.ranges : mock.kernels;
+  image[0] = ranges != 0 ? 1 : 0;
+  image[3] = static_cast<std::uint8_t>(mock.kernels);
+  parameters->numOfRangeDropped = ranges > 1 ? ranges - 1 : 0;
   return answer("cuptiRangeProfilerDecodeData");
 }
 CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* parameters) {

@@ -19,6 +19,9 @@ struct MockRangeProfiler {
   int mistakes = 0;       // calls that CUPTI would refuse in their place
   bool is_started = false;
   std::uint32_t kernels = 0;  // since Start
+  bool counts_ranges = false;  // not launches
+  bool is_in_range = false;
+  std::uint32_t ranges = 0;   // since Start
   std::uint32_t sass_metrics = 0;  // that instructions are counted for, a bit each
 };
 

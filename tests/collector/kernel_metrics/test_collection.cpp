@@ -40,6 +40,10 @@ class Program {
   Program(const channel::LaunchChoice& choice, const std::vector<test::PlannedBytes>& sets, channel::CounterReplay replay = channel::CounterReplay::kSpread) {
     test::write_plan(folder_.path(), choice, sets, replay);
     setenv(channel::kKernelCountersVariable, folder_.path().c_str(), 1);
+    if (replay == channel::CounterReplay::kRange) {
+      std::ofstream(folder_.path() / channel::kCounterRangesFile).close();
+      REQUIRE(dlopen(LANESCOPE_MOCK_DRIVER, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+    }
     void* library = dlopen(LANESCOPE_MOCK_RANGE_PROFILER, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library != nullptr);
     mock_ = reinterpret_cast<MockRangeProfiler* (*)()>(dlsym(library, "mock_range_profiler"))();
@@ -58,7 +62,7 @@ class Program {
     was_counted_ = mock_->is_started;
     if (mock_->is_started) mock_->kernels += kernels;
     call(id, CUPTI_API_EXIT, name, &parameters, correlation_);
-    CHECK_FALSE(mock_->is_started);
+    CHECK(mock_->is_started == mock_->is_in_range);
   }
   void call(CUpti_CallbackId id, CUpti_ApiCallbackSite site, const char* name = nullptr, const void* parameters = nullptr, std::uint32_t correlation = 0) {
     CUpti_CallbackData data{};
@@ -231,6 +235,79 @@ TEST_CASE("where each run of the program counts one set, every launch has that o
     CHECK(program.mock().mistakes == 0);
   }
   unsetenv(channel::kKernelRunVariable);
+}
+
+TEST_CASE("all that is launched while a range is open is counted together, from the first launch in it to its end") {
+  namespace nvtx = lanescope::agent::nvtx;
+  setenv(channel::kKernelRangeVariable, "step 3", 1);
+  setenv(channel::kKernelRunVariable, "1", 1);
+  nvtx::read_included_range();
+  channel::LaunchChoice choice = all_launches();
+  choice.skip = 1;
+  choice.count = 3;
+  {
+    Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}}, channel::CounterReplay::kRange);
+    CHECK(counters::excludes_activity());
+    const auto range = [&program](int launches) {
+      nvtx::begin_included(0, "step 3", 7);
+      CHECK_FALSE(program.mock().is_started);
+      for (int i = 0; i < launches; ++i) program.launch("_Z4gridv", i == 1 ? CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch : CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+      nvtx::end_included(7);
+      CHECK_FALSE(program.mock().is_started);
+      program.launch("_Z5otherv");
+    };
+    program.launch("_Z5otherv");
+    range(1);  // skipped
+    range(3);
+    range(0);  // none
+    nvtx::begin_included(0, "step 3", 1);
+    program.launch("_Z4gemmv");
+    nvtx::begin_included(0, "step 3", 2);  // within it, or on another thread: one range
+    program.launch("_Z4gemmv");
+    nvtx::end_included(1);
+    program.launch("_Z4gemmv");
+    nvtx::end_included(2);
+    CHECK_FALSE(program.mock().is_started);
+    range(1);
+    range(1);  // beyond the count
+    const auto records = program.records();
+    REQUIRE(records.counted.size() == 3);
+    REQUIRE(records.kernels.size() == 3);
+    const std::uint32_t launches[] = {3, 3, 1};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const kernel_metrics::Counted& counted = records.counted[i];
+      CHECK(counted.record.outcome == channel::CounterOutcome::kMeasured);
+      CHECK(counted.kernel == "NVTX range step 3");
+      CHECK(counted.record.launches == launches[i]);
+      CHECK(counted.image.at(3) == launches[i]);
+      CHECK(counted.record.set == 1);  // this run's
+      CHECK(records.kernels[i].record.correlation == counted.record.correlation);
+      CHECK(records.kernels[i].record.grid[0] == 0);
+    }
+    CHECK(program.mock().starts == 3);
+    CHECK(program.mock().stops == 3);
+    CHECK(program.mock().mistakes == 0);
+  }
+  {
+    // What ends while a graph is captured can't be waited for: it ends with a later launch, and is left out.
+    Program program(all_launches(), {{"GH100", "1    "}, {"GH100", "2    "}}, channel::CounterReplay::kRange);
+    nvtx::begin_included(0, "step 3", 7);
+    program.launch("_Z1av");
+    program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_API_ENTER);
+    nvtx::end_included(7);
+    CHECK(program.mock().is_started);
+    program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_API_EXIT);
+    program.launch("_Z1av");
+    CHECK_FALSE(program.mock().is_started);
+    const auto counted = program.records().counted;
+    REQUIRE(counted.size() == 1);
+    CHECK(counted[0].record.outcome == channel::CounterOutcome::kLeftOut);
+    CHECK(counted[0].reason.find("graph was being captured") != std::string::npos);
+    CHECK(program.mock().mistakes == 0);
+  }
+  unsetenv(channel::kKernelRunVariable);
+  setenv(channel::kKernelRangeVariable, "", 1);
+  nvtx::read_included_range();
 }
 
 TEST_CASE("launches of another run are those of the same kind and number in the first") {

@@ -20,6 +20,7 @@ inline constexpr char kCounterFailureFile[] = "failure";                        
 inline constexpr char kCounterRecordFolder[] = "records";                       // there
 inline constexpr char kEarlierRunFolder[] = "records.";                         // and behind that a number from 0: those of earlier runs
 inline constexpr char kCounterCodeFile[] = "code";                              // there before the program starts: CounterKind::kInstructions
+inline constexpr char kCounterRangesFile[] = "ranges";                          // there before the program starts: CounterReplay::kRange
 inline constexpr std::uint32_t kCounterPlanVersion = 2;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
@@ -38,6 +39,7 @@ enum class CounterReplay : std::uint32_t {
   kKernel = 1,  // CUPTI runs it again and again, and restores the memory that it wrote
   kSpread = 2,  // one pass each of launches of the same kernel and shape
   kApplication = 3,  // one set each of runs of the program, by kKernelRunVariable
+  kRange = 4,        // likewise; and what is counted are all kernels together that run while a range is open (kKernelRangeVariable): nothing runs twice, or alone
 };
 
 enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX
@@ -99,7 +101,7 @@ struct CounterRecord {
   std::uint32_t group;        // equal for launches whose sets belong together
   std::int64_t begin;         // CLOCK_MONOTONIC ns, of the launching call
   std::uint64_t spent;        // ns until it returned, with all passes
-  std::uint64_t launches;     // that were left out for this reason
+  std::uint64_t launches;     // that were left out for this reason; of a range that was counted: that it had
   std::uint64_t name_bytes;
   std::uint64_t reason_bytes;
   std::uint64_t image_bytes;
@@ -130,7 +132,7 @@ struct CodeRecord {
   std::uint64_t code_bytes;
 };
 
-// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one. Its name follows.
+// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name follows.
 struct KernelRecord {
   RecordHead head;
   std::uint32_t correlation;

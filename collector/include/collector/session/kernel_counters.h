@@ -23,6 +23,7 @@ enum class KernelReplay {
   kKernel,  // a kernel that needs several passes runs again and again, and the memory that it wrote is restored in between
   kSpread,  // launches of the same kernel and shape take one pass each: no kernel runs twice
   kApplication,  // the program runs again for each pass: KernelCounters::runs()
+  kRange  // likewise; all kernels that run while a range is open are counted together, beside each other as they are
 };
 enum class LaunchesMeasured {
   kAll,    // whose name fits
@@ -72,7 +73,7 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // How often the program is to run, each time behind begin_next_run() but the first: once, but for kApplication. Waits for the plan. Fails with one sentence.
+  // How often the program is to run, each time behind begin_next_run() but the first: once, but for kApplication and kRange. Waits for the plan. Fails with one sentence.
   [[nodiscard]] Result<std::size_t> runs();
   Result<void> begin_next_run();
 
@@ -87,7 +88,7 @@ class KernelCounters {
   KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user)
       : folder_(std::move(folder)), settings_(std::move(settings)), user_(user) {}
   [[nodiscard]] Result<void> make_folders() const;
-  [[nodiscard]] Result<void> ask_for_code() const;
+  [[nodiscard]] Result<void> leave_word(const char* name) const;  // an empty file, which the program finds before there is a plan
   [[nodiscard]] Result<void> await_plan();
 
   std::filesystem::path folder_;

@@ -62,6 +62,7 @@ enum class KernelReplay : std::uint8_t {
   kKernel = 1,   // the launch ran again and again, and what it wrote was restored in between
   kSpread = 2,   // launches of the same kernel and shape took a pass each
   kApplication = 3,  // the program ran again for each pass
+  kRange = 4,        // likewise, and it is no launch: all kernels that ran in a range were counted together
 };
 
 struct MetricValue {
@@ -103,6 +104,12 @@ struct LeftOutKernel {
   std::string reason;  // one sentence
 };
 
+// A source file of that code, as it was where the trace was recorded.
+struct SourceText {
+  std::string path;  // as the code's line tables name it
+  std::string text;
+};
+
 struct KernelRecords {
   std::vector<std::shared_ptr<const CodeObject>> code;
   std::vector<GpuFunction> functions;
@@ -112,8 +119,11 @@ struct KernelRecords {
   std::vector<std::shared_ptr<const MeasuredLaunch>> measured;
   std::vector<std::shared_ptr<const InstructionCounts>> counted;  // in the order in which they were recorded
   std::vector<LeftOutKernel> left_out;
+  std::vector<std::shared_ptr<const SourceText>> sources;  // each path once
 
-  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return sources.empty() && code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty(); }
+  // Null where the trace does not have it. O(sources).
+  [[nodiscard]] const SourceText* find_source(std::string_view path) const noexcept;
   // Null where the trace does not have it. O(code).
   [[nodiscard]] const CodeObject* find_code(ProcessId process, std::uint64_t crc) const noexcept;
 };

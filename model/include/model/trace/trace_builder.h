@@ -107,6 +107,7 @@ class TraceBuilder {
   void add(MeasuredLaunch launch);                          // requires: its metrics exist
   void add(InstructionCounts counts);                       // requires: its metrics and functions exist; a value for each of both
   void add(LeftOutKernel kernel);
+  void add(SourceText source);  // of paths that are there already nothing is taken
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration, and of times that are not near (see types.h), are refused and counted as invalid.

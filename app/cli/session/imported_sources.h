@@ -1,0 +1,14 @@
+// --import-source: the sources of the GPU code that was sampled or counted, put into the recording.
+#pragma once
+
+#include <filesystem>
+
+#include "collector/session/source_files.h"
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+// Puts them into the finished recording, and says on standard error how many there are and which are not. Fails with one sentence.
+Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights);
+
+}  // namespace lanescope::cli
