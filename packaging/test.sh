@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # test.sh: installs what is missing, builds, and passes the tests: those that parse untrusted bytes or share memory between threads under
-# sanitizers, then all of them as built for development.
+# sanitizers, then all of them, built as for development, but several files of a library at once as in a release: names that meet there are found here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/packaging/install-deps.sh"
 cd "$root"
 export QT_QPA_PLATFORM=offscreen
 
-"$root/packaging/build.sh" dev
-"$root/packaging/build.sh" dev all_verify_interface_header_sets
+"$root/packaging/build.sh" ci
+"$root/packaging/build.sh" ci all_verify_interface_header_sets
 # What parses untrusted bytes or shares memory between threads runs under sanitizers, too; all tests do by night (packaging/nightly.sh).
 address=(test_file test_trace test_channel test_agent_inside)
 replayed=(fuzz_frames fuzz_payloads fuzz_texts fuzz_trace_file)
@@ -25,4 +25,4 @@ for test in "${threads[@]}"; do "build/tsan/bin/$test"; done
 
 # Real programs are started, killed and drawn, which a busy machine can make miss a deadline: what fails is run once more, and both runs are shown.
 # By night nothing is (packaging/nightly.sh).
-ctest --preset dev --parallel "$(nproc)" --no-tests=error --repeat until-pass:2
+ctest --preset ci --parallel "$(nproc)" --no-tests=error --repeat until-pass:2
