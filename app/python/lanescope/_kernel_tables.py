@@ -267,7 +267,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
                 RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
                 RecordColumn("value", "double", "", "ns, bytes, hertz, percent or a plain number, as the metric's name says"),
-                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like), application (the program ran again)", ENUMERATIONS["KernelReplay"]),
+                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like), application (the program ran again), range (likewise, and all kernels in a range together: its event is that range)", ENUMERATIONS["KernelReplay"]),
                 RecordColumn("passes", "int64", "", "over the counters"),
                 RecordColumn("launches", "int64", "", "over which they were spread; 1 where they were not"),
                 RecordColumn("spent", "int64", "ns", "time of the program that measuring the launch took"),

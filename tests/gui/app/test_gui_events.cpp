@@ -171,7 +171,7 @@ class EventsTest : public QObject {
     QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::ControlModifier, row_position(*table_, 5));
     table_->setFocus();
     QTest::keyClick(table_, Qt::Key_C, Qt::ControlModifier);
-    const QStringList copied = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    const QStringList copied = copied_text().split('\n', Qt::SkipEmptyParts);
     QCOMPARE(copied.size(), 5);  // the titles, 1 to 3, and 5
     QCOMPARE(copied.front().section('\t', 0, 1), QString("Name\tStart (ns)"));
     for (const auto& [line, row] : {std::pair(1, 1), {2, 2}, {3, 3}, {4, 5}})
@@ -268,7 +268,7 @@ class EventsTest : public QObject {
     QCOMPARE(window_->state().selectedEvent(), chosen);  // lines that go choose nothing
     QCOMPARE(table_->currentIndex().row(), 2);
     QTest::keySequence(table_, QKeySequence::Copy);
-    QCOMPARE(QGuiApplication::clipboard()->text().count(u'\n'), 13);  // its events, below a line of titles
+    QCOMPARE(copied_text().count(u'\n'), 13);  // its events, below a line of titles
 
     double_click(*table_, row_position(*table_, 1));
     QCOMPARE(table_->model()->rowCount(), 15);
@@ -329,7 +329,7 @@ class EventsTest : public QObject {
     const EventRef relu = qobject_cast<const ui::EventTableModel*>(table_->model())->event(1);
     table_->selectRow(1);
     menu("Copy as TSV");
-    QVERIFY(QGuiApplication::clipboard()->text().section('\n', 1).startsWith("relu\t"));
+    QVERIFY(copied_text().section('\n', 1).startsWith("relu\t"));
     menu("Go to the launching call");
     QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(relu));
     menu("Filter to this name");
@@ -378,6 +378,10 @@ class EventsTest : public QObject {
   }
 
  private:
+  // What the clipboard holds once copying, which goes on beside the window, is done.
+  [[nodiscard]] QString copied_text() const {
+    return wait_for([this] { return !window_->events().isCopying(); }) ? QGuiApplication::clipboard()->text() : QString();
+  }
   [[nodiscard]] std::size_t lines() const { return static_cast<std::size_t>(table_->model()->rowCount()); }
   [[nodiscard]] EventRef kernelNumber(EventIndex index) const {
     for (const Track& track : window_->state().trace()->tracks())
