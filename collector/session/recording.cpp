@@ -232,6 +232,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
   prepared.user = user;
+  prepared.agent = agent;
   prepared.shared_by = std::move(shared_by);
   prepared.thread = std::move(thread);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));

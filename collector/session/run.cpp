@@ -75,6 +75,9 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   recording_since_ = started_;
   if (origin_ == Origin::kLaunched) {
     processes_.add_launched(pid_, prepared.description);
+    const CaptureSettings& traced = prepared.settings;
+    if (traced.trace_cuda || traced.trace_nvtx || traced.trace_os_runtime || traced.trace_python_lock)
+      processes_.tell_of_strays(channel::kSocketVariable, prepared.agent);
   } else {
     processes_.add_attached(pid_);
     if (prepared.connection.valid()) reception_.add(std::move(prepared.connection));

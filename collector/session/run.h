@@ -74,6 +74,7 @@ class Recording::Run {
     std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
     std::vector<std::string> shared_by;              // variables by which processes have files of their own
     uid_t user = 0;                                  // whose program is recorded
+    std::filesystem::path agent;                     // its file, where a launched program is to load it
     std::unique_ptr<HeldThread> thread;
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);

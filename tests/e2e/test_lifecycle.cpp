@@ -273,6 +273,20 @@ TEST_CASE("a program that may not take the addresses in which it would report ru
   CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 0);
 }
 
+TEST_CASE("a program that is started with an emptied environment runs as without us, and is named as one that could not be followed") {
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
+  // It lives until the recorder has said so.
+  const std::string waits = "while ! /bin/grep -q followed " + (folder.path() / "messages").string() + "; do /bin/sleep 0.05; done; exit 7";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", "sh", "-c", "env -i /bin/sh -c '" + waits + "'"});
+  CHECK(ran.code == 7);
+  CHECK(ran.output.empty());
+  constexpr const char* kTold = "this process could not be followed, so nothing is recorded of what it did: its program was started with an environment of its own";
+  CHECK_THAT(ran.messages, contains_text(kTold));
+  CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+}
+
 TEST_CASE("a program with another malloc is recorded as any other") {
   constexpr const char* kLibrary = "libjemalloc.so.2";
   const std::vector<Environment> environment{{"LD_PRELOAD", kLibrary}};

@@ -1,11 +1,13 @@
 #include "processes/proc.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -48,8 +50,25 @@ std::vector<std::string> stat_fields(pid_t pid) {
   return {std::istream_iterator<std::string>(fields), {}};
 }
 
+// What stands behind this word in a line of /proc/PID/status; empty where there is none.
+std::string line_of(const std::string& status, std::string_view word) {
+  std::istringstream lines(status);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(word)) return line.substr(std::min(line.find_first_not_of(" \t", word.size()), line.size()));
+  return {};
+}
+
+// Of a process that is gone, ours.
+uid_t effective_user(pid_t pid) {
+  std::istringstream users(line_of(file_content(folder_of(pid) / "status"), "Uid:"));
+  uid_t real = 0;
+  uid_t effective = 0;
+  return users >> real >> effective ? effective : geteuid();
+}
+
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
+constexpr std::size_t kStackStart = 25;  // field 28 of proc(5)
 constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
 
 // struct pidfd_info of linux/pidfd.h in its first version; system headers may be older than the kernel.
@@ -106,19 +125,67 @@ std::map<std::string, std::string> start_variables(pid_t pid, std::span<const st
 
 std::vector<pid_t> processes_started_with(std::string_view name, std::string_view value, std::size_t limit) {
   std::vector<pid_t> found;
-  std::error_code failure;
-  for (std::filesystem::directory_iterator each("/proc", failure), end; !failure && each != end; each.increment(failure)) {
-    const std::string number = each->path().filename().string();
-    pid_t pid = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec != std::errc() || pid <= 0) continue;
+  for (const pid_t pid : all_processes()) {
     struct stat owner {};
-    if (stat(each->path().c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
+    if (stat(folder_of(pid).c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
     const auto variables = start_variables(pid, std::span(&name, 1));
     if (!variables.empty() && variables.begin()->second == value) found.push_back(pid);
   }
   std::sort(found.begin(), found.end());
   if (found.size() > limit) found.resize(limit);
   return found;
+}
+
+pid_t newest_task() {
+  const std::string load = file_content("/proc/loadavg");
+  return std::atoi(load.c_str() + load.rfind(' ') + 1);
+}
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> all;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator each("/proc", failure), end; !failure && each != end; each.increment(failure)) {
+    const std::string number = each->path().filename().string();
+    pid_t pid = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec == std::errc() && pid > 0) all.push_back(pid);
+  }
+  return all;
+}
+
+pid_t parent_of_process(pid_t pid) {
+  const std::string status = file_content(folder_of(pid) / "status");
+  return line_of(status, "Tgid:") == std::to_string(pid) ? std::atoi(line_of(status, "PPid:").c_str()) : 0;
+}
+
+ProgramState program_state(pid_t pid) {
+  const std::string stat = file_content(folder_of(pid) / "stat");
+  const std::size_t open = stat.find('(');
+  const std::size_t close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  std::istringstream rest(stat.substr(close + 1));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+  if (fields.size() <= kStackStart || fields[kState] == "Z" || fields[kState] == "X") return {};
+  return {true, stat.substr(open + 1, close - open - 1), std::strtoull(fields[kStackStart].c_str(), nullptr, 10)};
+}
+
+StartEnvironment start_environment(pid_t pid, std::string_view variable) {
+  const std::filesystem::path path = folder_of(pid) / "environ";
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return effective_user(pid) != geteuid() ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
+  close(file);
+  const std::string content = file_content(path);
+  if (content.empty()) return StartEnvironment::kWithout;
+  const std::vector<std::string> entries = split_at_zeros(content);
+  const auto sets = [&](const std::string& entry) { return entry.starts_with(variable) && entry.substr(variable.size()).starts_with('='); };
+  if (std::any_of(entries.begin(), entries.end(), sets)) return StartEnvironment::kWith;
+  const auto is_variable = [](const std::string& entry) { return entry.find('=') != std::string::npos; };
+  return std::all_of(entries.begin(), entries.end(), is_variable) ? StartEnvironment::kWithout : StartEnvironment::kUnknown;
+}
+
+bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
+  const std::filesystem::path root = folder_of(pid) / "root";
+  const bool is_known = access((root / ".").c_str(), F_OK) == 0;
+  return is_known && access((root / file.relative_path()).c_str(), F_OK) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
 }
 
 bool may_end(pid_t pid, int signal) {

@@ -38,6 +38,30 @@ struct ProcessDescription {
 // could hold us. O(processes of the machine).
 [[nodiscard]] std::vector<pid_t> processes_started_with(std::string_view name, std::string_view value, std::size_t limit);
 
+// Number of the task, process or thread, that the kernel made last; 0 where it does not say. Takes some microseconds.
+[[nodiscard]] pid_t newest_task();
+
+// Of the machine, as far as it is ours to see.
+[[nodiscard]] std::vector<pid_t> all_processes();
+
+// 0 where there is no process of this number: it may be a thread's.
+[[nodiscard]] pid_t parent_of_process(pid_t pid);
+
+struct ProgramState {
+  bool runs = false;         // the process is there, and has not ended
+  std::string name;          // as the kernel shortens it
+  std::uint64_t number = 0;  // another one after exec, and the same in a forked child; 0 while exec is under way, and where the system does not tell us
+};
+[[nodiscard]] ProgramState program_state(pid_t pid);
+
+// Whether a process's program was started with a variable: kUnknown where the program has written over what it was started with, kForbidden of
+// another user's.
+enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
+[[nodiscard]] StartEnvironment start_environment(pid_t pid, std::string_view variable);
+
+// Whether a process finds no file at this path, since its root folder is another one; false where that can't be told.
+[[nodiscard]] bool is_missing_for(pid_t pid, const std::filesystem::path& file);
+
 // Of one thread of a process; empty where it has ended.
 [[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
 

@@ -125,6 +125,11 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
 void ProcessTable::listen() {
   for (const auto& process : live_) process->listen(unfollowed_);
   std::erase_if(heirs_, [this](Heirs& heirs) { return !heirs.look(unfollowed_); });
+  if (!strays_) return;
+  for (const StrayProcesses::Stray& stray : strays_->look()) {
+    const TargetProcess* process = find(stray.pid);
+    if (process == nullptr || process->connection() < 0) unfollowed_.add(stray.who, stray.reason);
+  }
 }
 
 void ProcessTable::add_sources(std::vector<pollfd>& sources) const {

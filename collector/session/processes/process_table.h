@@ -3,17 +3,20 @@
 
 #include <poll.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "outside/observed_process.h"
 #include "outside/thread_follower.h"
 #include "processes/control_socket.h"
 #include "processes/heirs.h"
+#include "processes/strays.h"
 #include "processes/target_process.h"
 #include "processes/unfollowed.h"
 
@@ -31,6 +34,8 @@ class ProcessTable {
   void add_launched(pid_t pid, const ProcessDescription& description);
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
+  // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, or the agent's file.
+  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent) { strays_.emplace(launched_pid_, variable, agent); }
   // From here on threads are observed, of the process `first` and of others, in place of what was before; of none where there is no
   // recorder. Requires: lives(first), or no recorder.
   void follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t first);
@@ -46,7 +51,7 @@ class ProcessTable {
   // One that reports and can't be answered.
   void note_unfollowed(pid_t pid, const std::string& reason);
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
-  // Hears what agents say over their connections, and sees which hung up. O(processes that live).
+  // Hears what agents say over their connections, sees which hung up, and who came that has none. O(processes that live).
   void listen();
   // Whether all have ended that may come to be recorded, as far as that is known.
   [[nodiscard]] bool is_empty() const noexcept { return live_.empty() && heirs_.empty(); }
@@ -113,6 +118,7 @@ class ProcessTable {
   std::vector<std::string> shared_by_;
   TargetProcess::Report report_;
   UnfollowedProcesses unfollowed_;
+  std::optional<StrayProcesses> strays_;
   CodeNaming naming_;
   bool recording_ = false;
   channel::CounterLine clock_;

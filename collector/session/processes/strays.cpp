@@ -1,0 +1,105 @@
+#include "processes/strays.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "clock.h"
+#include "processes/proc.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::int64_t kShortestInterval = 10'000'000;   // ns between looks at any
+constexpr std::int64_t kFirstInterval = 20'000'000;      // ns between looks at one
+constexpr std::int64_t kLongestInterval = 1'000'000'000;  // ns
+constexpr pid_t kMostNumbers = 512;                       // that are gone through one by one, in place of all processes
+constexpr std::size_t kMostMembers = 4096;
+constexpr std::size_t kMostLooks = 128;  // at once
+
+}  // namespace
+
+std::vector<StrayProcesses::Stray> StrayProcesses::look() {
+  const std::int64_t now = monotonic_now();
+  if (now < next_look_) return {};
+  next_look_ = now + kShortestInterval;
+  find_children();
+  std::vector<Stray> strays;
+  std::size_t looks = 0;
+  for (auto entry = family_.begin(); entry != family_.end();) {
+    const auto next = std::next(entry);
+    Member& member = entry->second;
+    if (member.next_look <= now && ++looks <= kMostLooks) {
+      member.interval = std::clamp(member.interval * 2, kFirstInterval, kLongestInterval);
+      member.next_look = now + member.interval;
+      Stray stray{entry->first, {}, {}};
+      const Finding finding = look_at(entry->first, member, stray);
+      if (finding == Finding::kStray) strays.push_back(std::move(stray));
+      if (finding == Finding::kGone) family_.erase(entry);
+    }
+    entry = next;
+  }
+  return strays;
+}
+
+void StrayProcesses::find_children() {
+  const pid_t newest = newest_task();
+  const pid_t before = std::exchange(newest_, newest);
+  if (newest == before) return;
+  if (before != 0 && newest > before && newest - before <= kMostNumbers) {
+    for (pid_t number = before + 1; number <= newest; ++number) take_on(number);
+    return;
+  }
+  for (const pid_t pid : all_processes()) take_on(pid);
+}
+
+void StrayProcesses::take_on(pid_t pid) {
+  if (family_.size() >= kMostMembers || family_.contains(pid)) return;
+  if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
+    Member child;
+    child.known_program = parent->second.known_program;  // it is the same until it calls exec
+    family_.emplace(pid, child);
+  }
+}
+
+StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray) const {
+  const ProgramState program = program_state(pid);
+  if (!program.runs) return Finding::kGone;
+  if (program.number != 0 && program.number == member.known_program) return Finding::kNothing;
+  std::string obstacle = obstacle_of(pid, program);
+  const std::uint64_t number = program.number != 0 ? program.number : static_cast<std::uint64_t>(pid);
+  if (obstacle.empty()) {
+    member.suspect = 0;
+    member.known_program = program.number;
+    return Finding::kNothing;
+  }
+  if (std::exchange(member.suspect, number) != number) {
+    member.next_look = 0;  // at the next look: it may have become another program while it was looked at
+    return Finding::kNothing;
+  }
+  if (std::exchange(member.known_program, number) == number) return Finding::kNothing;
+  stray.who = "[" + std::to_string(pid) + "] " + program.name;
+  stray.reason = std::move(obstacle);
+  return Finding::kStray;
+}
+
+std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
+  const bool is_ready = program.number != 0;  // before, a new program has no environment yet
+  switch (start_environment(pid, variable_)) {
+    case StartEnvironment::kForbidden:
+      return "it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user.";
+    case StartEnvironment::kWithout:
+      if (!is_ready) return {};
+      return "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
+             "program, or attach to it.";
+    case StartEnvironment::kWith:
+      if (is_missing_for(pid, agent_))
+        return "it lies in another root folder (chroot), where the agent's file " + agent_.string() + " is not to be found. Put it there, or attach to it.";
+      return {};
+    case StartEnvironment::kUnknown:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace lanescope::session

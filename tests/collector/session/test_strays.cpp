@@ -1,0 +1,132 @@
+// Processes that no agent can join, among those that come of one process.
+#include "processes/strays.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "processes/proc.h"
+#include "support/catch.h"
+
+using namespace lanescope::session;
+
+namespace {
+
+constexpr const char* kVariable = "LANESCOPE_TEST_OF_STRAYS";
+
+// A process that runs a program until it is destroyed.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) { REQUIRE(pid > 0); }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+// `pause` waits for the test's end, whatever it takes.
+pid_t start_program(const std::vector<const char*>& environment) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::vector<char*> variables;
+  for (const char* variable : environment) variables.push_back(const_cast<char*>(variable));
+  variables.push_back(nullptr);
+  char* arguments[] = {const_cast<char*>("sleep"), const_cast<char*>("100000"), nullptr};
+  execve("/bin/sleep", arguments, variables.data());
+  _exit(125);
+}
+
+void wait_until_it_runs(pid_t pid, const std::string& name) {
+  while (program_state(pid).name != name) usleep(1000);
+}
+
+// Until one is told of.
+StrayProcesses::Stray next_of(StrayProcesses& strays) {
+  for (;;) {
+    const std::vector<StrayProcesses::Stray> found = strays.look();
+    if (!found.empty()) return found.front();
+    usleep(1000);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a process whose program was started without the variable is told of, and one with it is not") {
+  const std::string with = std::string(kVariable) + "=1";
+  const bool has_others = GENERATE(false, true);
+  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  next_of(strays);  // this one
+  const Child followed(start_program({with.c_str()}));
+  const Child stray(start_program(has_others ? std::vector<const char*>{"PATH=/bin"} : std::vector<const char*>{}));
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid == stray.pid());
+  CHECK(told.who == "[" + std::to_string(stray.pid()) + "] sleep");
+  CHECK(told.reason.find("an environment of its own") != std::string::npos);
+  // Neither of them is told of again: the next one is another.
+  const Child other(start_program({"LANESCOPE_TEST_OF_STRAYS_=1"}));
+  CHECK(next_of(strays).pid == other.pid());
+}
+
+TEST_CASE("a process is told of when it becomes a program without the variable, and its forked children are what it is") {
+  const std::string with = std::string(kVariable) + "=1";
+  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  next_of(strays);  // this one
+  int go[2];
+  REQUIRE(pipe(go) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(go[1]);
+    const std::string script = "read line <&" + std::to_string(go[0]) + "; exec env -i sleep 100000";
+    char* variables[] = {const_cast<char*>(with.c_str()), const_cast<char*>("PATH=/usr/bin:/bin"), nullptr};
+    execle("/bin/sh", "sh", "-c", script.c_str(), nullptr, variables);
+    _exit(125);
+  }
+  const Child child(pid);
+  wait_until_it_runs(pid, "sh");
+  for (int i = 0; i < 100; ++i) CHECK(strays.look().empty());
+  REQUIRE(write(go[1], "\n", 1) == 1);
+  close(go[0]);
+  close(go[1]);
+  CHECK(next_of(strays).who == "[" + std::to_string(pid) + "] sleep");
+}
+
+TEST_CASE("what a process was started with is read once its program is there") {
+  const Child child(start_program({"LANESCOPE_TEST_OF_STRAYS=1"}));
+  wait_until_it_runs(child.pid(), "sleep");
+  while (program_state(child.pid()).number == 0) usleep(1000);
+  CHECK(start_environment(child.pid(), kVariable) == StartEnvironment::kWith);
+  CHECK(start_environment(child.pid(), "LANESCOPE_TEST") == StartEnvironment::kWithout);
+  CHECK(program_state(child.pid()).number != program_state(getpid()).number);
+  CHECK(parent_of_process(child.pid()) == getpid());
+}
+
+TEST_CASE("a process that writes over its environment is none without a variable") {
+  // As programs do that show what they do in place of their command: what stood there is one text, and zeros behind it.
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char* begin = environ[0];
+    char* end = begin;
+    for (char** each = environ; *each != nullptr; ++each) end = *each + std::strlen(*each) + 1;
+    std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+    std::strcpy(begin, "at work");
+    for (;;) pause();
+  }
+  const Child child(pid);
+  while (start_environment(pid, "PATH") != StartEnvironment::kUnknown) usleep(1000);
+  CHECK(start_environment(pid, kVariable) == StartEnvironment::kUnknown);
+}
