@@ -2,7 +2,8 @@
 """Runs every command, and the viewer, on files, and prints what takes more than a limit.
 
 measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--cores 2] [--commands info,stats] FILE...
-Processor time and peak memory are those of the command's process. A command is ended at four times the limits. What writes something for
+Processor time and peak memory are those of the command's process. A command is ended at four times the limits, and where it waits for half an hour
+(at idle priority it may wait long for a processor). What writes something for
 each event may take 2 us for each on top: how many events a file can hold is bounded by its size (docs/file-format.md, Limits).
 """
 import argparse, os, re, resource, subprocess, sys, tempfile, time
@@ -30,6 +31,7 @@ COMMANDS = {
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import"}
 SECONDS_PER_EVENT = 2e-6
 EVENT_BYTES = 24  # in memory
+LONGEST_WAIT = 1800  # seconds
 
 
 def most_events(file):
@@ -66,7 +68,7 @@ def run(command, seconds, megabytes):
             resident = int(statm.read().split()[1]) * resource.getpagesize() / 2**20
         if resident > megabytes * 4:
             ended_for = "memory"
-        elif time.time() - begin > 60 + seconds * 20:
+        elif time.time() - begin > LONGEST_WAIT:
             ended_for = "time"
         if ended_for:
             child.kill()
