@@ -49,7 +49,9 @@ void KernelProfiler::ask(Work work) noexcept {
   kernels::Collector* const collector = collector_.load(std::memory_order_acquire);
   if (collector == nullptr || has_faulted_.load(std::memory_order_acquire)) return;
   const Quiet quiet;
-  if (call_cupti([&] { work(*collector); }) == Guarded::kDone || has_faulted_.exchange(true)) return;
+  if (call_cupti([&] { work(*collector); }) == Guarded::kDone) return;
+  cupti::let_launches_go();  // they may be held
+  if (has_faulted_.exchange(true)) return;
   report(Component::kCupti, ComponentState::kFailed, Severity::kError,
          "PC samples are not recorded from here on: CUPTI faulted when it was asked for them. All else is recorded, and the program runs on.");
 }
@@ -73,8 +75,9 @@ bool KernelProfiler::load(const Functions& functions) noexcept {
   return collector != nullptr;
 }
 
-void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept {
+void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings, Arrival arrival) noexcept {
   if (collection_of(settings) == channel::KernelCollection::kNone || !load(functions)) return;
+  if (functions_ == nullptr) arrival_ = arrival;
   functions_ = &functions;
   subscriber_ = subscriber;
   for (const CUpti_CallbackId id : kResourceCallbacks) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
@@ -82,7 +85,8 @@ void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle su
 
 void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept {
   const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed),
-                                 settings.pc_window_ms.load(std::memory_order_relaxed) * kMillisecond, settings.pc_every_ms.load(std::memory_order_relaxed) * kMillisecond};
+                                 settings.pc_window_ms.load(std::memory_order_relaxed) * kMillisecond, settings.pc_every_ms.load(std::memory_order_relaxed) * kMillisecond,
+                                 arrival_ == Arrival::kLate ? kernels::Request::Contexts::kSomeBefore : kernels::Request::Contexts::kAllTold};
   if (request.collection == channel::KernelCollection::kNone) return;
   frames_ = &frames;
   is_collecting_ = true;
@@ -116,6 +120,7 @@ void KernelProfiler::begin_session() noexcept {
 }
 
 void KernelProfiler::process_forked() noexcept {
+  forget_launches();
   if (kernels::Collector* const collector = collector_.load(std::memory_order_acquire)) collector->process_forked();
 }
 

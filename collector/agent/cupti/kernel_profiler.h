@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "agent/cupti/injection.h"
 #include "agent/cupti/library.h"
 #include "agent/encode/frame_writer.h"
 #include "agent/kernels/collector.h"
@@ -21,7 +22,7 @@ class KernelProfiler final : private kernels::Host {
 
   // Follows contexts and modules from here on, where the settings ask for any of it; tells the user where that can't be. Any number of
   // times. `functions` outlive *this.
-  void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept;
+  void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings, Arrival arrival) noexcept;
 
   // On the agent's own thread, or before it runs. Frames go to `frames` until end(), which outlives that.
   void begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept;
@@ -58,6 +59,7 @@ class KernelProfiler final : private kernels::Host {
   bool was_tried_ = false;
   bool is_collecting_ = false;
   bool follows_launched_code_ = false;
+  Arrival arrival_ = Arrival::kWithDriver;  // when it was first watched
   std::int64_t next_ = 0;
   encode::FrameWriter* frames_ = nullptr;
 };

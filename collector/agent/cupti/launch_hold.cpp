@@ -5,6 +5,7 @@
 #include <climits>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
@@ -13,19 +14,35 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kPatience = 5 * kSecond;
+constexpr std::int64_t kLongestWait = 5 * kSecond;         // of a launch that is held
+constexpr std::int64_t kCalm = 20;                         // times the patience that was in vain, nothing is held again
+constexpr std::int64_t kLongestCalm = 2 * kSecond;
 constexpr std::int64_t kUnfollowed = 50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
 
 constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
 constinit std::uint32_t times_followed = 0;
-constinit std::atomic<std::uint32_t> is_held{0};  // futex
-constinit std::atomic<std::uint64_t> under_way{0};  // launches, below the `followed` that they count for
-constinit std::atomic<bool> is_followed[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
-constinit std::atomic<bool> is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
 constinit std::int64_t followed_since = 0;
-// Launches in which this thread is, each within the one before, and the `followed` that they count for.
-constinit thread_local std::uint32_t depth = 0;
+constinit std::int64_t calm_until = 0;
+constinit std::atomic<bool> has_stalled{false};  // a launch was held for too long
+
+// What launches find. Who wants to hold them waits until none of them waits for the GPU; the last that comes back from that closes the gate.
+enum Gate : std::uint32_t { kOpen, kWanted, kHeld };
+constinit std::atomic<std::uint32_t> gate{kOpen};  // futex
+
+// Launches under way: the `followed` that they count for, how many of them wait for the GPU, and how many there are.
+enum class Kind : std::uint8_t { kUncounted, kLaunch, kWaitsForGpu };
+std::uint64_t share_of(Kind kind) noexcept { return kind == Kind::kWaitsForGpu ? 1 << 16 | 1 : kind == Kind::kLaunch ? 1 : 0; }
+constinit std::atomic<std::uint64_t> under_way{0};
+std::uint64_t all_of(std::uint64_t counts) noexcept { return counts & 0xffff; }
+std::uint64_t waiting_of(std::uint64_t counts) noexcept { return counts >> 16 & 0xffff; }
+
+constinit std::atomic<bool> is_followed[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
+constinit std::atomic<bool> waits_for_gpu[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
+constinit std::atomic<bool> is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
+// Launches in which this thread is, each within the one before, what the outermost counts as, and the `followed` that they count for.
 constinit thread_local std::uint32_t depth_of = 0;
+constinit thread_local std::uint16_t depth = 0;
+constinit thread_local Kind counted_as = Kind::kUncounted;
 
 // All calls of the driver but those that certainly neither load code, nor enqueue, nor wait: also a question (cuKernelGetFunction, cuOccupancy...) loads code.
 bool is_launch(std::string_view name) noexcept {
@@ -35,22 +52,58 @@ bool is_launch(std::string_view name) noexcept {
   return name.starts_with("cu") && std::none_of(std::begin(kOthers), std::end(kOthers), [name](std::string_view other) { return name.starts_with(other); });
 }
 
-// Whether launches are followed for the `now`-th time still.
-bool count(std::uint32_t now, std::int64_t change) noexcept {
+// Whether launches are followed for the `now`-th time still; what there are then, else none.
+struct Counted {
+  bool is_counted = false;
+  std::uint64_t counts = 0;
+};
+Counted count(std::uint32_t now, std::uint64_t change) noexcept {
   std::uint64_t before = under_way.load();
   do {
-    if (before >> 32 != now) return false;
-  } while (!under_way.compare_exchange_weak(before, before + static_cast<std::uint64_t>(change)));
+    if (before >> 32 != now) return {};
+  } while (!under_way.compare_exchange_weak(before, before + change));
+  return {true, before + change};
+}
+
+bool change_gate(std::uint32_t from, std::uint32_t to) noexcept {
+  if (!gate.compare_exchange_strong(from, to)) return false;
+  system::futex_wake(&gate, INT_MAX);
   return true;
 }
 
 void wait() noexcept {
-  const std::int64_t give_up = monotonic_now() + kPatience;
-  while (is_held.load() != 0) {
+  const std::int64_t give_up = monotonic_now() + kLongestWait;
+  while (gate.load() == kHeld) {
     const std::int64_t left = give_up - monotonic_now();
-    if (left <= 0) return let_launches_go();
-    system::futex_wait(&is_held, 1, left);
+    if (left <= 0) {
+      has_stalled.store(true);
+      change_gate(kHeld, kOpen);
+      return;
+    }
+    system::futex_wait(&gate, kHeld, left);
   }
+}
+
+std::uint64_t own_share() noexcept { return depth != 0 && depth_of == followed.load() ? share_of(counted_as) : 0; }
+
+// Whether it is closed: no launch but this thread's waits for the GPU.
+bool close_gate(std::int64_t give_up) noexcept {
+  gate.store(kWanted);
+  if (waiting_of(under_way.load() - own_share()) == 0) change_gate(kWanted, kHeld);
+  while (gate.load() == kWanted) {
+    const std::int64_t left = give_up - monotonic_now();
+    if (left <= 0) return !change_gate(kWanted, kOpen);
+    system::futex_wait(&gate, kWanted, left);
+  }
+  return true;
+}
+
+bool are_all_back(std::int64_t give_up) noexcept {
+  while (all_of(under_way.load() - own_share()) != 0) {
+    if (monotonic_now() >= give_up) return false;
+    system::sleep(kMillisecond / 20);
+  }
+  return true;
 }
 
 }  // namespace
@@ -62,6 +115,7 @@ void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscrib
     if (functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr || !is_launch(name))
       continue;
     is_followed[id].store(true);
+    waits_for_gpu[id].store(std::string_view(name).find("Synchronize") != std::string_view::npos);
     std::uint32_t was_enabled = 0;
     if (functions.get_callback_state != nullptr) functions.get_callback_state(&was_enabled, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     is_ours[id] = was_enabled == 0 && functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS;
@@ -81,18 +135,25 @@ bool is_for_holding_alone(CUpti_CallbackId id) noexcept { return id < CUPTI_DRIV
 
 bool hold_launches(std::int64_t patience) noexcept {
   if (const std::int64_t left = followed_since + kUnfollowed - monotonic_now(); left > 0) system::sleep(left);
-  is_held.store(1);
-  const std::int64_t begin = monotonic_now();
-  while (static_cast<std::uint32_t>(under_way.load()) != 0) {
-    if (monotonic_now() - begin >= patience) return false;
-    system::sleep(kMillisecond / 20);
-  }
-  return true;
+  const std::int64_t give_up = monotonic_now() + patience;
+  if (has_stalled.load() || calm_until > give_up) return false;
+  if (const std::int64_t left = calm_until - monotonic_now(); left > 0) system::sleep(left);
+  if (!close_gate(give_up)) return false;
+  if (are_all_back(std::max(give_up, monotonic_now() + patience / 2))) return true;
+  let_launches_go();
+  calm_until = monotonic_now() + std::min(kCalm * patience, kLongestCalm);
+  return false;
 }
 
 void let_launches_go() noexcept {
-  is_held.store(0);
-  system::futex_wake(&is_held, INT_MAX);
+  gate.store(kOpen);
+  system::futex_wake(&gate, INT_MAX);
+}
+
+void forget_launches() noexcept {
+  followed.store(0);
+  gate.store(kOpen);
+  calm_until = 0;
 }
 
 void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
@@ -102,16 +163,26 @@ void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexce
   if (depth_of != now) depth = 0;
   depth_of = now;
   if (call.callbackSite != CUPTI_API_ENTER) {
-    if (depth != 0 && --depth == 0) count(now, -1);
+    if (depth == 0 || --depth != 0 || counted_as == Kind::kUncounted) return;
+    const Counted left = count(now, -share_of(std::exchange(counted_as, Kind::kUncounted)));
+    if (left.is_counted && gate.load() == kWanted && waiting_of(left.counts) == 0) change_gate(kWanted, kHeld);
     return;
   }
   // One within another is under way with that, whose locks others may wait for: it never waits itself.
-  if (depth++ != 0) return;
-  // Who holds launches sees this one under way, or this one sees that they are held.
+  if (depth != 0) {
+    ++depth;
+    return;
+  }
+  // Who holds launches sees this one under way, or this one sees that they are held. While it waits it is not within a launch: a signal's handler may make one.
+  const Kind kind = waits_for_gpu[id].load(std::memory_order_relaxed) ? Kind::kWaitsForGpu : Kind::kLaunch;
   while (true) {
-    const bool is_counted = count(now, 1);
-    if (is_held.load() == 0) return;
-    if (is_counted) count(now, -1);
+    const bool is_counted = count(now, share_of(kind)).is_counted;
+    if (gate.load() != kHeld) {
+      depth = 1;
+      counted_as = is_counted ? kind : Kind::kUncounted;
+      return;
+    }
+    if (is_counted) count(now, -share_of(kind));
     wait();
   }
 }

@@ -134,7 +134,7 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
     give_cupti_back();
     return false;
   }
-  kernels_.watch(functions, subscriber_, memory_.header().settings);
+  kernels_.watch(functions, subscriber_, memory_.header().settings, arrival);
   if (!records_activity || functions.set_thread_id_type == nullptr) return true;
   const CUptiResult numbered = functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   if (numbered != CUPTI_SUCCESS) report_refused("The threads that made CUDA calls are", numbered);

@@ -155,7 +155,7 @@ bool Tracer::begin_next_session() noexcept {
   if (is_without_cupti_) report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
   is_over_ = is_without_cupti_ || (subscriber_ == nullptr && !take_cupti(Arrival::kLate));
   if (!is_over_) enable_resources_late(library_.functions);
-  if (!is_over_) kernels_.watch(library_.functions, subscriber_, memory_.header().settings);
+  if (!is_over_) kernels_.watch(library_.functions, subscriber_, memory_.header().settings, Arrival::kLate);
   follow_settings();
   followed_.store(&memory_.header(), std::memory_order_release);
   return true;

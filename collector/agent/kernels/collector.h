@@ -26,11 +26,11 @@ class Host {
   virtual void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept = 0;
   // One sentence for the user, said once for each recording. Any thread.
   virtual void tell(Outcome outcome, const char* sentence) noexcept = 0;
-  // Between these two, launches of the program can be held, which costs each some tenths of a microsecond. On the agent's own thread alone, as what follows.
+  // Between these two, launches of the program can be held, which costs each some tenths of a microsecond. One thread at a time, as what follows.
   virtual void follow_launches() noexcept = 0;
   virtual void leave_launches() noexcept = 0;
-  // Launches that begin wait from the first to the second, unless that takes seconds. Whether those under way have come back within so many ns: where one has not,
-  // nothing that begins, ends or pauses sampling may be asked of CUPTI, or both may stop for good.
+  // Launches that begin wait from the first to the second, unless that takes seconds. Whether those under way have come back within so many ns (agent/cupti/launch_hold.h):
+  // where one has not, nothing that begins, ends or pauses sampling may be asked of CUPTI, or both may stop for good.
   virtual bool hold_launches(std::int64_t patience) noexcept = 0;
   virtual void let_launches_go() noexcept = 0;
   // Until the end of the collection module_loaded() tells at each launch of its code as well: it may have been loaded before anybody listened.
@@ -45,6 +45,8 @@ struct Request {
   std::uint32_t sampling_period = 0;  // as channel::Settings::pc_sampling_period
   std::int64_t window = 0;            // ns for which is sampled, and from the begin of that to the next; 0: all the time
   std::int64_t every = 0;
+  enum class Contexts : std::uint8_t { kAllTold, kSomeBefore };  // whether context_created() told of each that there is
+  Contexts contexts = Contexts::kAllTold;
 };
 
 // The library, to the agent. There is one, and it lives as long as the process.

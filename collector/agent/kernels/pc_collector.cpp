@@ -17,6 +17,12 @@ constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr std::int64_t kInterval = 100 * kMillisecond;       // between two looks at what CUPTI has
 constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // with launches under way, while others wait
 constexpr std::int64_t kEndPatience = 2 * kSecond;
+constexpr std::int64_t kLongPutOff = 5 * kSecond;
+constexpr char kPutOff[] =
+    "Windows of PC samples are put off: the program is within calls of CUDA that do not come back, and to begin or end sampling meanwhile could stop both for good. "
+    "There are windows once it is within none for a moment.";
+constexpr char kLost[] =
+    "PC samples of a CUDA context from its last moments are lost: it ended while other threads were within calls of CUDA that do not come back.";
 constexpr char kGoesOn[] =
     "PC sampling stays on in the program, which runs on: the program is within a call of CUDA that does not come back, and to end sampling meanwhile could stop "
     "both for good. It ends with the next recording of PC samples, or with the CUDA context.";
@@ -34,8 +40,10 @@ std::optional<PcSampler>* PcCollector::find(CUcontext context) noexcept {
 void PcCollector::begin(const Request& request) noexcept {
   const ScopedTurn turn(turn_);
   if (!turn) return tell_once(Outcome::kFailed, "PC samples are not recorded: the program keeps CUPTI busy.");
+  follow_notes();
   request_ = request;
   is_collecting_ = true;
+  put_off_since_ = 0;
   // A program that launches more than its queues hold leaves the driver's locks to nobody else.
   host_.follow_launches();
   const bool are_back = host_.hold_launches(kBeginPatience);
@@ -59,6 +67,7 @@ std::int64_t PcCollector::collect() noexcept {
   {
     const ScopedTurn turn(turn_);
     if (!turn) return kInterval;  // the next time
+    follow_notes();
     if (request_.window != 0) pause = follow_windows();
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler) continue;
@@ -76,6 +85,7 @@ void PcCollector::end() noexcept {
   {
     const ScopedTurn turn(turn_);
     if (!turn) return host_.tell(Outcome::kFailed, kGoesOn);
+    follow_notes();
     is_collecting_ = false;
     const bool is_ended = !samples_any() || between_launches(kEndPatience, [this] {
       for (std::optional<PcSampler>& sampler : samplers_)
@@ -108,8 +118,9 @@ void PcCollector::process_forked() noexcept {
 
 void PcCollector::context_created(CUcontext context) noexcept {
   const ScopedTurn turn(turn_);
-  if (!turn) return;
-  const bool is_first = std::none_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->context() != nullptr; });
+  if (!turn) return static_cast<void>(created_.put(context));
+  const bool is_first = request_.contexts == Request::Contexts::kAllTold &&
+                        std::none_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->context() != nullptr; });
   add(context);
   // Nothing is launched before there is a context. Where there are others, the agent's own thread begins between launches; of what is not to begin is told here.
   if (is_first || !awaits_sampling()) sample_free_gpus();
@@ -117,9 +128,15 @@ void PcCollector::context_created(CUcontext context) noexcept {
 
 void PcCollector::context_ends(CUcontext context) noexcept {
   const ScopedTurn turn(turn_);
-  std::optional<PcSampler>* const sampler = turn ? find(context) : nullptr;
+  if (!turn) return static_cast<void>(ended_.put(context));
+  std::optional<PcSampler>* const sampler = find(context);
   if (sampler == nullptr) return;
-  tell((*sampler)->leave_context());  // what it has is written on the agent's own thread, which then lets it go
+  // What it has is written on the agent's own thread, which then lets it go. Other threads may launch into other contexts meanwhile.
+  const auto leave = [&] { tell((*sampler)->leave_context()); };
+  if (!(*sampler)->is_on())
+    leave();
+  else if (!between_launches(kBeginPatience, leave))
+    lose(**sampler);
 }
 
 void PcCollector::module_loaded(std::span<const std::byte> image) noexcept { code_.add(image); }
@@ -159,8 +176,19 @@ bool PcCollector::between_launches(std::int64_t patience, Work work) noexcept {
   const bool are_back = host_.hold_launches(patience);
   if (are_back) work();
   host_.let_launches_go();
-  if (request_.window == 0) host_.leave_launches();
+  if (request_.window == 0 || !is_collecting_) host_.leave_launches();
   return are_back;
+}
+
+void PcCollector::follow_notes() noexcept {
+  for (CUcontext context = ended_.take(); context != nullptr; context = ended_.take())
+    if (std::optional<PcSampler>* const sampler = find(context); sampler != nullptr) lose(**sampler);
+  for (CUcontext context = created_.take(); context != nullptr; context = created_.take()) add(context);
+}
+
+void PcCollector::lose(PcSampler& sampler) noexcept {
+  if (sampler.is_on()) tell_once(Outcome::kFailed, kLost);
+  sampler.lose_context();
 }
 
 bool PcCollector::is_sampled(std::uint32_t device) const noexcept {
@@ -221,7 +249,7 @@ std::int64_t PcCollector::follow_windows() noexcept {
 }
 
 void PcCollector::begin_window() noexcept {
-  between_launches(kBeginPatience, [this] {
+  follow_put_off(between_launches(kBeginPatience, [this] {
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler || !sampler->is_on()) continue;
       take(*sampler);  // the rest of the window before
@@ -229,7 +257,7 @@ void PcCollector::begin_window() noexcept {
       if (sampler->is_on()) tell(sampler->begin_window());
       is_in_window_ |= sampler->is_in_window();
     }
-  });
+  }));
   if (!is_in_window_) return;
   window_begun_ = monotonic_now();
   next_change_ = window_begun_ + request_.window;
@@ -241,9 +269,16 @@ void PcCollector::end_window() noexcept {
     for (std::optional<PcSampler>& sampler : samplers_)
       if (sampler && sampler->is_on() && sampler->is_in_window()) tell(sampler->end_window());
   });
+  follow_put_off(is_ended);
   if (!is_ended) return;
   is_in_window_ = false;
   next_change_ = window_begun_ + request_.every;
+}
+
+void PcCollector::follow_put_off(bool could_change) noexcept {
+  if (could_change) put_off_since_ = 0;
+  else if (put_off_since_ == 0) put_off_since_ = monotonic_now();
+  else if (monotonic_now() - put_off_since_ >= kLongPutOff) tell_once(Outcome::kWorks, kPutOff);
 }
 
 void PcCollector::take(PcSampler& sampler) noexcept { tell(sampler.take()); }

@@ -6,6 +6,7 @@
 
 #include "agent/kernels/code_objects.h"
 #include "agent/kernels/collector.h"
+#include "agent/kernels/context_notes.h"
 #include "agent/kernels/functions.h"
 #include "agent/kernels/pc_dictionary.h"
 #include "agent/kernels/pc_sampler.h"
@@ -37,6 +38,9 @@ class PcCollector final : public Collector {
   // Does the work while the launches of the program wait. False where one that is under way does not come back within so many ns, and nothing was done.
   template <typename Work>
   bool between_launches(std::int64_t patience, Work work) noexcept;
+  // What came to be known without the turn.
+  void follow_notes() noexcept;
+  void lose(PcSampler& sampler) noexcept;
   // Begins with contexts of GPUs of which none is sampled. While launches wait, or none can be under way.
   void sample_free_gpus() noexcept;
   [[nodiscard]] bool awaits_sampling() const noexcept;  // a context of such a GPU does
@@ -48,6 +52,7 @@ class PcCollector final : public Collector {
   std::int64_t follow_windows() noexcept;
   void begin_window() noexcept;
   void end_window() noexcept;
+  void follow_put_off(bool could_change) noexcept;  // tells of a program that lets no window begin or end for long
   void take(PcSampler& sampler) noexcept;
   void write(PcSampler& sampler) noexcept;
   void write_code() noexcept;
@@ -57,6 +62,8 @@ class PcCollector final : public Collector {
   Host& host_;
   const Functions functions_;
   CodeObjects code_;
+  ContextNotes created_;  // without the turn
+  ContextNotes ended_;
   Turn turn_;
   // Guarded by it:
   PcDictionary dictionary_;
@@ -66,6 +73,7 @@ class PcCollector final : public Collector {
   bool is_in_window_ = false;
   std::int64_t window_begun_ = 0;  // the last
   std::int64_t next_change_ = 0;   // when one is to begin or to end
+  std::int64_t put_off_since_ = 0;  // since when it could not; 0: it could
   bool has_told_ = false;
   bool has_told_of_code_ = false;
 };

@@ -221,6 +221,13 @@ CUptiResult PcSampler::leave_context() noexcept {
   return result;
 }
 
+void PcSampler::lose_context() noexcept {
+  if (is_on_) fetched_ = remaining_ = {};
+  is_on_ = false;
+  context_ = nullptr;
+  claim_.give_back();
+}
+
 CUptiResult PcSampler::switch_off() noexcept {
   is_on_ = false;
   CUpti_PCSamplingDisableParams parameters{};

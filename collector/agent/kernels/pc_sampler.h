@@ -45,6 +45,8 @@ class PcSampler {
   CUptiResult end() noexcept;
   // The same for a context that is no more behind it; context() is null then.
   CUptiResult leave_context() noexcept;
+  // For a context that is no more, or ends while CUPTI can't be asked: what it did not give yet is lost, and its buffers stay with it.
+  void lose_context() noexcept;
 
   // In a forked child.
   void give_gpu_back() noexcept { claim_.give_back(); }

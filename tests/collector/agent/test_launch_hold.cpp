@@ -1,5 +1,12 @@
 // Launches that are held while PC sampling begins or ends, by callbacks as CUPTI makes them.
 #include <cupti.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
 
 #include "agent/cupti/launch_hold.h"
 #include "support/catch.h"
@@ -28,8 +35,14 @@ void call(CUpti_CallbackId id, CUpti_ApiCallbackSite site) {
 void enter(CUpti_CallbackId id) { call(id, CUPTI_API_ENTER); }
 void leave(CUpti_CallbackId id) { call(id, CUPTI_API_EXIT); }
 
+// As a thread finds that launches nothing itself.
+bool can_hold(std::int64_t patience = 0) {
+  bool are_back = false;
+  std::thread([&] { are_back = cupti::hold_launches(patience); }).join();
+  return are_back;
+}
 bool are_all_back() {
-  const bool are_back = cupti::hold_launches(0);
+  const bool are_back = can_hold();
   cupti::let_launches_go();
   return are_back;
 }
@@ -40,7 +53,7 @@ TEST_CASE("a launch within another is under way with that one, and has come back
   const cupti::Functions cupti = functions();
   cupti::follow_launches(cupti, nullptr);
   enter(kOuter);
-  CHECK_FALSE(cupti::hold_launches(0));
+  CHECK_FALSE(can_hold());
   enter(kInner);  // not held: the one around it would never come back
   leave(kInner);
   cupti::let_launches_go();
@@ -71,6 +84,123 @@ TEST_CASE("launches of which only the begin or only the end is seen count for no
   enter(kInner);
   CHECK_FALSE(are_all_back());
   leave(kInner);
+  CHECK(are_all_back());
+  cupti::leave_launches(cupti, nullptr);
+}
+
+TEST_CASE("a launch does not wait for itself, and the others wait for it") {
+  const cupti::Functions cupti = functions();
+  cupti::follow_launches(cupti, nullptr);
+  enter(kOuter);
+  CHECK(cupti::hold_launches(0));  // as where a context ends, and its sampling with it
+  std::atomic<bool> has_gone{false}, was_held{false};
+  std::thread other([&] {
+    enter(kCopy);
+    was_held.store(has_gone.load());
+    leave(kCopy);
+  });
+  usleep(20'000);
+  has_gone.store(true);
+  cupti::let_launches_go();
+  other.join();
+  CHECK(was_held.load());
+  leave(kOuter);
+  CHECK(are_all_back());
+  cupti::leave_launches(cupti, nullptr);
+}
+
+TEST_CASE("nobody is held for a call that waits for the GPU, and the last that comes back from one closes the gate") {
+  const cupti::Functions cupti = functions();
+  cupti::follow_launches(cupti, nullptr);
+  enter(kWait);
+  std::atomic<bool> is_tried{false}, could_hold{true};
+  std::thread holder([&] {
+    could_hold.store(cupti::hold_launches(200'000'000));
+    is_tried.store(true);
+  });
+  std::thread([&] {
+    while (!is_tried.load()) {
+      enter(kCopy);
+      leave(kCopy);
+    }
+  }).join();
+  holder.join();
+  CHECK_FALSE(could_hold.load());
+  leave(kWait);
+
+  // A program that waits nearly always.
+  std::atomic<bool> is_held{false}, has_gone{false}, has_slipped_through{false};
+  std::thread waits([&] {
+    while (!has_gone.load()) {
+      const bool was_held = is_held.load();
+      enter(kWait);
+      if (was_held && !has_gone.load()) has_slipped_through.store(true);
+      leave(kWait);
+    }
+  });
+  while (!cupti::hold_launches(1'000'000'000)) usleep(1'000);
+  is_held.store(true);
+  usleep(20'000);
+  has_gone.store(true);
+  cupti::let_launches_go();
+  waits.join();
+  CHECK_FALSE(has_slipped_through.load());
+  CHECK(are_all_back());
+  cupti::leave_launches(cupti, nullptr);
+}
+
+TEST_CASE("a signal's handler that makes a launch while one is held waits as well, and is counted") {
+  const cupti::Functions cupti = functions();
+  cupti::follow_launches(cupti, nullptr);
+  REQUIRE(can_hold());
+  static std::atomic<int> within{0};
+  std::signal(SIGUSR1, [](int) {
+    within.store(1);
+    enter(kInner);
+    within.store(2);
+    leave(kInner);
+  });
+  std::atomic<bool> is_about_to{false};
+  std::thread launches([&] {
+    is_about_to.store(true);
+    enter(kCopy);
+    leave(kCopy);
+  });
+  while (!is_about_to.load()) usleep(1'000);
+  usleep(20'000);
+  pthread_kill(launches.native_handle(), SIGUSR1);
+  while (within.load() == 0) usleep(1'000);
+  usleep(20'000);
+  CHECK(within.load() == 1);
+  cupti::let_launches_go();
+  launches.join();
+  CHECK(within.load() == 2);
+  CHECK(are_all_back());
+  std::signal(SIGUSR1, SIG_DFL);
+  cupti::leave_launches(cupti, nullptr);
+}
+
+TEST_CASE("a forked child holds nothing, and a launch that was held for five seconds is the last in its process") {
+  const cupti::Functions cupti = functions();
+  cupti::follow_launches(cupti, nullptr);
+  REQUIRE(can_hold());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    cupti::forget_launches();
+    enter(kCopy);
+    leave(kCopy);
+    cupti::follow_launches(cupti, nullptr);
+    if (!cupti::hold_launches(0)) _exit(1);
+    enter(kCopy);
+    leave(kCopy);
+    _exit(cupti::hold_launches(0) ? 2 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  cupti::let_launches_go();
   CHECK(are_all_back());
   cupti::leave_launches(cupti, nullptr);
 }

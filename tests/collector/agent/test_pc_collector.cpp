@@ -1,6 +1,9 @@
 // When PC sampling may begin and end: a CUPTI whose calls are counted, and an agent whose launches come back or do not.
 #include <cstring>
+#include <functional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "agent/kernels/pc_collector.h"
@@ -21,6 +24,7 @@ class Agent final : public Host {
  public:
   bool are_back = true;  // the program's launches
   bool is_held = false;
+  std::function<void()> while_held = [] {};
   std::vector<std::string> told;
 
   void write_frame(std::uint16_t, std::span<const std::byte>) noexcept override {}
@@ -29,6 +33,7 @@ class Agent final : public Host {
   void leave_launches() noexcept override {}
   bool hold_launches(std::int64_t) noexcept override {
     is_held = true;
+    while_held();
     return are_back;
   }
   void let_launches_go() noexcept override { is_held = false; }
@@ -75,8 +80,8 @@ Functions functions() {
 }
 
 CUcontext context_of(std::uintptr_t device) { return reinterpret_cast<CUcontext>(device); }
-const Request kAlways{lanescope::channel::KernelCollection::kPcSamples, 20, 0, 0};
-const Request kWindows{lanescope::channel::KernelCollection::kPcSamples, 20, 1, 1};
+const Request kAlways{lanescope::channel::KernelCollection::kPcSamples, 20, 0, 0, Request::Contexts::kAllTold};
+const Request kWindows{lanescope::channel::KernelCollection::kPcSamples, 20, 1, 1, Request::Contexts::kAllTold};
 
 }  // namespace
 
@@ -149,4 +154,66 @@ TEST_CASE("a context beside others, which may be launching, is sampled once laun
   CHECK(calls.enabled == 2);
   collector.end();
   CHECK(calls.disabled == 2);
+}
+
+TEST_CASE("sampling of a context that ends while others launch ends once these wait, and is lost where they do not come back") {
+  Agent agent;
+  PcCollector collector(agent, functions());
+  collector.begin(kAlways);
+  collector.context_created(context_of(1));
+  bool was_held = false;
+  agent.while_held = [&] { was_held = calls.disabled == 0; };
+  collector.context_ends(context_of(1));
+  CHECK(was_held);
+  CHECK(calls.disabled == 1);
+  CHECK_FALSE(agent.is_held);
+  collector.collect();
+
+  collector.context_created(context_of(2));
+  REQUIRE(calls.enabled == 2);
+  agent.are_back = false;
+  collector.context_ends(context_of(2));
+  CHECK(calls.disabled == 1);
+  REQUIRE(agent.told.size() == 1);
+  CHECK(agent.told[0].find("are lost") != std::string::npos);
+  agent.are_back = true;
+  collector.collect();
+  collector.end();
+  CHECK(calls.disabled == 1);  // nothing more is asked of a context that is gone
+}
+
+TEST_CASE("a context that ends or begins while the collector is at work is known to it later") {
+  Agent agent;
+  PcCollector collector(agent, functions());
+  collector.begin(kWindows);
+  collector.context_created(context_of(1));
+  bool has_come = false;
+  agent.while_held = [&] {
+    if (std::exchange(has_come, true)) return;
+    std::thread([&] {
+      collector.context_ends(context_of(1));
+      collector.context_created(context_of(2));
+    }).join();
+  };
+  collector.collect();  // a window of the first begins
+  CHECK(calls.enabled == 1);
+  collector.collect();
+  CHECK(calls.enabled == 2);
+  collector.end();
+  CHECK(calls.disabled == 1);
+}
+
+TEST_CASE("in a program that was there before, sampling of its first context that is told of begins once launches wait") {
+  Agent agent;
+  PcCollector collector(agent, functions());
+  Request request = kAlways;
+  request.contexts = Request::Contexts::kSomeBefore;
+  collector.begin(request);
+  collector.context_created(context_of(1));
+  CHECK(calls.enabled == 0);
+  agent.while_held = [&] { CHECK(calls.enabled == 0); };
+  collector.collect();
+  CHECK(calls.enabled == 1);
+  agent.while_held = [] {};
+  collector.end();
 }
