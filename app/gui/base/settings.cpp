@@ -81,8 +81,6 @@ void Settings::setWindowGeometry(const QByteArray& geometry) {
   file_.setValue("window/schemaVersion", kSchemaVersion);
   file_.setValue("window/geometry", geometry);
 }
-QSize Settings::windowSize() const { return file_.value("window/size").toSize(); }
-void Settings::setWindowSize(QSize size) { file_.setValue("window/size", size); }
 QVariantMap Settings::panelSizes() const { return file_.value("window/panelSizes").toMap(); }
 void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue("window/panelSizes", sizes); }
 QByteArray Settings::windowState() const { return layout("window/state"); }

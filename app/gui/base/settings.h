@@ -32,9 +32,7 @@ class Settings {
   // Layouts that another version wrote are not returned.
   [[nodiscard]] QByteArray windowGeometry() const;
   void setWindowGeometry(const QByteArray& geometry);
-  [[nodiscard]] QSize windowSize() const;  // that it had when windowState() was kept; invalid: not known
-  void setWindowSize(QSize size);
-  [[nodiscard]] QVariantMap panelSizes() const;  // at that size, by name
+  [[nodiscard]] QVariantMap panelSizes() const;  // when windowState() was kept, by name
   void setPanelSizes(const QVariantMap& sizes);
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);

@@ -1,7 +1,6 @@
 #include "window/main_window.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <QCloseEvent>
@@ -20,7 +19,6 @@ namespace {
 
 constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
-constexpr std::chrono::seconds kSettling(15);  // in which a window gets its size after it is shown
 constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
 constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
@@ -89,7 +87,7 @@ MainWindow::MainWindow(Layout layout)
   if (layout == Layout::kRemembered) {
     restoreGeometry(settings_.windowGeometry());
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
-    if (!sizes_are_initial_) arranged_size_ = settings_.windowSize();
+    if (!sizes_are_initial_) docks_->keepSizes(settings_.panelSizes());
     events_->restoreHeaderState(settings_.eventsHeader());
     restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
@@ -159,7 +157,6 @@ void MainWindow::openAll(const QStringList& paths, Several several) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
-  if (arranged_size_.isValid()) QTimer::singleShot(kSettling, this, [this] { arranged_size_ = {}; });
   if (!std::exchange(sizes_are_initial_, false)) return;
   docks_->setSizes(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
@@ -176,13 +173,6 @@ void MainWindow::resetLayout() {
   });
 }
 
-// A maximised window gets its size from the window manager after it is shown: only then panels can have the sizes that they had.
-void MainWindow::resizeEvent(QResizeEvent* event) {
-  QMainWindow::resizeEvent(event);
-  if (event->size() == arranged_size_)
-    QMetaObject::invokeMethod(this, [this] { docks_->restoreSizes(settings_.panelSizes()); }, Qt::QueuedConnection);
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (isRecording()) {
     session_.wish({WishKind::kClose, {}});  // comes again once the recording has ended
@@ -192,7 +182,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (layout_ == Layout::kRemembered) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(saveState(kLayoutVersion));
-    settings_.setWindowSize(size());
     settings_.setPanelSizes(docks_->sizes());
     settings_.setEventsHeader(events_->headerState());
     keep_panels(*this, settings_);

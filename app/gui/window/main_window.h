@@ -120,7 +120,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showEvent(QShowEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void addPanels();
@@ -214,7 +213,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   QTimer reading_;                         // runs while events are read when they are needed
   std::size_t told_problems_ = 0;
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
-  QSize arranged_size_;                    // at which the panels are to have the sizes that they had; invalid: they have their own by now
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };
 

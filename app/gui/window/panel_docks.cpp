@@ -4,7 +4,7 @@
 
 #include <QAbstractScrollArea>
 #include <QApplication>
-#include <QTimer>
+#include <QMouseEvent>
 
 namespace lanescope::ui {
 
@@ -12,10 +12,15 @@ PanelDocks::PanelDocks(QMainWindow& window) : window_(window) {
   using Option = QMainWindow::DockOption;
   window.setDockOptions(Option::AnimatedDocks | Option::AllowNestedDocks | Option::AllowTabbedDocks | Option::GroupedDragging);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  resized_.setSingleShot(true);
+  connect(&resized_, &QTimer::timeout, this, &PanelDocks::giveKeptSizes);
+  window.installEventFilter(this);
 }
 
 PanelDocks::~PanelDocks() {
+  window_.removeEventFilter(this);
   for (QDockWidget* dock : docks_) {
+    dock->removeEventFilter(this);
     dock->disconnect(this);
     delete dock;
   }
@@ -27,6 +32,8 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
   dock->setWidget(content);
   docks_.push_back(dock);
   window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
+  dock->installEventFilter(this);
+  connect(dock, &QDockWidget::dockLocationChanged, this, &PanelDocks::releaseSizes);
   connect(dock, &QDockWidget::dockLocationChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floats) {
@@ -57,6 +64,7 @@ void PanelDocks::layOut(int height, int width_of_tabs, int width_of_last) {
 }
 
 void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
+  kept_sizes_.clear();
   QDockWidget* first = docks_.front();
   QDockWidget* last = docks_.back();
   window_.resizeDocks({first}, {height}, Qt::Vertical);
@@ -64,22 +72,54 @@ void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
 }
 
 QVariantMap PanelDocks::sizes() const {
+  if (!kept_sizes_.isEmpty()) return kept_sizes_;
   QVariantMap sizes;
   for (const QDockWidget* dock : docks_)
     if (!dock->isFloating() && !dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = dock->size();
   return sizes;
 }
 
-void PanelDocks::restoreSizes(const QVariantMap& sizes) {
+void PanelDocks::keepSizes(const QVariantMap& sizes) {
+  kept_sizes_ = sizes;
+  resized_.start(0);
+}
+
+bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
+  const bool is_of_window = watched == &window_;
+  switch (event->type()) {
+    case QEvent::Resize:
+      if (!is_of_window) resized_.start(0);
+      break;
+    case QEvent::ShowToParent:
+    case QEvent::HideToParent:
+      if (!is_of_window) releaseSizes();
+      break;
+    case QEvent::MouseButtonPress:
+      if (is_of_window && window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr) releaseSizes();  // of a border
+      break;
+    default:
+      break;
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+// Before the window is shown, nobody arranges anything.
+void PanelDocks::releaseSizes() {
+  if (window_.isVisible()) kept_sizes_.clear();
+}
+
+void PanelDocks::giveKeptSizes() {
+  if (!window_.isVisible()) return;
   QList<QDockWidget*> docks;
   QList<int> widths, heights;
   for (QDockWidget* dock : docks_) {
-    const QSize size = sizes.value(dock->objectName()).toSize();
+    const QSize size = kept_sizes_.value(dock->objectName()).toSize();
     if (dock->isFloating() || dock->isHidden() || size.isEmpty()) continue;
     docks += dock;
     widths += size.width();
     heights += size.height();
   }
+  if (docks.isEmpty()) return;
   window_.resizeDocks(docks, heights, Qt::Vertical);
   window_.resizeDocks(docks, widths, Qt::Horizontal);
 }

@@ -7,6 +7,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <QTimer>
 #include <QVariantMap>
 
 namespace lanescope::ui {
@@ -24,9 +25,11 @@ class PanelDocks : public QObject {
   void layOut(int height, int width_of_tabs, int width_of_last);
   // The same sizes again, once it is known how large the window is.
   void setSizes(int height, int width_of_tabs, int width_of_last);
-  // Of the panels that are in sight and do not float, by name; to be kept, and to be had again in a window of the same size.
+  // What keepSizes() takes in the next run: the sizes that are kept, else those of the panels that are in sight and do not float, by name.
   [[nodiscard]] QVariantMap sizes() const;
-  void restoreSizes(const QVariantMap& sizes);
+  // Panels that do not float have these sizes from now on, as far as the window has room, whatever sizes a window manager gives the window
+  // and in however many steps; until somebody moves a border between panels, or shows, closes or moves a panel.
+  void keepSizes(const QVariantMap& sizes);
   // None floats: what layOut() then arranges and shows is the first layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
@@ -38,12 +41,19 @@ class PanelDocks : public QObject {
   void enterFront();
   [[nodiscard]] bool hasKeyboard() const;
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;  // of the window and of the docks
+
  private:
   void showTitleBars();
   void hideContent(QWidget& content);
+  void giveKeptSizes();
+  void releaseSizes();  // the panels are arranged anew
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
+  QVariantMap kept_sizes_;  // empty: panels have whatever sizes they get
+  QTimer resized_;          // runs out once the window has given all panels their places
 };
 
 }  // namespace lanescope::ui

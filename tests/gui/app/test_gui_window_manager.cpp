@@ -22,9 +22,11 @@ namespace {
 // What the display is told: "key F6", "click 1".
 bool input(const QString& words) { return QProcess::execute(QStringLiteral("xdotool"), words.split(u' ')) == 0; }
 
+// By the place of its window on the display. Qt asks for that once the window is in its frame, and is not told where a window manager on a busy machine
+// puts the frame after that.
 bool move_to(const QWidget& widget, QPoint place) {
-  const QPoint at = widget.mapToGlobal(place);
-  return input(QStringLiteral("mousemove %1 %2").arg(at.x()).arg(at.y()));
+  const QPoint at = widget.mapTo(widget.window(), place);
+  return input(QStringLiteral("mousemove --window %1 %2 %3").arg(widget.window()->winId()).arg(at.x()).arg(at.y()));
 }
 
 QMap<QString, QSize> sizes_of(const MainWindow& window) {
