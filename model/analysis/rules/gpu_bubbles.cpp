@@ -175,9 +175,9 @@ Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseI
   return all;
 }
 
-// The finding's place: the stretch of a gap whose length it names.
-void set_place(const Trace& trace, const IdleGap& gap, TimeRange stretch, Finding& finding) {
-  finding.place.range = stretch;
+// The finding's place: the whole gap, as timeline and Bubbles show it. The finding names its length.
+void set_place(const Trace& trace, const IdleGap& gap, Finding& finding) {
+  finding.place.range = gap.range;
   finding.place.event = gap.next;
   finding.place.gpu = gap.gpu;
   finding.place.process = trace.track_of(gap.next.lane).key.process;
@@ -206,9 +206,11 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
   finding.seen = Message("In {gaps}{each}.{share}{phases}{samples}",
                          {{"gaps", counted(cause.gaps, "gap")},
-                          {"each", gaps > 1 ? Message(", {average} each on average; the longest took {longest}",
-                                                      {{"average", duration_text(cause.total / gaps)}, {"longest", duration_text(cause.longest)}})
-                                            : Message()},
+                          {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}",
+                                                      {{"average", duration_text(cause.total / gaps)},
+                                                       {"most", duration_text(cause.longest)},
+                                                       {"gap", duration_text(cause.longest_gap.range.length())}})
+                                            : Message(" of {gap}", {{"gap", duration_text(cause.longest_gap.range.length())}})},
                           {"share", subject.share},
                           {"phases", phases_text(families, cause)},
                           {"samples", samples_text(trace, cause.samples)}});
@@ -216,7 +218,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
     finding.seen = followed_by(
         finding.seen,
         Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
-  set_place(trace, cause.longest_gap, cause.longest_stretch, finding);
+  set_place(trace, cause.longest_gap, finding);
   finding.cost = cause.total;
   finding.advice = Message(idle_advice(sum));
   return finding;
@@ -235,13 +237,14 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
                                            : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
                {"why", Message(idle_cause_clause(group.cause))}});
   finding.seen =
-      Message("Its largest share, {time} in {parts}, lies {where}; the longest part took {longest}.{samples}",
+      Message("Its largest share, {time} in {parts}, lies {where}; the longest part took {longest} of a gap of {gap}.{samples}",
               {{"time", duration_text(group.total)},
                {"parts", counted(group.parts, "part")},
                {"where", group.family == 0 ? Message("outside of ranges") : Message("in {range}", {{"range", range_text(trace, families.text(group.family))}})},
                {"longest", duration_text(group.longest)},
+               {"gap", duration_text(group.longest_gap.range.length())},
                {"samples", samples_text(trace, group.samples)}});
-  set_place(trace, group.longest_gap, group.longest_part, finding);
+  set_place(trace, group.longest_gap, finding);
   finding.cost = collected.once.total;
   finding.advice = Message(idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0}));
   finding.recurrence = Recurrence::kOnce;

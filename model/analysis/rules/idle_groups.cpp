@@ -76,8 +76,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
-    std::array<Nanoseconds, kIdleCauses> in_gap{};   // of what recurs
-    std::array<TimeRange, kIdleCauses> stretches{};  // from its first part to its last
+    std::array<Nanoseconds, kIdleCauses> in_gap{};  // of what recurs
     for (const IdlePart& part : parts) {
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
       causes[static_cast<std::size_t>(part.cause)].add(part);
@@ -87,12 +86,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
         cause.add(part);
         Nanoseconds& of_gap = in_gap[static_cast<std::size_t>(part.cause)];
-        TimeRange& stretch = stretches[static_cast<std::size_t>(part.cause)];
-        if (of_gap == 0) {
-          ++cause.gaps;
-          stretch.begin = part.range.begin;
-        }
-        stretch.end = part.range.end;
+        if (of_gap == 0) ++cause.gaps;
         of_gap += part.range.length();
         if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
         cause.calls[part.call] += part.range.length();
@@ -118,7 +112,6 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       if (part.cause == IdleCause::kCpuCode) samples.count(thread, part.range, group.samples);
       if (part.range.length() > group.longest) {
         group.longest = part.range.length();
-        group.longest_part = part.range;
         group.longest_gap = gap;
       }
     }
@@ -127,7 +120,6 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       if (in_gap[i] <= cause.longest) continue;
       cause.longest = in_gap[i];
       cause.longest_gap = gap;
-      cause.longest_stretch = stretches[i];
     }
   };
   collected.gpus = visit_idle(context, threshold, add);

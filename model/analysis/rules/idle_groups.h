@@ -23,7 +23,6 @@ struct Group {
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
-  TimeRange longest_part;
   IdleGap longest_gap;           // the gap with the longest part
   samples::ChainCounts samples;  // of CPU code: what its threads were seen to run
 };
@@ -43,9 +42,8 @@ struct CauseInLoop : CauseSum {
   Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
   std::map<NameId, Nanoseconds> calls;
   std::map<GpuId, Nanoseconds> gpus;
-  Nanoseconds longest = 0;    // its time in the gap that has most of it...
-  IdleGap longest_gap;        // ...that gap...
-  TimeRange longest_stretch;  // ...and from its first part in it to its last
+  Nanoseconds longest = 0;  // its time in the gap that has most of it...
+  IdleGap longest_gap;      // ...and that gap
   struct Within {
     Nanoseconds time = 0;
     std::size_t depth = 0;  // how many ranges were around one of these at most

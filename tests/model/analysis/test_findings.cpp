@@ -58,11 +58,13 @@ TEST_CASE("a finding's place is the gap of its number") {
   REQUIRE(bubbles.findings.size() >= 2);
   CHECK(bubbles.findings[0].key == "cpu_code");  // 9 gaps of 3 ms behind the first kernel, and 7 ms
   CHECK_THAT(bubbles.findings[0].title, contains_text("mostly in NVTX range \"data\""));
-  CHECK_THAT(bubbles.findings[0].seen, contains_text("the longest took 7.00 ms"));
-  CHECK(bubbles.findings[0].place.range.length() == 7 * kMillisecond);
+  CHECK_THAT(bubbles.findings[0].seen, contains_text("at most 7.00 ms in a gap of 8.0"));
+  CHECK(bubbles.findings[0].place.range.begin == 16 * kMillisecond);  // where the kernel of the fourth step ends
+  CHECK(bubbles.findings[0].place.range.end == 24 * kMillisecond + 5'000);
   CHECK(bubbles.findings[1].key == "os_lock");
-  CHECK(bubbles.findings[1].place.range.begin == bubbles.findings[0].place.range.end);
-  CHECK(bubbles.findings[1].place.range.length() == kMillisecond);
+  CHECK_THAT(bubbles.findings[1].seen, contains_text("In 1 gap of 8.0"));
+  CHECK(bubbles.findings[1].place.range.begin == bubbles.findings[0].place.range.begin);
+  CHECK(bubbles.findings[1].place.range.end == bubbles.findings[0].place.range.end);
 }
 
 TEST_CASE("the summary says what gaps below the threshold add, in the loop alone") {
@@ -97,7 +99,7 @@ TEST_CASE("the longest gap counts with all that one cause has of it") {
   program.kernel("k", 16 * kMillisecond, 16 * kMillisecond, 16 * kMillisecond, 17 * kMillisecond);
   program.call("cudaGetDevice", 20 * kMillisecond, 21 * kMillisecond);
   program.kernel("k", 24 * kMillisecond, 24 * kMillisecond, 24 * kMillisecond, 25 * kMillisecond);
-  CHECK_THAT(first_bubble(program).seen, contains_text("In 2 gaps, 10.0 ms each on average; the longest took 14.0 ms."));
+  CHECK_THAT(first_bubble(program).seen, contains_text("In 2 gaps, 10.0 ms each on average, at most 14.0 ms in a gap of 15.0 ms."));
 }
 
 TEST_CASE("each cause makes a sentence, of the loop and of setup") {
