@@ -181,7 +181,7 @@ void Recording::Run::accept_agents() {
       const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
       processes_.greet(std::move(guest.connection), guest.greeting, open ? Joining::kWelcome : Joining::kRefused);
     } else if (guest.outcome == Reception::Outcome::kOtherLayout) {
-      warn(other_layout_text(guest.greeting));
+      processes_.note_unfollowed(guest.greeting.pid, other_layout_reason(guest.greeting));
     } else {
       processes_.note_unfollowed(guest.greeting.pid, kNoDescriptorForIt);
     }

@@ -63,7 +63,7 @@ for host in gpu7 behind; do
   "$lanescope" profile --on "ssh:$host" --remote-lanescope "$there/lanescope" $quiet -o "$host" -- "$program" > output 2> messages
   code=$?
   check "$host: it ended with $code" '[ $code = 0 ]'
-  check "$host: the trace is not whole" '"$lanescope" info "$host.trace" | grep -q "Complete  *nothing dropped"'
+  check "$host: the trace is not whole" '"$lanescope" info "$host.trace" | grep -q "Contents  *complete: nothing dropped"'
   check "$host: the program printed something else" 'cmp -s output <("$program")'
 done
 "$lanescope" profile --on ssh:gpu7 --remote-lanescope "$lanescope" --remote-folder "$there" -t none -s none --cpuctxsw none -o words -- \

@@ -157,7 +157,7 @@ TEST_CASE("what CUPTI held when a program was replaced by another by a bare syst
   CHECK((ran.messages.find("mock_cuda_program: it ended with 1 CUPTI buffer, whose records are lost") != std::string::npos) == is_lost);
   CHECK((ran.messages.find("nothing dropped") != std::string::npos) == (!is_lost && completeness.dropped == 0));
   const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
-  CHECK((info.output.find("no: 1 CUPTI buffer lost\n") != std::string::npos) == (is_lost && completeness.dropped == 0));
+  CHECK((info.output.find("incomplete: 1 CUPTI buffer lost\n") != std::string::npos) == (is_lost && completeness.dropped == 0));
 }
 
 TEST_CASE("of a program that a signal ends all GPU work is in the file, or said to be lost") {

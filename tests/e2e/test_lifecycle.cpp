@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "model/trace/completeness.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -285,6 +286,18 @@ TEST_CASE("a program that is started with an emptied environment runs as without
   CHECK_THAT(ran.messages, contains_text(kTold));
   CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+}
+
+TEST_CASE("nothing is complete where an agent of another version was sent away") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "x", program("lanescope_program_other_version").string()});
+  CHECK(ran.code == 0);
+  constexpr const char* kTold =
+      "lanescope_program_other_version: this process could not be followed, so nothing is recorded of what it did: its agent is of another version of Lanescope (0.0.1, layout 1; ours is ";
+  CHECK_THAT(ran.messages, contains_text(kTold));
+  CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  CHECK(completeness_text(*load(folder.path() / "x.trace")) == "incomplete: processes could not be followed");
 }
 
 TEST_CASE("a program with another malloc is recorded as any other") {

@@ -27,6 +27,6 @@ check() { if ! eval "$2"; then echo "waited_in_vain: $1"; failures=$((failures +
 check "the recorder ended with $code" '[ $code = 0 ]'
 check "the program's output is another than alone" 'cmp -s output <("$program"; echo "ended with $?")'
 check "nobody says that a process could not be followed" 'grep -q "could not be followed, so nothing is recorded of what it did: its agent waited" messages'
-check "the file calls itself complete" '"$lanescope" info x.trace | grep -q "Complete  *no: processes could not be followed"'
+check "the file calls itself complete" '"$lanescope" info x.trace | grep -q "Contents  *incomplete: processes could not be followed"'
 [ $failures = 0 ] || cat messages
 exit $failures

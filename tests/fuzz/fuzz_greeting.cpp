@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!understood && understood.error().text.find('\0') != std::string::npos) std::abort();  // a sentence for a terminal
     Greeting greeting;
     const GreetingState state = receive_greeting(ours.get(), greeting);
-    if (state == GreetingState::kOtherLayout && other_layout_text(greeting).size() > 1000) std::abort();
+    if (state == GreetingState::kOtherLayout && other_layout_reason(greeting).size() > 1000) std::abort();
     if (state == GreetingState::kArrived) (void)send_welcome(ours.get(), {}, -1);
   }
   return 0;

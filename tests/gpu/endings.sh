@@ -8,7 +8,7 @@ check() {  # check WHAT EXPECTED FOUND
   if [ "$2" = "$3" ]; then echo "ok    $1"; else echo "FAIL  $1: expected $2, found $3"; failures=$((failures + 1)); fi
 }
 kernels() { "$lanescope" stats -q -r cuda_gpu_trace -f csv "$1" 2>/dev/null | grep -c 'FunctorOnSelf_add\|add_'; }
-whole() { "$lanescope" info "$1" | grep -q 'Complete  *nothing dropped' && echo yes || echo no; }
+whole() { "$lanescope" info "$1" | grep -q 'Contents  *complete: nothing dropped' && echo yes || echo no; }
 
 # A library that calls exec by number.
 cc -shared -fPIC -o become.so -x c - <<'C' || exit 1

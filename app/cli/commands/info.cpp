@@ -226,8 +226,7 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("Sources", sources_text(trace));
   print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
-  const std::string missing = missing_text(trace);
-  print_line("Complete", missing.empty() ? "nothing dropped" : "no: " + missing);
+  print_line("Contents", completeness_text(trace));
 }
 
 void print_counts(const EventCounts& counts) {

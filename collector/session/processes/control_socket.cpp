@@ -232,15 +232,15 @@ Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds
   const GreetingState state = ready > 0 ? receive(connection, greeting, Receiving::kLook) : GreetingState::kWaiting;
   if (state == GreetingState::kArrived) return {};
   greeting.pid = pid;
-  if (state == GreetingState::kOtherLayout) return Error{other_layout_text(greeting)};
+  if (state == GreetingState::kOtherLayout) return Error{"Process " + std::to_string(pid) + " can't be recorded: " + other_layout_reason(greeting)};
   return Error{"The agent was brought into process " + std::to_string(pid) +
                ", but does not answer. The process runs on; try again, or restart it with: lanescope profile --arm -- PROGRAM"};
 }
 
-std::string other_layout_text(const Greeting& greeting) {
-  return "The agent in process " + std::to_string(greeting.pid) + " is of another version of Lanescope (" + greeting.hello.agent_version +
-         ", layout " + std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " +
-         std::to_string(channel::kLayoutVersion) + "), so it is not recorded. Restart the program, or record it with that version.";
+std::string other_layout_reason(const Greeting& greeting) {
+  return "its agent is of another version of Lanescope (" + std::string(greeting.hello.agent_version) + ", layout " +
+         std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " +
+         std::to_string(channel::kLayoutVersion) + "). Restart the program, or record it with that version.";
 }
 
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {

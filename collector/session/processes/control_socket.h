@@ -70,8 +70,8 @@ GreetingState receive_greeting(int connection, Greeting& greeting);
 // agent that does not understand us.
 Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds limit);
 
-// "The agent in process 4711 is of another version of Lanescope (0.1.0; ours is 0.2.0), ..."
-std::string other_layout_text(const Greeting& greeting);
+// Why a process with such an agent is not recorded: "its agent is of another version of Lanescope (0.1.0, ..."
+std::string other_layout_reason(const Greeting& greeting);
 
 // Sends the answer and, where `memory` is valid, the memory file with it. Returns whether it went out.
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory);

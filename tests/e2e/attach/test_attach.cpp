@@ -401,8 +401,8 @@ TEST_CASE("an agent of another version is named, and no file is left") {
   request.agent = LANESCOPE_STALE_AGENT;
   const Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
   REQUIRE_FALSE(recording);
-  CHECK_THAT(recording.error().text, contains_text("The agent in process " + std::to_string(target.pid()) +
-                                                   " is of another version of Lanescope (0.0.1, layout 1; ours is "));
+  CHECK_THAT(recording.error().text, contains_text("Process " + std::to_string(target.pid()) +
+                                                   " can't be recorded: its agent is of another version of Lanescope (0.0.1, layout 1; ours is "));
   CHECK(std::filesystem::is_empty(folder.path()));
   target.check_end(0);
 }
