@@ -39,6 +39,7 @@ struct Options {
   std::string file;  // of metrics, one a line; --metrics are known to the chip or refused, these left out where it lacks them
   std::string chip;
   std::string replay = "kernel";
+  std::vector<std::string> kinds;
   channel::LaunchChoice choice{};
   std::string kernel;
   double budget = 0;
@@ -89,6 +90,14 @@ Result<void> plan(Options& options) {
   }
   if (name.size() >= sizeof(options.choice.name)) return Error{"The name of the kernel is too long.", ErrorKind::kUsage};
   std::strncpy(options.choice.name, name.c_str(), sizeof(options.choice.name) - 1);
+  if (options.kinds.size() > channel::kMostChosenKinds) return Error{"There are too many --launch-kind.", ErrorKind::kUsage};
+  for (const std::string& kind : options.kinds) {
+    channel::ChosenKind& chosen = options.choice.chosen[options.choice.kinds++];
+    char* end = nullptr;
+    chosen.kind = std::strtoull(kind.c_str(), &end, 10);
+    if (*end == ':') chosen.second = std::strtoull(end + 1, &end, 10);
+    if (*end != '\0' || chosen.kind == 0) return Error{"--launch-kind takes KIND:SECOND, two numbers.", ErrorKind::kUsage};
+  }
   options.choice.is_sampled = options.sampled ? 1 : 0;
   options.choice.budget = static_cast<std::uint64_t>(options.budget * 1e9);
   const Error not_written{"The plan of the counters can't be written to " + options.folder + "."};
@@ -269,7 +278,7 @@ int main(int count, char** arguments) {
   app.add_option("--chip", options.chip, "As NVIDIA's libraries call it, without asking the driver");
   app.add_option("--replay-mode", options.replay, "kernel, spread, application or range")->check(CLI::IsMember({"kernel", "spread", "application", "range"}));
   app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
-  app.add_option("--launch-kind", options.choice.kind, "Kernel and shape, as collector/channel/kernel_counters.h numbers them; 0: any");
+  app.add_option("--launch-kind", options.kinds, "KIND:SECOND, a kernel and shape as collector/channel/kernel_counters.h numbers them");
   app.add_option("--launch-skip", options.choice.skip, "Launches");
   app.add_option("--launch-count", options.choice.count, "Launches; 0: all. Those that take sets in turn count as one");
   app.add_flag("--instructions", options.instructions, "Counts at each instruction instead of the hardware's: no library is asked");

@@ -29,14 +29,19 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
   }
   std::stable_sort(launches.begin(), launches.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   using Key = std::tuple<ProcessId, NameId, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
-  std::map<Key, LaunchKind> kinds;
+  struct Found {
+    LaunchKind kind;
+    std::vector<std::pair<Nanoseconds, std::uint64_t>> durations;  // with the number
+  };
+  std::map<Key, Found> kinds;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const EventRef ref = launches[i].second;
     const Event event = trace.event(ref);
     const KernelDetail& detail = trace.kernel_detail(event.detail);
     const ProcessId process = trace.track_of(ref.lane).key.process;
-    LaunchKind& kind = kinds[{process, detail.mangled_name, std::to_array(detail.grid), std::to_array(detail.block), detail.dynamic_shared_memory}];
-    ++kind.launches;
+    Found& found = kinds[{process, detail.mangled_name, std::to_array(detail.grid), std::to_array(detail.block), detail.dynamic_shared_memory}];
+    LaunchKind& kind = found.kind;
+    found.durations.emplace_back(event.duration, kind.launches++);
     kind.time += event.duration;
     if (i < skip) ++kind.before;
     if (i < skip || kind.first.valid()) continue;
@@ -46,8 +51,13 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
     kind.first = ref;
   }
   std::vector<LaunchKind> result;
-  for (const auto& [key, kind] : kinds)
-    if (kind.first.valid()) result.push_back(kind);
+  for (auto& [key, found] : kinds) {
+    if (!found.kind.first.valid()) continue;
+    const auto middle = found.durations.begin() + static_cast<std::ptrdiff_t>((found.durations.size() - 1) / 2);
+    std::nth_element(found.durations.begin(), middle, found.durations.end());
+    found.kind.median = middle->second;
+    result.push_back(found.kind);
+  }
   std::stable_sort(result.begin(), result.end(), [](const LaunchKind& a, const LaunchKind& b) { return a.time > b.time; });
   return result;
 }

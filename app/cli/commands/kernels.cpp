@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -23,10 +24,12 @@
 #include "model/import/ncu_csv.h"
 #include "model/import/open_trace.h"
 #include "model/kernels/instruction_counts.h"
+#include "model/kernels/program.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
 #include "model/kernels/source_files.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/utf8.h"
 #include "model/stats/report.h"
 
 namespace lanescope::cli {
@@ -50,6 +53,7 @@ struct KernelOptions {
   std::string save;
   std::string chip;
   bool imports_sources = false;
+  bool runs_again = false;
   bool lists_sets = false;
   bool lists_sections = false;
   bool queries_metrics = false;
@@ -87,6 +91,9 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include)")
       ->group(kWhat)
       ->capture_default_str();
+  app.add_flag("--rerun", options.runs_again,
+               "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and that of median duration")
+      ->group(kWhat);
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
@@ -110,11 +117,17 @@ Result<void> check_place(const std::filesystem::path& path) {
   return Error{path.string() + " exists already. Name another file, or remove it first."};
 }
 
-// Of a file nothing is measured.
-Result<void> check_for_file(const CLI::App& app) {
+// Of a file nothing is measured, unless its program is to run again.
+Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
+  if (options.runs_again) {
+    for (const char* name : {"--launch-skip", "--launches"})
+      if (app.get_option(name)->count() > 0) return usage_error(std::string(name) + " does not go with --rerun, which takes the first launch of each kernel and shape, and that of median duration.");
+    if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
+    return check_place(options.save);
+  }
   for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--replay-mode", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
-      return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
+      return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
   return {};
 }
 
@@ -265,7 +278,9 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
   if (!trace) return trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
-    return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- " + program_text(**trace) + ", or lanescope profile --kernels=counters " + program_text(**trace)};
+    return Error{path.string() + ": there are no counters of kernels in it. " +
+                 (kernels::program_of(**trace) ? "Run its program again for them: lanescope kernels --rerun " + path.string() : "Record them: lanescope kernels -- PROGRAM") +
+                 ", or lanescope profile --kernels=counters " + program_text(**trace)};
   return recorded;
 }
 
@@ -302,6 +317,49 @@ int print_source(const std::filesystem::path& path, const std::vector<std::files
   if (!table) return fail(table.error());
   const Result<void> written = output.write(0, {"Kernels by source line", "source", ""}, *table);
   return written ? kSuccess : fail(written.error());
+}
+
+// What is measured of a recording's program that runs again.
+struct RunAgain {
+  kernels::Program program;
+  std::vector<channel::ChosenKind> kinds;
+};
+
+// Whether the user, who is at a terminal, says so.
+bool is_agreed(const std::string& question) {
+  std::cerr << question << " [y/N] " << std::flush;
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
+}
+
+// The program of a recording that is to run again: because it was asked for, or because the recording has no counters and the user agrees. None where the
+// file is shown as it is.
+Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
+  constexpr std::uint32_t kUsualCount = 10;
+  const bool asks = !options.runs_again && options.page == "details" && isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  std::error_code ignored;
+  if (!options.runs_again && (!asks || !std::filesystem::is_regular_file(options.file, ignored) || !is_our_format(options.file))) return std::optional<RunAgain>();
+  const auto trace = open_trace(options.file);
+  if (!trace) return trace.error();
+  if (asks) {
+    const kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
+    if (!recorded.metrics.kernels().empty() || !recorded.left_out.empty()) return std::optional<RunAgain>();
+  }
+  const std::optional<kernels::Program> program = kernels::program_of(**trace);
+  Costliest costliest = costliest_kernels(**trace, options.kernel, options.count == 0 ? kUsualCount : options.count);
+  if (asks && (!program || costliest.kinds.empty())) return std::optional<RunAgain>();
+  if (!program) return Error{options.file.string() + " does not say how its program was started. Name it: lanescope kernels -- PROGRAM"};
+  if (costliest.kinds.empty())
+    return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" + (options.kernel.empty() ? "" : " of that name") + ", or all are in CUDA graphs."};
+  char share[64];
+  std::snprintf(share, sizeof(share), "%.0f %%", costliest.share * 100);
+  if (const std::string& recorded_in = (*trace)->provenance().working_directory; program->folder.empty() && !recorded_in.empty())
+    std::cerr << "lanescope: The folder in which it was recorded, " << printable(recorded_in, LineBreaks::kEscaped) << ", is not here: it starts in this one.\n";
+  std::cerr << "lanescope: The program runs again" << (program->folder.empty() ? "" : ", in " + program->folder.string()) << ": "
+            << printable(command_text(program->command), LineBreaks::kEscaped) << "\nlanescope: Kernels and shapes that are measured: " << costliest.kinds.size() << ", " << share
+            << " of the time of all kernels.\n";
+  if (asks && !is_agreed("There are no counters in " + options.file.string() + ". Run it?")) return std::optional<RunAgain>();
+  return std::optional(RunAgain{*program, std::move(costliest.kinds)});
 }
 
 // Where the recording goes: kept there, or below a folder of its own, which is removed at the end of its scope.
@@ -365,6 +423,7 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels --nvtx-include \"step 3\" -- python train.py   launches in a range of NVTX\n"
       "  lanescope kernels --replay-mode range --nvtx-include \"step 3\" -- python train.py   all of that range together\n"
       "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
+      "  lanescope kernels --rerun run.trace                        run its program again, and measure what cost most\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
       "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
@@ -380,22 +439,39 @@ int run_kernels(Arguments arguments) {
   if (options.lists_sections) return list_sections();
   if (options.queries_metrics) return query_metrics(options);
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
-  if (runs ? program.empty() || !options.file.empty() : options.file.empty())
+  if (runs ? program.empty() || !options.file.empty() || options.runs_again : options.file.empty())
     return fail(usage_error("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
-  if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app); !sound) return fail(sound.error());
+  if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
   std::optional<RecordedFile> recorded;
   int code = kSuccess;
-  if (runs) {
-    const auto settings = counter_settings(options, app.get_option("--set")->count() > 0);
+  kernels::Program measured{program, {}};
+  std::vector<channel::ChosenKind> kinds;
+  if (!runs) {
+    const auto again = program_again(options);
+    if (!again) return fail(again.error());
+    if (*again) {
+      measured = (*again)->program;
+      kinds = (*again)->kinds;
+    }
+  }
+  if (!measured.command.empty()) {
+    auto settings = counter_settings(options, app.get_option("--set")->count() > 0);
     if (!settings) return fail(settings.error());
+    if (!kinds.empty() && settings->counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
+      settings->kinds = kinds;
+      settings->launches = session::LaunchesMeasured::kSample;
+      settings->kernel.clear();
+      settings->count = 0;
+    }
+    if (!kinds.empty() && settings->counting == session::KernelCounting::kInstructions) settings->count = static_cast<std::uint32_t>(kinds.size());
     Result<RecordedFile> place = RecordedFile::at(options.save);
     if (!place) return fail(place.error());
     recorded.emplace(std::move(*place));
     if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
     const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
     if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
-    const Result<int> ended = counts_instructions ? record_instruction_counts(program, *settings, recorded->path())
-                                                  : record_kernels(program, *settings, recorded->path());
+    const Result<int> ended = counts_instructions ? record_instruction_counts(measured, *settings, recorded->path())
+                                                  : record_kernels(measured, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = *ended;
     if (options.imports_sources)

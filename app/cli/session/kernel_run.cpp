@@ -33,10 +33,11 @@ struct Ran {
 enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
 
 // One run of the program, recorded into the file; `counters` may be null.
-Result<Ran> run(const std::vector<std::string>& program, session::KernelCounters* counters, const std::filesystem::path& file,
+Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file,
                 session::TargetOutput output, Ranges ranges) {
   session::LaunchRequest request;
-  request.command = program;
+  request.command = program.command;
+  request.working_directory = program.folder;
   request.settings.trace_nvtx = ranges == Ranges::kFollowed;
   request.output = file.string();
   request.overwrite = Overwrite::kRefuse;
@@ -133,7 +134,7 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
 }
 
 // Further runs of a program that has run once, whose output is not shown; none behind a signal.
-Result<void> run_again(const std::vector<std::string>& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges) {
+Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges) {
   if (runs == 0) return {};
   const Result<PassingFolder> folder = PassingFolder::make();
   if (!folder) return folder.error();
@@ -164,7 +165,25 @@ std::vector<std::string> left_out_sentences(const session::AppendedCounters& app
   return sentences;
 }
 
-Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
+Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::size_t most) {
+  const NameChoice choice(kernel);
+  const std::vector<kernels::LaunchKind> kinds = kernels::launch_kinds(trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, 0);
+  Costliest result;
+  Nanoseconds chosen = 0, all = 0;
+  for (const kernels::LaunchKind& kind : kinds) {
+    all += kind.time;
+    if (result.kinds.size() == most) continue;
+    chosen += kind.time;
+    // Processes of one program may launch the same.
+    const std::uint64_t number = number_of(trace, kind);
+    if (std::none_of(result.kinds.begin(), result.kinds.end(), [number](const channel::ChosenKind& other) { return other.kind == number; }))
+      result.kinds.push_back({number, kind.median});
+  }
+  result.share = all == 0 ? 0 : static_cast<double>(chosen) / static_cast<double>(all);
+  return result;
+}
+
+Result<int> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file) {
   const auto kernel_counters = session::KernelCounters::start(counters);
   if (!kernel_counters) return kernel_counters.error();
@@ -182,7 +201,7 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
   return ran->code;
 }
 
-Result<int> record_instruction_counts(const std::vector<std::string>& program, const session::KernelCounterSettings& chosen,
+Result<int> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file) {
   const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft);
   if (!first) return first.error();
@@ -206,7 +225,7 @@ Result<int> record_instruction_counts(const std::vector<std::string>& program, c
   for (std::size_t i = 0; i < kinds.size() && !was_signalled; ++i) {
     const kernels::LaunchKind& kind = kinds[i];
     const std::string name((*trace)->name(kind.detail.short_name));
-    counters.kind = number_of(**trace, kind);
+    counters.kinds = {{number_of(**trace, kind), 0}};
     counters.skip = static_cast<std::uint32_t>(kind.before);
     counters.process = (*trace)->processes()[kind.process].instance;
     counters.correlation = (*trace)->event(kind.first).correlation;

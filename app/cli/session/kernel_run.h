@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/session/kernel_counters.h"
+#include "model/kernels/program.h"
 #include "model/file/result.h"
 
 namespace lanescope::cli {
@@ -13,15 +14,23 @@ namespace lanescope::cli {
 // What was chosen and not measured, for the user: a sentence for each of the first kernels, and how many more there are.
 std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended);
 
+// The kernels and shapes of a recording that took most of the GPU's time, `most` of those whose names fit (session::KernelCounterSettings::kernel), and of each
+// the launch of median duration as the second one: what a further run of the program measures. What CUDA graphs launched is left out.
+struct Costliest {
+  std::vector<channel::ChosenKind> kinds;
+  double share = 0;  // of the time of all launches that were looked at
+};
+[[nodiscard]] Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::size_t most);
+
 // The program's exit code as a shell sees it; where passes take a run each (KernelReplay::kApplication), the first run's, of which alone the output is shown. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
 // exist. Fails with one sentence.
-Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
+Result<int> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);
 
 // The same of counts of instructions. CUPTI counts one kernel in a run of a program: the first run is recorded as it is, and then the program
 // runs once more for each kernel and shape that was chosen of that, the most costly first; its output is not shown then. A signal ends
 // what runs, and no further run begins.
-Result<int> record_instruction_counts(const std::vector<std::string>& program, const session::KernelCounterSettings& chosen,
+Result<int> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file);
 
 }  // namespace lanescope::cli

@@ -5,6 +5,7 @@
 
 #include "analysis/command_text.h"
 #include "base/texts.h"
+#include "model/kernels/program.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -120,8 +121,10 @@ QString verdict_text(const KernelFacts& facts) {
 
 QStringList program_of(const KernelFacts& facts) {
   QStringList words;
-  for (const std::string& word : facts.trace->provenance().command) words += QString::fromStdString(word);
-  if (words.isEmpty()) words += QStringLiteral("PROGRAM");
+  if (const auto program = kernels::program_of(*facts.trace))
+    for (const std::string& word : program->command) words += QString::fromStdString(word);
+  else
+    words += QStringLiteral("PROGRAM");
   return words;
 }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/kernel_html.h"
 #include "model/import/open_trace.h"
+#include "model/kernels/program.h"
 
 namespace lanescope::ui {
 namespace {
@@ -80,8 +81,8 @@ KernelProfiling::Run KernelProfiling::plan(const KernelFacts& facts, const QStri
   run.file = free_file(folder, (trace_file.isEmpty() ? QStringLiteral("kernel") : trace.completeBaseName()) + u'.' + kernel);
   const QString recorder = find_recorder();
   run.command = QStringList{recorder.isEmpty() ? QStringLiteral("lanescope") : recorder} + counters_command(facts, run.file);
-  run.folder = QString::fromStdString(facts.trace->provenance().working_directory);
-  if (run.folder.isEmpty() || !QFileInfo(run.folder).isDir()) run.folder = QDir::currentPath();
+  const auto program = kernels::program_of(*facts.trace);
+  run.folder = program && !program->folder.empty() ? QString::fromStdString(program->folder.string()) : QDir::currentPath();
   return run;
 }
 

@@ -36,7 +36,6 @@ using cupti::tell;
 
 constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
-constexpr std::uint64_t kSecondLook = 9;               // the launch, from 0, from which on it is measured again where only some are
 constexpr std::size_t kMostContexts = 16;
 constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // for launches of other threads, to come back
 
@@ -254,7 +253,11 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   if (launch.name.empty()) return nullptr;
   LaunchEntry* entry = c.table.find(launch);
   if (entry == nullptr) return nullptr;
-  if (entry->seen == 0) entry->fits = c.plan.choice().kind != 0 ? entry->key == c.plan.choice().kind : c.plan.fits(launch.name);
+  if (entry->seen == 0) {
+    const channel::ChosenKind* const chosen = c.plan.chosen(entry->key);
+    entry->fits = c.plan.choice().kinds != 0 ? chosen != nullptr : c.plan.fits(launch.name);
+    entry->second = chosen != nullptr ? chosen->second : channel::kUsualSecond;
+  }
   const std::uint64_t number = entry->seen++;
   if (!entry->fits || !nvtx::is_included()) return nullptr;
   if (is_collective(launch.name)) {
@@ -279,7 +282,7 @@ LaunchEntry* choose(const Launch& launch) noexcept {
 void advance(LaunchEntry& entry, const ContextCounters& counters, const Set& set) noexcept {
   const ScopedLock lock(table_lock);
   if (!complete(entry, counters, set)) return;
-  entry.due = entry.groups++ == 0 ? std::max(kSecondLook, entry.seen) : UINT64_MAX;
+  entry.due = entry.groups++ == 0 && entry.second != 0 ? std::max(entry.second, entry.seen) : UINT64_MAX;
 }
 
 // The group to which the entry's measurements belong now.

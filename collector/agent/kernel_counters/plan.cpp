@@ -55,7 +55,7 @@ bool Plan::check() noexcept {
   if (plan_->version != channel::kCounterPlanVersion || plan_->sets == 0 || plan_->sets > kMostSets) return false;
   if (plan_->kind > channel::CounterKind::kInstructions || (plan_->kind == channel::CounterKind::kInstructions && plan_->sets != 1)) return false;
   const channel::LaunchChoice& choice = plan_->choice;
-  if (memchr(choice.name, '\0', sizeof(choice.name)) == nullptr) return false;
+  if (memchr(choice.name, '\0', sizeof(choice.name)) == nullptr || choice.kinds > channel::kMostChosenKinds) return false;
   if (choice.name_rule == channel::KernelNameRule::kPattern && regcomp(&pattern_, choice.name, REG_EXTENDED | REG_NOSUB) != 0) return false;
   std::size_t at = sizeof(channel::CounterPlan);
   for (std::size_t i = 0; i < plan_->sets; ++i) {
@@ -90,6 +90,12 @@ std::size_t Plan::sets_for(const char* chip, std::span<Set> found) const noexcep
     found[count++] = {i, set.passes, {config, static_cast<std::size_t>(set.config_bytes)}, names_[i], set.metrics};
   }
   return count;
+}
+
+const channel::ChosenKind* Plan::chosen(std::uint64_t kind) const noexcept {
+  for (const channel::ChosenKind& each : std::span(choice().chosen, choice().kinds))
+    if (each.kind == kind) return &each;
+  return nullptr;
 }
 
 bool Plan::fits(std::string_view mangled) const noexcept {

@@ -175,10 +175,10 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   std::vector<std::string> question{"--plan=" + pattern,
                                     "--metric-file=" + (counters->folder_ / kMetricFile).string(),
                                     std::string("--replay-mode=") + mode_name(settings.replay),
-                                    "--launch-kind=" + std::to_string(settings.kind),
                                     "--launch-skip=" + std::to_string(settings.skip),
                                     "--launch-count=" + std::to_string(settings.count),
                                     "--budget=" + std::to_string(std::chrono::duration<double>(settings.budget).count())};
+  for (const channel::ChosenKind& each : settings.kinds) question.push_back("--launch-kind=" + std::to_string(each.kind) + ":" + std::to_string(each.second));
   for (const std::string& metric : settings.required_metrics) question.push_back("--metrics=" + metric);
   if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
   if (settings.counting == KernelCounting::kInstructions) {

@@ -82,6 +82,21 @@ TEST_CASE("closed standard files stay closed for the program, and what is printe
   CHECK_THAT(info, contains_text(has_output ? "\"stdout_bytes\": 4" : "\"stdout_bytes\": 0"));
 }
 
+TEST_CASE("the program of a recording runs again where that is asked for, and never unasked") {
+  const Shell shell;
+  // As the recording says that it was started.
+  std::ofstream(shell.place() / "transpositions") << "#!/bin/sh\necho \"$@\" >ran\n";
+  fs::permissions(shell.place() / "transpositions", fs::perms::owner_all);
+  const std::string file = data_file("transpositions.trace").string();
+  const auto shown = shell.run("lanescope kernels " + file + " </dev/null");
+  CHECK(shown.code == 1);
+  CHECK_THAT(shown.messages, contains_text("lanescope kernels --rerun " + file));
+  CHECK_FALSE(fs::exists(shell.place() / "ran"));
+  const auto again = shell.run("lanescope kernels --rerun " + file + " </dev/null");
+  CHECK_THAT(again.messages, contains_text("The program runs again: ./transpositions 100"));
+  CHECK(content(shell.place() / "ran") == "100\n");
+}
+
 TEST_CASE("output that does not arrive is a failure, a reader that has read enough is none") {
   const Shell shell;
   for (const std::string command : {"info ", "info --json ", "stats ", "analyze ", "export -t csv -o - "}) {

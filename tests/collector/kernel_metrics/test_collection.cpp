@@ -186,6 +186,18 @@ TEST_CASE("of sampled launches the first and the tenth are counted, with one aft
   CHECK(program.mock().enabled == 1);
 }
 
+TEST_CASE("of kernels and shapes that were chosen the first launch is counted, and the one that was named") {
+  channel::LaunchChoice choice = all_launches();
+  choice.is_sampled = 1;
+  choice.kinds = 2;
+  choice.chosen[0] = {channel::launch_kind("_Z4gemmv", {128, 0, 0, 0, 0, 0, 0}), 4};
+  choice.chosen[1] = {channel::launch_kind("_Z4onlyv", {128, 0, 0, 0, 0, 0, 0}), 0};
+  Program program(choice, {{"GH100", "1    "}});
+  for (int i = 0; i < 12; ++i)
+    for (const char* name : {"_Z4gemmv", "_Z4onlyv", "_Z5otherv"}) program.launch(name);
+  CHECK(program.counted() == std::vector<std::uint32_t>{1, 2, 3 * 4 + 1});
+}
+
 TEST_CASE("a kernel whose first counts took long is counted a second time as well") {
   channel::LaunchChoice choice = all_launches();
   choice.is_sampled = 1;

@@ -80,7 +80,8 @@ class CountedProgram {
 
 channel::LaunchChoice one_launch_of(const char* name, unsigned grid, unsigned skip) {
   channel::LaunchChoice choice{};
-  choice.kind = channel::launch_kind(name, {grid, 0, 0, 0, 0, 0, 0});
+  choice.kinds = 1;
+  choice.chosen[0].kind = channel::launch_kind(name, {grid, 0, 0, 0, 0, 0, 0});
   choice.skip = skip;
   choice.count = 1;
   return choice;

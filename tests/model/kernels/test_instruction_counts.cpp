@@ -10,9 +10,11 @@
 #include "model/export/trace_file_export.h"
 #include "model/kernels/kernel_code.h"
 #include "model/kernels/launch_kinds.h"
+#include "model/kernels/program.h"
 #include "model/stats/report.h"
 #include "model/trace/combine.h"
 #include "model/trace/load.h"
+#include "model/trace/trace_builder.h"
 #include "recording.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -260,6 +262,23 @@ TEST_CASE("counts whose columns disagree, or that have no place, are skipped") {
   CHECK(recording.trace()->kernel_records().counted.empty());
 }
 
+TEST_CASE("the program of a trace is its command, in its folder where that is here") {
+  TraceBuilder builder;
+  Provenance provenance;
+  CHECK_FALSE(program_of(*builder.snapshot()));
+  provenance.command = {"python", "train.py"};
+  const TemporaryFolder folder;
+  for (const std::string& place : {folder.path().string(), (folder.path() / "gone").string(), std::string(".")}) {
+    provenance.working_directory = place;
+    TraceBuilder told;
+    told.provenance() = provenance;
+    const auto program = program_of(*told.snapshot());
+    REQUIRE(program);
+    CHECK(program->command == provenance.command);
+    CHECK(program->folder == (place == folder.path().string() ? folder.path() : std::filesystem::path()));
+  }
+}
+
 TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped are counted") {
   const auto trace = load_trace(data_file("kernel_counters.trace"));
   REQUIRE(trace);
@@ -277,4 +296,14 @@ TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped
   REQUIRE(later.size() == 1);
   CHECK(later[0].launches == 100);
   CHECK(later[0].before == 30);
+  // As many are shorter, or as short and earlier, as the median's place says.
+  std::vector<Nanoseconds> durations;
+  for (const Track& track : (*rounds)->tracks())
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; track.key.kind == TrackKind::kKernels && i < (*rounds)->lane(id).size(); ++i)
+        if ((*rounds)->event({id, i}).name == later[0].name) durations.push_back((*rounds)->event({id, i}).duration);
+  REQUIRE(durations.size() == 100);
+  const Nanoseconds median = durations.at(later[0].median);
+  CHECK(std::count_if(durations.begin(), durations.end(), [median](Nanoseconds each) { return each < median; }) <= 49);
+  CHECK(std::count_if(durations.begin(), durations.end(), [median](Nanoseconds each) { return each <= median; }) >= 50);
 }

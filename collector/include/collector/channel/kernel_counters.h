@@ -6,6 +6,7 @@
 // the host follows no link that a program could have made. All integers are those of the machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,7 @@ inline constexpr char kCounterRecordFolder[] = "records";                       
 inline constexpr char kEarlierRunFolder[] = "records.";                         // and behind that a number from 0: those of earlier runs
 inline constexpr char kCounterCodeFile[] = "code";                              // there before the program starts: CounterKind::kInstructions
 inline constexpr char kCounterRangesFile[] = "ranges";                          // there before the program starts: CounterReplay::kRange
-inline constexpr std::uint32_t kCounterPlanVersion = 2;
+inline constexpr std::uint32_t kCounterPlanVersion = 3;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
 inline constexpr std::uint32_t kCodeRecordMark = 0x334b434c;     // "LCK3"
@@ -53,15 +54,24 @@ enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 }
   return hash | 1;
 }
 
+// A kernel and shape of which launches are measured, and, where only some are, the number of the second of them, from 0; 0: there is no second.
+struct ChosenKind {
+  std::uint64_t kind;  // launch_kind()
+  std::uint64_t second;
+};
+inline constexpr std::uint64_t kUsualSecond = 9;
+inline constexpr std::size_t kMostChosenKinds = 32;
+
 // Which launches are measured, of all that a process makes.
 struct LaunchChoice {
   KernelNameRule name_rule;
   std::uint32_t skip;         // of those whose name fits: the first so many are not measured
   std::uint32_t count;        // and of the rest so many at most; 0: all
-  std::uint32_t is_sampled;   // 1: of each kernel and shape only the first launch and the tenth
-  std::uint64_t kind;         // only launches of this launch_kind(), whatever their names; 0: of any
+  std::uint32_t is_sampled;   // 1: of each kernel and shape only the first launch, and one that comes later: kUsualSecond where kinds are not chosen
   std::uint64_t budget;       // ns of the program that measuring may take, each process; 0: without end
   char name[1024];            // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
+  std::uint64_t kinds;        // that are chosen, whatever their names; 0: all
+  ChosenKind chosen[kMostChosenKinds];
 };
 
 struct CounterPlan {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/channel/kernel_counters.h"
 #include "model/file/result.h"
 
 namespace lanescope::session {
@@ -27,7 +28,7 @@ enum class KernelReplay {
 };
 enum class LaunchesMeasured {
   kAll,    // whose name fits
-  kSample  // of these, the first and the tenth of each kernel and shape
+  kSample  // of these, the first of each kernel and shape, and the tenth, or that which is chosen with the kind
 };
 
 enum class KernelCounting {
@@ -47,7 +48,7 @@ struct KernelCounterSettings {
   std::uint32_t process = 0;      // instance number
   std::uint32_t correlation = 0;
   std::vector<std::uint64_t> known_code;  // that the other recording has already: its numbers
-  std::uint64_t kind = 0;              // only launches of this kernel and shape (channel::launch_kind()), whatever their names; 0: any
+  std::vector<channel::ChosenKind> kinds;  // only launches of these, whatever their names, kMostChosenKinds at most; empty: of any
   std::uint32_t skip = 0;              // so many launches whose name fits come before the first that is measured
   std::uint32_t count = 0;             // and so many are; 0: all
   std::chrono::nanoseconds budget{0};  // that measuring may take of each process; 0: without end

@@ -20,6 +20,7 @@ struct LaunchKind {
   std::uint64_t before = 0;  // launches of the kind that come before it
   std::uint64_t launches = 0;  // all of them
   Nanoseconds time = 0;        // that these take together
+  std::uint64_t median = 0;    // of them, by start, from 0, the one of median duration; the lower of two
 };
 
 // Of the launches of kernels whose names are chosen the first `skip` are not, by start. The most costly kind first. What a CUDA graph
