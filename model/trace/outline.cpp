@@ -131,7 +131,11 @@ bool add_outline(TraceBuilder& builder, const std::string& payload) {
   const auto length = static_cast<Nanoseconds>(outline.bucket_length());
   std::vector<NameId> names;
   for (const std::string& name : outline.names()) names.push_back(builder.intern(name));
+  std::uint32_t next_depth = 0;
   for (const auto& lane : outline.lanes()) {
+    // Of each track from the outermost on: a lane takes memory for all that it lies below.
+    if (lane.depth() != 0 && lane.depth() != next_depth) return false;
+    next_depth = lane.depth() + 1;
     const int n = lane.bucket_delta_size();
     if (lane.busy_size() != n || lane.name_size() != n) return false;
     const std::optional<TrackKey> key = key_of(lane, builder);

@@ -119,6 +119,32 @@ TEST_CASE("an outline has the busy time of every kind of track, and leaves out w
   }
 }
 
+TEST_CASE("an outline whose lanes lie below lanes that it lacks makes no sense, and takes no memory for these") {
+  proto::Outline outline;
+  outline.set_begin(0);
+  outline.set_bucket_length(1'000);
+  outline.add_names("range");
+  const auto add = [&](std::uint32_t thread, std::uint32_t depth) {
+    auto& lane = *outline.add_lanes();
+    lane.set_track_kind(static_cast<std::uint32_t>(TrackKind::kNvtxRanges));
+    lane.set_process(1);
+    lane.set_thread(thread);
+    lane.set_depth(depth);
+    lane.add_bucket_delta(1);
+    lane.add_busy(1);
+    lane.add_name(0);
+  };
+  for (std::uint32_t thread = 1; thread <= 3; ++thread)
+    for (std::uint32_t depth = 0; depth < thread; ++depth) add(thread, depth);
+  TraceBuilder sound;
+  REQUIRE(add_outline(sound, outline.SerializeAsString()));
+  CHECK(sound.snapshot()->lanes().size() == 1 + 2 + 3);
+  add(4, 511);
+  TraceBuilder into;
+  CHECK_FALSE(add_outline(into, outline.SerializeAsString()));
+  CHECK(into.snapshot()->lanes().size() == 1 + 2 + 3);
+}
+
 TEST_CASE("an outline is appended to a large recording once, and never to a small one or to one that was cut off") {
   test::TemporaryFolder folder;
   const auto large = folder.path() / "large.trace";
