@@ -99,6 +99,19 @@ std::uint64_t kind_of(const Counted& counted, const RanKernels& kernels) {
 
 }  // namespace
 
+void add_rates(proto::KernelMetrics& metrics) {
+  const int given = metrics.metrics_size();
+  const auto cycles = std::find(metrics.metrics().begin(), metrics.metrics().end(), kCycles);
+  if (cycles == metrics.metrics().end()) return;
+  const auto at_cycles = static_cast<int>(cycles - metrics.metrics().begin());
+  for (int count = 0; count < given; ++count) {
+    const std::string rate = metrics.metrics(count) + kPerCycle;
+    if (!rate.starts_with(kOfInstructions) || !metrics.metrics(count).ends_with(".sum") || std::find(metrics.metrics().begin(), metrics.metrics().end(), rate) != metrics.metrics().end()) continue;
+    metrics.add_metrics(rate);
+    for (proto::MeasuredLaunch& launch : *metrics.mutable_launches()) launch.add_values(launch.values(count) / launch.values(at_cycles));
+  }
+}
+
 const gpu_metrics::MetricProgram& Evaluation::program(std::uint32_t set) {
   std::unique_ptr<gpu_metrics::MetricProgram>& known = programs_[set];
   if (!known)
@@ -145,11 +158,37 @@ bool Evaluation::make_values(const Counted& counted, std::vector<double>& values
   return program(counted.record.set).evaluate(counted.image, 0, values);
 }
 
+void Evaluation::add_further_run(const std::filesystem::path& records, const Columns& columns, std::span<FirstRun> first_run) {
+  const RanKernels ran = read_kernels(records);
+  const auto for_each_measured = [&](const std::function<void(const Counted&)>& visit) {
+    read_records(records, [&](Counted&& counted) {
+      if (counted.record.outcome == channel::CounterOutcome::kMeasured && counted.record.set < plan_.sets.size()) visit(counted);
+    }, {});
+  };
+  std::vector<std::uint64_t> first_kinds, kinds;
+  for (const FirstRun& launch : first_run) first_kinds.push_back(launch.kind);
+  for_each_measured([&](const Counted& counted) { kinds.push_back(kind_of(counted, ran)); });
+  const std::vector<std::size_t> matched = match_launches(first_kinds, kinds);
+  std::size_t number = 0;
+  for_each_measured([&](const Counted& counted) {
+    const std::size_t place = matched[number++];
+    std::vector<double> values;
+    if (place == kNoLaunch || !make_values(counted, values)) return;
+    const PlannedSet& set = plan_.sets[counted.record.set];
+    proto::MeasuredLaunch& launch = *first_run[place].launch;
+    ++first_run[place].further_runs;
+    launch.set_passes(launch.passes() + set.passes);
+    launch.set_spent(launch.spent() + counted.record.spent);
+    for (std::size_t m = 0; m < values.size(); ++m)
+      if (const int column = columns.at(set.metrics[m]); std::isnan(launch.values(column))) launch.set_values(column, values[m]);
+  });
+}
+
 Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<const std::filesystem::path> further_runs) {
   if (plan_.kind == channel::CounterKind::kInstructions) return evaluate_instructions(records);
   Evaluated result;
   proto::KernelMetrics metrics;
-  std::unordered_map<std::string, int> columns;
+  Columns columns;
   for (const PlannedSet& set : plan_.sets)
     for (const std::string& metric : set.metrics)
       if (columns.try_emplace(metric, metrics.metrics_size()).second) metrics.add_metrics(metric);
@@ -159,11 +198,6 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
     left_out.set_reason(std::string(reason));
   };
   RanKernels kernels = read_kernels(records);
-  struct FirstRun {
-    std::uint64_t kind = 0;
-    std::string name;
-    proto::MeasuredLaunch* launch = nullptr;
-  };
   std::vector<FirstRun> first_run;
   std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // rows stay where they are
   KernelChunk chunk;
@@ -180,7 +214,7 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
       launch->set_correlation(record.correlation);
       launch->set_replay(static_cast<proto::KernelReplay>(plan_.replay));
       for (int i = 0; i < metrics.metrics_size(); ++i) launch->add_values(std::numeric_limits<double>::quiet_NaN());
-      if (!further_runs.empty()) first_run.push_back({kind_of(counted, kernels), counted.kernel, launch});
+      if (!further_runs.empty()) first_run.push_back({kind_of(counted, kernels), counted.kernel, launch, 0});
     } else {
       launch->add_other_launches(record.correlation);
     }
@@ -202,36 +236,11 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
   if (read_records(records, add, {}) == Ending::kCut)
     leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
   if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
-  std::vector<std::uint64_t> first_kinds;
-  for (const FirstRun& launch : first_run) first_kinds.push_back(launch.kind);
-  std::vector<std::size_t> found(first_run.size(), 0);  // in how many further runs
-  for (const std::filesystem::path& run : further_runs) {
-    const RanKernels ran = read_kernels(run);
-    const auto for_each_measured = [&](const std::function<void(const Counted&)>& visit) {
-      read_records(run, [&](Counted&& counted) {
-        if (counted.record.outcome == channel::CounterOutcome::kMeasured && counted.record.set < plan_.sets.size()) visit(counted);
-      }, {});
-    };
-    std::vector<std::uint64_t> kinds;
-    for_each_measured([&](const Counted& counted) { kinds.push_back(kind_of(counted, ran)); });
-    const std::vector<std::size_t> matched = match_launches(first_kinds, kinds);
-    std::size_t number = 0;
-    for_each_measured([&](const Counted& counted) {
-      const std::size_t place = matched[number++];
-      std::vector<double> values;
-      if (place == kNoLaunch || !make_values(counted, values)) return;
-      const PlannedSet& set = plan_.sets[counted.record.set];
-      proto::MeasuredLaunch& launch = *first_run[place].launch;
-      ++found[place];
-      launch.set_passes(launch.passes() + set.passes);
-      launch.set_spent(launch.spent() + counted.record.spent);
-      for (std::size_t m = 0; m < values.size(); ++m)
-        if (const int column = columns[set.metrics[m]]; std::isnan(launch.values(column))) launch.set_values(column, values[m]);
-    });
-  }
+  for (const std::filesystem::path& run : further_runs) add_further_run(run, columns, first_run);
+  if (!further_runs.empty()) add_rates(metrics);
   std::map<std::string, std::size_t> missing;  // launches that not all runs had, by kernel
-  for (std::size_t i = 0; i < first_run.size(); ++i)
-    if (found[i] < further_runs.size()) ++missing[first_run[i].name];
+  for (const FirstRun& launch : first_run)
+    if (launch.further_runs < further_runs.size()) ++missing[launch.name];
   for (const auto& [kernel, count] : missing)
     leave_out(kernel, "Of " + std::to_string(count) + " of its launches some values are missing: not every run of the program made them, with this shape and in this order.");
   result.metrics = cut_for_frames(std::move(metrics));

@@ -3,6 +3,7 @@
 // A process of its own: it loads the driver's libraries, which a session should not have in it, and NVIDIA's library of metrics, which the
 // recorded program should not.
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -128,7 +130,7 @@ Result<void> plan(Options& options) {
       writer.add(cupti, chip, metrics);
       continue;
     }
-    const OnePassGroups one_pass = groups_of_one_pass(cupti, chip, always, metrics);
+    const OnePassGroups one_pass = options.replay == "spread" ? groups_of_one_pass(cupti, chip, always, metrics) : groups_of_runs(cupti, chip, always, metrics);
     for (const std::string& metric : options.metrics)
       if (std::find(one_pass.left_out.begin(), one_pass.left_out.end(), metric) != one_pass.left_out.end())
         return Error{metric + " takes several passes on the chip " + chip + ", and " + options.replay + " gives each launch one: take --replay-mode kernel.", ErrorKind::kUsage};
@@ -176,18 +178,45 @@ std::vector<std::filesystem::path> record_folders(const std::filesystem::path& f
   return folders;
 }
 
-// Frames of each process: its number stands in their headers.
-Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other) {
-  Result<ReadPlan> plan = read_plan(folder);
-  if (!plan) return plan.error();
-  const gpu_metrics::CuptiFunctions* cupti = nullptr;
-  if (plan->kind == channel::CounterKind::kHardware) {
-    const auto loaded = load_host_library();
-    if (!loaded) return loaded.error();
-    cupti = *loaded;
+// The plan is there, or it failed, or there is something on standard input.
+void await_plan(const std::filesystem::path& folder) {
+  constexpr int kLook = 20;  // ms
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  std::error_code ignored;
+  while (!std::filesystem::exists(folder / channel::kCounterPlanFile, ignored) && !std::filesystem::exists(folder / channel::kCounterFailureFile, ignored) && poll(&input, 1, kLook) == 0) {
   }
+}
+
+// Whether a byte comes, and not the end of standard input.
+bool await_word() {
+  char word = 0;
+  ssize_t count = 0;
+  do count = read(STDIN_FILENO, &word, 1);
+  while (count < 0 && errno == EINTR);
+  return count == 1;
+}
+
+// Frames of each process: its number stands in their headers. What waits for the word makes ready what takes long, and prints nothing where none comes.
+enum class Begin { kAtOnce, kAtWord };
+Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other, Begin begin) {
+  if (begin == Begin::kAtWord) await_plan(folder);
+  Result<ReadPlan> plan = read_plan(folder);
+  const bool is_counted = plan && plan->kind == channel::CounterKind::kHardware;
+  const gpu_metrics::CuptiFunctions* cupti = nullptr;
+  std::optional<Error> failure_to_load;
+  if (is_counted) {
+    const auto loaded = load_host_library();
+    if (loaded) cupti = *loaded;
+    else failure_to_load = loaded.error();
+  }
+  Evaluation evaluation(cupti, plan ? std::move(*plan) : ReadPlan{});
+  if (begin == Begin::kAtWord) {
+    if (cupti != nullptr) evaluation.prepare();
+    if (!await_word()) return {};
+  }
+  if (!plan) return plan.error();
+  if (failure_to_load) return *failure_to_load;
   if (const Result<void> became = become(user); !became) return became.error();
-  Evaluation evaluation(cupti, std::move(*plan));
   std::error_code failure;
   const std::vector<std::filesystem::path> runs = record_folders(folder);
   for (const auto& entry : std::filesystem::directory_iterator(runs.front(), failure)) {
@@ -263,11 +292,13 @@ int main(int count, char** arguments) {
   CLI::App app("Plans and evaluates counters of kernels, for lanescope.", "lanescope-kernel-metrics");
   Options options;
   bool queries = false;
+  bool waits_for_word = false;
   std::string evaluated;
   uid_t user = geteuid();
   StandsFor other;
   app.add_option("--plan", options.folder, "Writes the plan into this folder");
   app.add_option("--evaluate", evaluated, "Writes frames of what was counted, from this folder");
+  app.add_flag("--at-word", waits_for_word, "Evaluates once a byte comes on standard input");
   app.add_option("--user", user, "Evaluates with this user's rights");
   app.add_option("--process", other.process, "Of this process alone (instance number), as counts of a launch of another recording");
   app.add_option("--correlation", other.correlation, "Of that launch");
@@ -285,6 +316,6 @@ int main(int count, char** arguments) {
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);
-  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other) : plan_apart(options);
+  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce) : plan_apart(options);
   return done ? 0 : fail(done.error());
 }

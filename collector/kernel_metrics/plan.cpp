@@ -54,7 +54,27 @@ OnePassGroups groups_of_one_pass(const CuptiFunctions& cupti, const std::string&
     if (fits(group)) result.groups.push_back(std::move(group));
     else result.left_out.push_back(metric);
   }
-  if (result.groups.empty()) result.groups.push_back(first);
+  if (result.groups.empty() && !first.empty()) result.groups.push_back(first);
+  return result;
+}
+
+OnePassGroups groups_of_runs(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always, std::span<const std::string> metrics) {
+  OnePassGroups result = groups_of_one_pass(cupti, chip, always, metrics);
+  std::vector<std::string> alone;
+  bool has_rates = false;
+  for (const std::string& metric : result.left_out) {
+    const bool is_rate = metric.starts_with(kOfInstructions) && metric.ends_with(std::string(".sum") + kPerCycle);
+    has_rates |= is_rate;
+    alone.push_back(is_rate ? metric.substr(0, metric.size() - std::strlen(kPerCycle)) : metric);
+  }
+  if (has_rates && std::find(metrics.begin(), metrics.end(), kCycles) == metrics.end()) {
+    std::vector<std::string> with_cycles(metrics.begin(), metrics.end());
+    with_cycles.emplace_back(kCycles);
+    result.groups = groups_of_one_pass(cupti, chip, always, with_cycles).groups;
+  }
+  OnePassGroups further = groups_of_one_pass(cupti, chip, {}, alone);
+  std::move(further.groups.begin(), further.groups.end(), std::back_inserter(result.groups));
+  result.left_out = std::move(further.left_out);
   return result;
 }
 

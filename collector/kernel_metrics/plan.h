@@ -27,6 +27,14 @@ struct OnePassGroups {
 [[nodiscard]] OnePassGroups groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
                                                                        std::span<const std::string> always, std::span<const std::string> metrics);
 
+// The same of what runs of the program count, which know their launches by number: counts of instructions, which take a pass of their own, are in groups without
+// `always`. A rate of them, X.sum.per_cycle_elapsed, is counted as X.sum in one run and as cycles (kCycles) in another, and the evaluation divides.
+inline constexpr char kOfInstructions[] = "smsp__sass_";
+inline constexpr char kPerCycle[] = ".per_cycle_elapsed";
+inline constexpr char kCycles[] = "sm__cycles_elapsed.avg";
+[[nodiscard]] OnePassGroups groups_of_runs(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
+                                           std::span<const std::string> metrics);
+
 // A set of the plan, as it is read back.
 struct PlannedSet {
   std::string chip;

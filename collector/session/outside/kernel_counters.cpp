@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +55,8 @@ struct Started {
 
 enum class Errors { kRead, kOurs };  // with what it prints, or where ours go
 
-Result<Started> start_program(const std::vector<std::string>& question, Errors errors) {
+// `input`: its standard input, of kOurs; none where it reads nothing.
+Result<Started> start_program(const std::vector<std::string>& question, Errors errors, const FileDescriptor& input = {}) {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lanescope-kernel-metrics";
   if (!std::filesystem::exists(program, ignored))
@@ -65,6 +67,7 @@ Result<Started> start_program(const std::vector<std::string>& question, Errors e
   if (pipe2(ends, O_CLOEXEC) != 0) return Error{"Counters of kernels can't be read: no pipe could be made."};
   FileDescriptor answer(ends[0]), its_output(ends[1]);
   const pid_t pid = errors == Errors::kRead ? start_own_program(words, {{its_output.get(), STDOUT_FILENO}, {its_output.get(), STDERR_FILENO}})
+                    : input.valid()         ? start_own_program(words, {{its_output.get(), STDOUT_FILENO}, {input.get(), STDIN_FILENO}})
                                             : start_own_program(words, {{its_output.get(), STDOUT_FILENO}});
   if (pid < 0) return Error{"Counters of kernels can't be read: " + program.string() + " could not be started (" + std::strerror(-pid) + ")."};
   return Started{pid, std::move(answer)};
@@ -152,6 +155,19 @@ class Account {
 
 }  // namespace
 
+struct KernelCounters::Evaluator {
+  Started program;
+  FileDescriptor word;  // what is written there begins the evaluation, and its end ends it
+
+  ~Evaluator() {
+    word.reset();
+    if (program.pid != 0) end(program.pid);
+  }
+};
+
+KernelCounters::KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user)
+    : folder_(std::move(folder)), settings_(std::move(settings)), user_(user) {}
+
 Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question) {
   Result<Started> program = start_program(question, Errors::kRead);
   if (!program) return program.error();
@@ -191,6 +207,16 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   Result<Started> planner = start_program(question, Errors::kRead);
   if (!planner) return planner.error();
   counters->planner_ = planner->pid;
+  if (settings.counting == KernelCounting::kHardware) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+      FileDescriptor ours(ends[0]), theirs(ends[1]);
+      std::vector<std::string> evaluation = counters->evaluation();
+      evaluation.emplace_back("--at-word");
+      if (Result<Started> evaluator = start_program(evaluation, Errors::kOurs, theirs))
+        counters->evaluator_.reset(new Evaluator{std::move(*evaluator), std::move(ours)});
+    }
+  }
   if (!settings.required_metrics.empty())
     if (const Result<void> known = counters->await_plan(); !known) return known.error();
   return counters;
@@ -269,8 +295,7 @@ Result<void> KernelCounters::begin_next_run() {
   return make_folders();
 }
 
-Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {
-  if (const Result<void> known = await_plan(); !known) return known.error();
+std::vector<std::string> KernelCounters::evaluation() const {
   std::vector<std::string> question{"--evaluate=" + folder_.string()};
   if (user_) question.push_back("--user=" + std::to_string(*user_));
   if (settings_.process != 0) {
@@ -278,10 +303,22 @@ Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& 
     question.push_back("--correlation=" + std::to_string(settings_.correlation));
   }
   for (const std::uint64_t crc : settings_.known_code) question.push_back("--known-code=" + std::to_string(crc));
-  Result<Started> evaluator = start_program(question, Errors::kOurs);
-  if (!evaluator) return evaluator.error();
-  const std::vector<std::byte> frames = read_all(evaluator->output);
-  const int status = end(evaluator->pid);
+  return question;
+}
+
+Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {
+  if (const Result<void> known = await_plan(); !known) return known.error();
+  const std::unique_ptr<Evaluator> ready = std::exchange(evaluator_, nullptr);
+  Started evaluator;
+  if (ready && send(ready->word.get(), "", 1, MSG_NOSIGNAL) == 1) {
+    evaluator = std::exchange(ready->program, Started());
+  } else {
+    Result<Started> started = start_program(evaluation(), Errors::kOurs);
+    if (!started) return started.error();
+    evaluator = std::move(*started);
+  }
+  const std::vector<std::byte> frames = read_all(evaluator.output);
+  const int status = end(evaluator.pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
   Account account(settings_);
   std::size_t sound = 0;  // bytes

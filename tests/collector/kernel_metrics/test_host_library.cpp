@@ -73,3 +73,17 @@ TEST_CASE("groups of one pass have every metric that one pass can count, and wha
   CHECK(one_pass.left_out == std::vector<std::string>{metrics[2]});  // takes eight passes
   CHECK(groups_of_one_pass(*cupti, kChip, always, always).groups == std::vector<std::vector<std::string>>{always});
 }
+
+TEST_CASE("runs of a program count what takes a pass of its own, and the two parts of a rate") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  const std::vector<std::string> always{"gpu__time_duration.sum"};
+  const std::string count = "smsp__sass_inst_executed_op_global_ld.sum", operations = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+  const std::vector<std::string> metrics{"dram__bytes_read.sum", count, operations + ".per_cycle_elapsed", "lts__throughput.avg.pct_of_peak_sustained_elapsed"};
+  const OnePassGroups runs = groups_of_runs(*cupti, kChip, always, metrics);
+  REQUIRE(runs.groups.size() == 2);
+  CHECK(runs.groups[0] == std::vector<std::string>{always[0], metrics[0], kCycles});
+  CHECK(runs.groups[1] == std::vector<std::string>{count, operations});
+  for (const std::vector<std::string>& group : runs.groups) CHECK(passes(*cupti, group) == 1);
+  CHECK(runs.left_out == std::vector<std::string>{metrics[3]});
+}

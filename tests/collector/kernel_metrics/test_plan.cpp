@@ -3,8 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 #include "agent/kernel_counters/record_file.h"
 #include "collector/channel/clock.h"
@@ -133,6 +135,21 @@ TEST_CASE("what is no file of records is read as none, and nobody waits for it")
     CHECK(none.counted.empty());
     CHECK(none.is_cut);
   }
+}
+
+TEST_CASE("a rate of instructions is its count over the cycles of another run") {
+  proto::KernelMetrics metrics;
+  for (const char* name : {"smsp__sass_x.sum", kCycles, "smsp__sass_y.sum", "smsp__sass_y.sum.per_cycle_elapsed", "dram__bytes_read.sum"}) metrics.add_metrics(name);
+  for (const double cycles : {4.0, std::numeric_limits<double>::quiet_NaN()}) {
+    proto::MeasuredLaunch& launch = *metrics.add_launches();
+    for (const double value : {10.0, cycles, 8.0, 7.0, 6.0}) launch.add_values(value);
+  }
+  add_rates(metrics);
+  REQUIRE(metrics.metrics_size() == 6);
+  CHECK(metrics.metrics(5) == "smsp__sass_x.sum.per_cycle_elapsed");
+  CHECK(metrics.launches(0).values(5) == 2.5);
+  CHECK(metrics.launches(0).values(3) == 7);  // what was counted stays
+  CHECK(std::isnan(metrics.launches(1).values(5)));
 }
 
 TEST_CASE("values of many launches are cut into messages that fit a frame, and none is lost") {

@@ -86,16 +86,18 @@ class KernelCounters {
   Result<AppendedCounters> append_to(const std::filesystem::path& file);
 
  private:
-  KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user)
-      : folder_(std::move(folder)), settings_(std::move(settings)), user_(user) {}
+  KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user);
   [[nodiscard]] Result<void> make_folders() const;
   [[nodiscard]] Result<void> leave_word(const char* name) const;  // an empty file, which the program finds before there is a plan
   [[nodiscard]] Result<void> await_plan();
+  [[nodiscard]] std::vector<std::string> evaluation() const;
 
   std::filesystem::path folder_;
   KernelCounterSettings settings_;
   std::optional<uid_t> user_;  // of the program, where it is another one
   pid_t planner_ = 0;  // 0: none runs
+  struct Evaluator;  // which has NVIDIA's libraries already when the program ends
+  std::unique_ptr<Evaluator> evaluator_;
   std::size_t run_ = 0;
 };
 
