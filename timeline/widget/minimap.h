@@ -16,6 +16,9 @@ class Minimap : public QWidget {
  public:
   Minimap(ViewState& state, QWidget* parent);
 
+  // Whether it shows less of the trace than there is by now; the rest is drawn soon.
+  [[nodiscard]] bool is_behind() const { return growth_.isActive(); }
+
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;

@@ -16,13 +16,8 @@
 
 using namespace lanescope;
 using namespace lanescope::timeline;
+using lanescope::test::kPatienceMs;
 using lanescope::test::Window;
-
-namespace {
-
-constexpr int kPatienceMs = 60'000;  // for what takes a moment on a machine that does nothing else
-
-}  // namespace
 
 TEST_CASE("a later snapshot keeps range, selection and rows") {
   Window window;
@@ -34,6 +29,15 @@ TEST_CASE("a later snapshot keeps range, selection and rows") {
   REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});
   REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kKernels), 0});
   REQUIRE_FALSE(window.view->isExpanded("process:1"));
+}
+
+TEST_CASE("a view is not ready while its overview lacks what came since") {
+  Window window;
+  REQUIRE(QTest::qWaitFor([&] { return !window.view->isMakingReady(); }, kPatienceMs));
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->isMakingReady());
+  REQUIRE(QTest::qWaitFor([&] { return !window.view->isMakingReady(); }, kPatienceMs));
 }
 
 TEST_CASE("an update whose lanes are others is drawn as if it were opened, where the user looks") {

@@ -20,6 +20,8 @@ namespace lanescope::test {
 using timeline::TimelineView;
 using timeline::Viewport;
 
+inline constexpr int kPatienceMs = 60'000;  // for what takes a moment on a machine that does nothing else
+
 inline void start_application() {
   if (QApplication::instance() != nullptr) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");

@@ -53,7 +53,7 @@ class TimelineView : public QWidget {
   // Does on another thread what updateTrace() of this snapshot needs, then emits traceReady(); updateTrace() then takes as long as
   // painting. Of snapshots that come faster than that, all but the last are left out. Where another trace is set meanwhile, traceReady() does not come.
   void makeReady(std::shared_ptr<const Trace> trace);
-  // Whether that goes on, or what a large trace lacks at first: NVTX ranges on GPUs are worked out after it is shown.
+  // Whether that goes on, or what a trace lacks at first: NVTX ranges on GPUs, and in the overview what came since, are there a moment later.
   [[nodiscard]] bool isMakingReady() const;
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const;
   // Of what is kept to draw the trace, beyond the trace's own: grows with the rows that were shown.
