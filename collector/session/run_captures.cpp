@@ -214,7 +214,7 @@ bool Recording::Run::has_named(std::int64_t now) {
   const bool target_waits = range_repeats_on() && processes_.captures().begins != answered_begins_;
   const std::int64_t patience = target_waits ? kNamingPatienceOfTarget : kNamingPatience;
   if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < patience) {
-    if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; to leave them out, stop the recording again.");
+    if (now - naming_since_ > kQuietNaming) report(kNamingMessage);
     return false;
   }
   processes_.stop_naming();

@@ -15,7 +15,7 @@ namespace {
 
 const char* what_to_do(int reason) {
   if (reason == EFBIG) return "allow larger files (ulimit -f).";
-  return "free some space or record to another disk with -o.";
+  return "free some space, or record to another disk.";
 }
 
 constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame

@@ -5,6 +5,7 @@
 #include <QPointer>
 
 #include "analysis/place.h"
+#include "base/texts.h"
 #include "model/trace/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
@@ -85,6 +86,7 @@ void MainWindow::connectRecording() {
   });
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
   connect(&session_, &SessionController::recordingEnded, this, [this] {
+    messages_->withdraw(text_of(session::kNamingMessage));
     if (!isRecording()) {
       timeline_->setClock(std::nullopt);
       timeline_->setFollowLive(timeline::FollowLive::kNo);

@@ -28,7 +28,11 @@ MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(thi
 
 void MessageArea::show(const QString& sentence, MessageWeight weight) {
   const Notice message{sentence, weight};
-  if (std::find(messages_.begin(), messages_.end(), message) != messages_.end()) return;
+  const auto said = std::find_if(messages_.begin(), messages_.end(), [&](const Notice& each) { return each.sentence == sentence; });
+  if (said != messages_.end()) {
+    if (said->weight == weight || said->weight == MessageWeight::kError) return;
+    messages_.erase(said);
+  }
   const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Notice& each) { return each.weight == MessageWeight::kNote; });
   messages_.insert(first_note, message);
   showFirst();
@@ -36,6 +40,11 @@ void MessageArea::show(const QString& sentence, MessageWeight weight) {
 
 void MessageArea::closeFirst() {
   if (!messages_.empty()) messages_.pop_front();
+  showFirst();
+}
+
+void MessageArea::withdraw(const QString& end) {
+  std::erase_if(messages_, [&](const Notice& each) { return each.sentence.endsWith(end); });
   showFirst();
 }
 

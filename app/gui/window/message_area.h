@@ -17,9 +17,11 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
-  // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice.
+  // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice: as an
+  // error, where it is one and a note.
   void show(const QString& sentence, MessageWeight weight);
   void closeFirst();  // and shows the next one
+  void withdraw(const QString& end);  // what ends so is no longer true
   void clear();
   [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
   [[nodiscard]] const std::deque<Notice>& messages() const { return messages_; }

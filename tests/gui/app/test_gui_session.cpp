@@ -154,6 +154,18 @@ class TestGuiSession : public QObject {
     QVERIFY(window_->windowTitle().contains("second.trace"));
   }
 
+  void whatARecordingSaysIsSaidOnceAndAsLongAsItIsTrue() {
+    const auto say = [this](const QString& sentence, ui::MessageWeight weight) { emit window_->session().said({sentence, weight}); };
+    for (const ui::MessageWeight weight : {ui::MessageWeight::kNote, ui::MessageWeight::kError, ui::MessageWeight::kNote}) say("No space is left.", weight);
+    QCOMPARE(window_->messages().messages().size(), std::size_t{1});
+    QVERIFY(window_->messages().messages().front().weight == ui::MessageWeight::kError);
+    say("gpu01: " + QString(session::kNamingMessage), ui::MessageWeight::kNote);
+    QCOMPARE(window_->messages().messages().size(), std::size_t{2});
+    emit window_->session().recordingEnded();
+    QCOMPARE(window_->messages().messages().size(), std::size_t{1});
+    QCOMPARE(window_->messages().text(), QString("No space is left."));
+  }
+
   void stopEndsTheProgramWhereThatWasChosenAndSaysSo() {
     record("ends");
     const pid_t pid = window_->session().recording()->pid();

@@ -268,6 +268,9 @@ struct RecordingOutcome {
   RecordingStatistics statistics;
 };
 
+// What a recording says once while it ends: true until it has ended.
+inline constexpr const char* kNamingMessage = "Looking up the names of the code that ran; to leave them out, stop the recording again.";
+
 class Recording {
  public:
   // Creates the file, starts the program and returns while it runs. Fails with one sentence, and without a file left behind, when the
