@@ -80,6 +80,12 @@ Error failure(const QString& path, const QString& reason) {
 
 }  // namespace
 
+bool is_fleet_file(const QString& path) {
+  constexpr qint64 kBeginning = 256;
+  QFile file(path);
+  return QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"lanescope fleet\"");
+}
+
 Result<FleetFile> read_fleet_file(const QString& path) {
   // A pipe or a device would block, or never end.
   if (const QFileInfo facts(path); facts.exists() && !facts.isFile()) return failure(path, tr("it is not a regular file"));

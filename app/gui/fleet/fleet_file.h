@@ -43,6 +43,9 @@ struct FleetFile {
   std::vector<FleetMap> maps;  // at least one
 };
 
+// Whether it says of itself that it is one, as it does where it begins. Only regular files are read.
+[[nodiscard]] bool is_fleet_file(const QString& path);
+
 // Fails with one sentence. Recordings are named from the file's folder on. O(size); at most 256 MiB are read.
 [[nodiscard]] Result<FleetFile> read_fleet_file(const QString& path);
 

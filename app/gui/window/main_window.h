@@ -58,8 +58,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   explicit MainWindow(Layout layout = Layout::kRemembered);
   ~MainWindow() override;
 
-  // Begins what is wished for, or asks first what becomes of the recording that runs.
-  void begin(const Wish& wish) { session_.wish(wish); }
+  // Begins what is wished for, or asks first what becomes of the recording that runs. A file of a fleet is shown as openFleet() does.
+  void begin(const Wish& wish);
   // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
   void openFile(const QString& path) { begin({WishKind::kOpen, path}); }
   // Shows several as one trace, such as those of the ranks of a job. Requires: at least one.

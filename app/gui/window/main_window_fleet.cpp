@@ -8,6 +8,13 @@
 
 namespace lanescope::ui {
 
+void MainWindow::begin(const Wish& wish) {
+  if (wish.kind == WishKind::kOpen && wish.further.isEmpty() && is_fleet_file(wish.path))
+    openFleet(wish.path);
+  else
+    session_.wish(wish);
+}
+
 void MainWindow::chooseFleet() {
   const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
   const QString path = QFileDialog::getOpenFileName(this, tr("Open an answer of lanescope fleet"), folder, tr("Fleets (fleet.json *.json);;All files (*)"));

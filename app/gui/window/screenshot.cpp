@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QPixmap>
 
+#include "fleet/fleet_file.h"
 #include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
@@ -28,6 +29,8 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
 }
 
 void Screenshot::start() {
+  if (request_.files.size() == 1 && is_fleet_file(request_.files.first()))
+    return emit finished(tr("%1 is the answer about a fleet, and --screenshot draws traces. Open it without --screenshot.").arg(request_.files.first()));
   window_.resize(request_.size);
   window_.show();
   window_.openAll(request_.files, request_.several);

@@ -66,6 +66,13 @@ class FleetTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
+  void aFileOfAFleetIsShownAsOneHoweverItIsOpened() {
+    window_->openFile(path());
+    QVERIFY(wait_for([&] { return window_->findChild<FleetWindow*>() != nullptr; }));
+    QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+    QVERIFY(!window_->state().trace());
+  }
+
   void drawsEachKnownCellByItsValue() {
     FleetWindow* fleet = open();
     HeatMapView& map = fleet->heatMap();
