@@ -121,6 +121,7 @@ Result<Database> open_database(const std::vector<std::unique_ptr<TableModule>>& 
   Database database(opened);
   if (code != SQLITE_OK) return Error{"SQLite can't be started: " + std::string(sqlite3_errstr(code)) + "."};
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // a column that is misspelt in double quotes is no text
   sqlite3_limit(opened, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
   sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, kLongestQuery);

@@ -144,6 +144,10 @@ void QueryPanel::layOut() {
 void QueryPanel::ask() {
   asked_ = editor_->toPlainText();
   made_of_ = nullptr;
+  if (asked_.trimmed().isEmpty()) {
+    asked_.clear();
+    return showMessage(tr("Write a question, or choose a ready one."));
+  }
   answer();
 }
 

@@ -45,6 +45,11 @@ class QueryTest : public QObject {
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
   }
 
+  void noQuestionIsAnsweredWithWhatToDo() {
+    ask(" ");
+    QCOMPARE(window_->query().message(), QString("Write a question, or choose a ready one."));
+  }
+
   void theAnswerAboutASelectionFollowsIt() {
     ask("SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end");
     QCOMPARE(cell(0, 0), QString::number(kKernels));

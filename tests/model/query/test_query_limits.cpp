@@ -47,6 +47,7 @@ TEST_CASE("a query that is none is answered with what is wrong with it") {
   CHECK(refused(*trace, "SELEC 1").text.find("syntax error") != std::string::npos);
   CHECK(refused(*trace, "SELECT * FROM kernel").text.find("Tables: kernels, copies") != std::string::npos);
   CHECK(refused(*trace, "SELECT nme FROM kernels").text.find("no such column: nme") != std::string::npos);
+  CHECK(refused(*trace, "SELECT \"end\" FROM kernels").text.find("no such column") != std::string::npos);
   CHECK(refused(*trace, "SELECT ?").text.find(":begin and :end") != std::string::npos);
   CHECK(refused(*trace, "SELECT :start").text.find(":begin and :end") != std::string::npos);
   CHECK(refused(*trace, std::string(2u << 20, ' ')).text.find("1 MiB") != std::string::npos);
