@@ -137,7 +137,7 @@ TEST_CASE("a kernel is described with its launch, its shape and what limits it")
 TEST_CASE("a copy is described with its size, speed and kinds of memory") {
   const Launches small;
   const auto properties = describe_event(*small.trace, small.copy_event);
-  REQUIRE(value_of(properties, "Size") == "976.56 KiB (1 000 000 B)");
+  REQUIRE(value_of(properties, "Size") == "976.56 KiB (1,000,000 B)");
   REQUIRE(value_of(properties, "Throughput") == "1000.00 GB/s");
   REQUIRE(value_of(properties, "Source memory") == "Pageable");
   REQUIRE(value_of(properties, "Destination memory") == "Device");

@@ -113,9 +113,9 @@ TEST_CASE("times, sizes and rates read as people write them") {
   REQUIRE(format_bytes(64 << 20) == "64.00 MiB");
   REQUIRE(format_throughput(1'000'000'000, 1'000'000'000) == "1.00 GB/s");
   REQUIRE(format_throughput(1'000, 0).empty());
-  REQUIRE(format_count(1'234'567) == "1 234 567");
+  REQUIRE(format_count(1'234'567) == "1,234,567");
   REQUIRE(format_counted(1, "event").english() == "1 event");
-  REQUIRE(format_counted(12'034, "event").english() == "12 034 events");
+  REQUIRE(format_counted(12'034, "event").english() == "12,034 events");
   REQUIRE(format_share(0.873) == "87.3 %");
   REQUIRE(format_share(0.0005) == "0.1 %");
   REQUIRE(format_share(0.0004) == "<0.1 %");  // little, and not nothing

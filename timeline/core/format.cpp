@@ -51,7 +51,7 @@ std::string format_throughput(std::uint64_t bytes, Nanoseconds duration) {
 
 std::string format_count(std::uint64_t count) {
   std::string text = std::to_string(count);
-  for (std::size_t position = text.size(); position > 3;) text.insert(position -= 3, 1, ' ');
+  for (std::size_t position = text.size(); position > 3;) text.insert(position -= 3, 1, ',');
   return text;
 }
 

@@ -173,7 +173,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   });
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"),
+               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"),
                stats::words("When"), stats::integers("Gaps"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
@@ -212,7 +212,7 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds),
                stats::integers("Start", Unit::kNanoseconds), stats::words("Cause"), stats::texts(kSampledCodeTitle),
-               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
+               stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
   for (const GapShare& share : shares) {

@@ -53,7 +53,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(column_sum(gaps, 0), kIdle);
     QVERIFY2(window_->bubbles().summary().contains("1.040 ms"), qPrintable(window_->bubbles().summary()));
     QCOMPARE(cell(groups, 0, "Cause"), QString("Running CPU code"));
-    QCOMPARE(cell(groups, 0, "NVTX Range"), QString("step"));
+    QCOMPARE(cell(groups, 0, "NVTX range"), QString("step"));
 
     gaps.chooseRow(0);
     const EventRef selected = window_->state().selectedEvent();
@@ -104,7 +104,7 @@ class AnalysisTest : public QObject {
     QVERIFY(settled());
     ui::ResultTable& groups = window_->bubbles().groups();
     QHeaderView* header = groups.horizontalHeader();
-    const int cause = column_of(groups, "Cause"), range = column_of(groups, "NVTX Range");
+    const int cause = column_of(groups, "Cause"), range = column_of(groups, "NVTX range");
     const int fitted = header->sectionSize(cause), other = header->sectionSize(range);
     header->resizeSection(cause, fitted + 37);
     window_->timelineView().setSelectedRange(TimeRange{kLongestGapEnd - 400'000, kLongestGapEnd});  // other lines

@@ -145,7 +145,7 @@ class ExportTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(QGuiApplication::clipboard()->text().count('\n'), 1 + static_cast<qsizetype>(ui::EventsPanel::kLargestCopy));
     const QString said = window_->messages().text();
-    QVERIFY2(said.startsWith("The first 1 000 000 of 1 050 000 selected events are in the clipboard"), qPrintable(said));
+    QVERIFY2(said.startsWith("The first 1,000,000 of 1,050,000 selected events are in the clipboard"), qPrintable(said));
   }
 
   // A picture that is only blown up has squares of one colour; one that is drawn so large has texts and edges within them.
