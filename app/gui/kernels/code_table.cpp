@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QPalette>
+#include <QScrollBar>
 
 #include "tables/table_look.h"
 
@@ -116,6 +117,12 @@ QVariant CodeTableModel::headerData(int section, Qt::Orientation orientation, in
     default:
       return further_.value(section - kColumns);
   }
+}
+
+void CodeTable::scrollTo(const QModelIndex& index, ScrollHint hint) {
+  const int place = horizontalScrollBar()->value();
+  QTableView::scrollTo(index, hint);
+  horizontalScrollBar()->setValue(place);
 }
 
 CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFocus<QTableView>(parent), model_(new CodeTableModel(this)) {

@@ -71,6 +71,9 @@ class CodeTable : public QuietFocus<QTableView> {
   // The next row below the chosen one, or from the top, whose text contains this, whatever its case; -1: none.
   [[nodiscard]] int find(const QString& text) const;
 
+  // Up and down alone: a long line that is chosen leaves the columns beside it in sight.
+  void scrollTo(const QModelIndex& index, ScrollHint hint = EnsureVisible) override;
+
  signals:
   void rowChosen(int row);
 

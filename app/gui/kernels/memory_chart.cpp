@@ -186,7 +186,9 @@ void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
   };
   painter.setPen(palette().color(QPalette::Text));
   const bool has_two_lines = place.height() >= rowHeight();
-  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : words_of(*arrow.way));
+  // Where there is room for neither line whole, the amount stands alone: the tip has the words.
+  const bool has_words = fontMetrics().horizontalAdvance(words_of(*arrow.way)) <= place.width() - 2 * kHead;
+  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : has_words ? words_of(*arrow.way) : amount_of(*arrow.way));
   if (has_two_lines) write(place.top() + line + kHead + 2, amount_of(*arrow.way));
   const double share = std::clamp(arrow.way->use.value_or(0) / 100, 0.0, 1.0);
   const double y = place.top() + line + kHead / 2.0 + 1;

@@ -1,6 +1,7 @@
 // The panels Kernel and Source over real recordings, and the other run of a program that reads the counters of one of its kernels.
 #include <QFile>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QTextStream>
 
 #include "kernels/code_table.h"
@@ -167,6 +168,17 @@ class KernelsTest : public QObject {
     const ui::CodeRow& instruction = panel.instructions().code().rows()[static_cast<std::size_t>(panel.instructions().chosenRow())];
     QVERIFY(instruction.share > 0);
     QVERIFY(panel.note().contains("nvdisasm"));
+
+    // A click on a long line leaves its samples in sight.
+    panel.resize(500, 400);
+    const QModelIndex line = panel.lines().code().index(panel.lines().chosenRow() - 1, ui::CodeTableModel::kText);
+    QVERIFY(panel.lines().horizontalScrollBar()->maximum() > 0);
+    panel.lines().horizontalScrollBar()->setValue(0);
+    QTest::mouseClick(panel.lines().viewport(), Qt::LeftButton, {}, {panel.lines().viewport()->width() - 5, panel.lines().visualRect(line).center().y()});
+    QCOMPARE(panel.lines().chosenRow(), line.row());
+    QCOMPARE(panel.lines().horizontalScrollBar()->value(), 0);
+    panel.resize(1200, 400);
+    panel.lines().chooseRow(line.row() + 1);
 
     // The next hot spot is cooler; an instruction chooses its line.
     const int first = panel.lines().chosenRow();
