@@ -47,7 +47,7 @@ class Corner : public QWidget {
     else if (says_busy())
       painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
     if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
-      painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("%n row(s) hidden", nullptr, static_cast<int>(hidden)));
+      painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, hidden == 1 ? tr("1 row hidden") : tr("%1 rows hidden").arg(hidden));
     if (state_.trace().provenance().outline_only || state_.is_coarse()) {
       painter.setPen(theme.marker);
       painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
