@@ -35,6 +35,6 @@ if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 find_program(LANESCOPE_LLD ld.lld)
-if(LANESCOPE_LLD AND NOT LANESCOPE_SANITIZE)
+if(LANESCOPE_LLD AND NOT LANESCOPE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler of Debian looks for its own linkers alone
   add_link_options(-fuse-ld=lld)
 endif()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04,
+# matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04, 26.04,
 # records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
 # interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it. The
 # viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed.
@@ -11,13 +11,13 @@ cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-build/packages}")
 [ $# -gt 0 ] && shift
 systems=("$@")
-[ $# -gt 0 ] || systems=(debian-11 debian-12 debian-13 ubuntu-22.04 ubuntu-24.04)
+[ $# -gt 0 ] || systems=(debian-11 debian-12 debian-13 ubuntu-22.04 ubuntu-24.04 ubuntu-26.04)
 cache=$HOME/.cache/lanescope
 work=$(mktemp -d)
 cleanup() { for at in proc dev; do umount -l "$work/root/$at" 2>/dev/null || true; done; rm -rf --one-file-system "$work"; }
 trap cleanup EXIT
 
-declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie [ubuntu-22.04]=jammy [ubuntu-24.04]=noble)
+declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie [ubuntu-22.04]=jammy [ubuntu-24.04]=noble [ubuntu-26.04]=resolute)
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$cache"; do
   [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
 program=$work/nvtx_threads

@@ -147,6 +147,11 @@ if [ "$aarch64" = yes ]; then
   cmake --install build/portable-aarch64 --prefix "$there" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }
   strip_tree "$there" "$work/debug-aarch64" aarch64-linux-gnu-
   asks_for_old_c_library "$there"
+  if command -v qemu-aarch64-static >/dev/null; then
+    packaging/aarch64_check.sh "$there" "$sysroot" "$tree"
+  else
+    echo "package: no qemu-aarch64-static here, so the recorder for aarch64 was not tried" >&2
+  fi
   cp -a "$tree/share/." "$there/share/"  # man pages and completions, which the program that runs here has made
   put_archive "$there" "$work/debug-aarch64" "${base/x86_64/aarch64}"
   put_deb "$there" arm64

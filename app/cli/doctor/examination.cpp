@@ -206,10 +206,16 @@ Finding find_viewer() {
   return viewer_finding(viewer, answer->code == 0 ? "" : answer->text.substr(0, answer->text.find('\n')));
 }
 
+utsname own_system() {
+  utsname system{};
+  uname(&system);
+  return system;
+}
+
 }  // namespace
 
 std::vector<Finding> examine() {
-  const Machine machine{.root = "/", .user = geteuid()};
+  const Machine machine{.root = "/", .user = geteuid(), .processor = own_system().machine};
   const std::optional<int> cuda = driver_version();
   std::vector<Finding> findings{agent_finding(), parts_finding(own_folder(), missing_parts()), driver_finding(machine, cuda)};
   if (cuda) findings.push_back(gpus_finding(machine));
@@ -220,8 +226,7 @@ std::vector<Finding> examine() {
 }
 
 std::string system_text() {
-  utsname system{};
-  uname(&system);
+  const utsname system = own_system();
   return std::string(system.sysname) + ' ' + system.release + ' ' + system.machine;
 }
 

@@ -93,6 +93,8 @@ Finding gpus_finding(const Machine& machine) {
 }
 
 Finding attach_finding(const Machine& machine) {
+  if (machine.processor != "x86_64")
+    return {Verdict::kLimited, "attach", "Attach", "works on x86-64 so far; this is " + machine.processor, {"start programs with: lanescope profile --arm"}};
   const std::optional<int> scope = number_in(machine.root / "proc/sys/kernel/yama/ptrace_scope");
   if (!scope || *scope == 0) return {Verdict::kWorks, "attach", "Attach", "to every process of yours", {}};
   if (machine.user == 0 && *scope < 3) return {Verdict::kWorks, "attach", "Attach", "to every process, as root", {}};

@@ -18,6 +18,7 @@ namespace lanescope::cli {
 struct Machine {
   std::filesystem::path root = "/";  // under which proc, sys and the like are
   uid_t user = 0;                    // who records
+  std::string processor = "x86_64";  // as uname has it
 };
 
 // `cuda`: the version that the driver serves, 13000 for 13.0; none where programs can't load it.

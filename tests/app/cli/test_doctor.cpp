@@ -42,6 +42,10 @@ TEST_CASE("ptrace_scope decides what can be attached to, and by whom") {
   Tree closed;
   closed.with("proc/sys/kernel/yama/ptrace_scope", "3\n");
   CHECK_THAT(remedy(attach_finding(closed.machine(0))), contains_text("reboot") && contains_text("--arm"));
+  Machine grace = Tree().machine(0);
+  grace.processor = "aarch64";  // for which there is no injector
+  CHECK(attach_finding(grace).verdict == Verdict::kLimited);
+  CHECK_THAT(remedy(attach_finding(grace)), contains_text("--arm"));
 }
 
 TEST_CASE("counters are open where the driver's module says so, and to root") {

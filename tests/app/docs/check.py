@@ -103,7 +103,7 @@ with tempfile.TemporaryDirectory() as folder:
     for trace in (root / "tests/data").glob("*.trace"):
         (pathlib.Path(folder) / trace.name).symlink_to(trace.resolve())
     (pathlib.Path(folder) / "run.trace").symlink_to((root / "tests/data/torch_training_workers0.trace").resolve())
-    for page, least in (("docs/user-guide.md", 8), ("docs/zh/user-guide.md", 8), ("docs/kernels.md", 3), ("README.zh.md", 1)):
+    for page, least in (("docs/user-guide.md", 8), ("docs/zh/user-guide.md", 8), ("docs/kernels.md", 3), ("docs/zh/kernels.md", 3), ("README.zh.md", 1)):
         held = 0
         for command, lines in examples((root / page).read_text()):
             words = shlex.split(command)

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# aarch64_check.sh TREE SYSROOT TREE_HERE: whether the recorder for aarch64 in TREE does under qemu-user what the one for this machine does: help, and answers about
+# all of tests/data, equal to the byte; and whether it records a program for aarch64: all of its NVTX ranges, its calls into the C library, its output, and a
+# program that is armed and attached to. SYSROOT has the C library for aarch64 (packaging/sysroot.sh).
+#
+# Not shown here, since qemu-user does not have it: CUDA, GPUs and their counters, samples and states of threads, the real processor's counter as a clock.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tree=$(realpath "$1") sysroot=$(realpath "$2") here=$(realpath "$3")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8 TMPDIR=$work
+run=(qemu-aarch64-static -L "$sysroot")
+there() { "${run[@]}" "$tree/bin/lanescope" "$@"; }
+fail() { echo "aarch64_check: $*" >&2; exit 1; }
+
+compared=0
+same() {  # ARGUMENT...
+  local said=0 expected=0
+  there "$@" >"$work/there" 2>"$work/there.errors" || said=$?
+  "$here/bin/lanescope" "$@" >"$work/here" 2>"$work/here.errors" || expected=$?
+  [ "$said" = "$expected" ] || { cat "$work/there.errors" >&2; fail "lanescope $* ends with $said, on this machine with $expected"; }
+  cmp -s "$work/there" "$work/here" || { diff "$work/here" "$work/there" | head -4 >&2; fail "lanescope $* prints something else than on this machine"; }
+  compared=$((compared + 1))
+}
+same --version
+for command in "" profile attach stats analyze export kernels; do same $command --help; done
+for trace in tests/data/*.trace; do
+  same info "$trace"
+  same stats -q "$trace"
+  same analyze "$trace"
+  same export -t csv -o - "$trace"
+  same export -t json -o - "$trace"
+done
+same diff tests/data/torch_training_workers0.trace tests/data/torch_training_workers4.trace
+same query tests/data/torch_training_workers0.trace 'SELECT family(name), count(*), sum(duration) FROM nvtx_ranges GROUP BY 1 ORDER BY 3 DESC'
+for type in sqlite trace; do
+  there export -q -t $type -o "$work/there.$type" tests/data/cuda_streams.trace
+  "$here/bin/lanescope" stats -q "$work/there.$type" >"$work/there"
+  "$here/bin/lanescope" stats -q tests/data/cuda_streams.trace >"$work/here"
+  cmp -s "$work/there" "$work/here" || fail "what it exports as $type is read as something else here"
+done
+
+nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$HOME/.cache/lanescope"; do
+  [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
+for program in nvtx_threads nvtx_endless; do
+  aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" "tests/programs/$program.cpp" -o "$work/$program" -ldl -lpthread
+done
+# The 1,642 ranges that the program and its child make by nesting, and its eight others.
+(cd "$work" && there profile -t nvtx,osrt -s none --cpuctxsw none -f -o recorded "${run[@]}" ./nvtx_threads) >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "it did not record"; }
+"$here/bin/lanescope" info "$work/recorded.trace" >"$work/info"
+grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info" && grep -Eq 'NVTX start/end ranges +8$' "$work/info" && grep -Eq 'OS calls +[1-9]' "$work/info" || { cat "$work/info" >&2; fail "the recording lacks events"; }
+# Injection is not written for aarch64: it says so, and what to do instead; that way works.
+(cd "$work" && exec "${run[@]}" "$tree/bin/lanescope" profile --arm -- "${run[@]}" ./nvtx_endless) >"$work/armed" 2>&1 &
+armed=$!
+trap 'kill $armed 2>/dev/null || true; rm -rf "$work"' EXIT
+there attach $$ -d 1 -o "$work/refused" >"$work/said" 2>&1 && fail "attaching did not say that it is not there"
+grep -q 'lanescope profile --arm' "$work/said" || { cat "$work/said" >&2; fail "attaching does not say what to do instead"; }
+echo "aarch64_check: $compared answers equal those of this machine; $(sed -n 's/^ *Span *//p' "$work/info") recorded under qemu"
