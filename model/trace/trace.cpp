@@ -94,13 +94,18 @@ std::vector<CudaDevice> Trace::devices_of(GpuId gpu) const {
   return devices;
 }
 
+// Ids come round again after billions of calls. A file in which millions of events have one id would take each look at an event as long as all
+// of them: so many of a lane are looked at.
+static constexpr std::size_t kMostOfOneId = 4096;
+
 std::vector<Trace::OuterCall> Trace::calls_with(ProcessId process, std::uint32_t correlation) const {
   std::vector<OuterCall> outer;
   for (const TrackId track : tracks_of(process, TrackKind::kCudaApi)) {
     std::vector<OuterCall> of_thread;
     for (const LaneId id : tracks_[track].lanes) {
       const Lane& calls = lanes_[id];
-      for (EventIndex i = calls.find_correlation(correlation); i < calls.size(); i = calls.find_correlation(correlation, i + 1))
+      std::size_t left = kMostOfOneId;
+      for (EventIndex i = calls.find_correlation(correlation); i < calls.size() && left-- > 0; i = calls.find_correlation(correlation, i + 1))
         of_thread.push_back({calls.start(i), calls.end(i), {id, i}});
     }
     std::stable_sort(of_thread.begin(), of_thread.end(), [](const OuterCall& a, const OuterCall& b) { return a.start < b.start; });
@@ -146,7 +151,8 @@ std::vector<EventRef> Trace::work_of(EventRef api_call) const {
     for (const TrackId track : tracks_of(thread.process, kind)) {
       for (const LaneId id : tracks_[track].lanes) {
         const Lane& lane = lanes_[id];
-        for (EventIndex i = lane.find_correlation(correlation); i < lane.size(); i = lane.find_correlation(correlation, i + 1))
+        std::size_t left = kMostOfOneId;
+        for (EventIndex i = lane.find_correlation(correlation); i < lane.size() && left-- > 0; i = lane.find_correlation(correlation, i + 1))
           if (own != calls.end() && nearest(calls, lane.start(i)) == &*own) work.push_back({id, i});
       }
     }
