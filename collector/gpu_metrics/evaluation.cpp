@@ -53,7 +53,7 @@ void Evaluation::add(std::span<const std::uint8_t> fresh, std::span<std::uint8_t
   std::unique_lock lock = acquire();
   while (!queue_.put(packed_)) {
     if (is_done()) {  // one piece is more than may wait: it is worked on where it lies
-      current_ = {fresh, std::move(times)};
+      current_ = {fresh, std::move(times), OwnedImage()};
       waiting_ += current_.times.size();
       piece_ = std::move(packed_);
       state_ = State::kLoading;
@@ -64,7 +64,22 @@ void Evaluation::add(std::span<const std::uint8_t> fresh, std::span<std::uint8_t
     hurry(lock, [this, before] { return blocks_.size() < before || is_done(); });
   }
   waiting_ += times.size();
-  blocks_.push_back({fresh, std::move(times)});
+  blocks_.push_back({fresh, std::move(times), OwnedImage()});
+  lock.unlock();
+  changed_.notify_all();
+}
+
+void Evaluation::await_image() {
+  std::unique_lock lock = acquire();
+  hurry(lock, [this] { return !has_image_; });
+}
+
+void Evaluation::add(OwnedImage image, std::vector<SampleTime> times) {
+  if (times.empty()) return;
+  std::unique_lock lock = acquire();
+  has_image_ = true;
+  waiting_ += times.size();
+  blocks_.push_back({{}, std::move(times), std::move(image)});
   lock.unlock();
   changed_.notify_all();
 }
@@ -115,8 +130,7 @@ void Evaluation::work(std::unique_lock<std::mutex>& lock, std::size_t thread) {
     current_ = std::move(blocks_.front());
     blocks_.pop_front();
     state_ = State::kLoading;
-    if (queue_.take(piece_)) return load(lock);
-    piece_.clear();  // its values stay unknown
+    if (current_.image.size == 0 && !queue_.take(piece_)) piece_.clear();  // its values stay unknown
     return load(lock);
   }
   if (next_ < current_.times.size()) return evaluate_unit(lock, thread);
@@ -126,6 +140,16 @@ void Evaluation::work(std::unique_lock<std::mutex>& lock, std::size_t thread) {
 void Evaluation::load(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   changed_.notify_all();  // a place in the queue is free
+  const bool is_known = current_.image.size > 0 || restore_image();
+  values_.assign(current_.times.size() * work_.metrics, std::numeric_limits<double>::quiet_NaN());
+  lock.lock();
+  next_ = is_known ? 0 : current_.times.size();
+  understood_ = is_known;
+  state_ = State::kEvaluating;
+  changed_.notify_all();
+}
+
+bool Evaluation::restore_image() {
   const std::span<const std::uint8_t> fresh = current_.fresh;
   if (image_fresh_.data() != fresh.data()) {
     image_.assign(fresh.begin(), fresh.end());
@@ -135,25 +159,18 @@ void Evaluation::load(std::unique_lock<std::mutex>& lock) {
   for (const std::uint32_t page : applied_)
     std::memcpy(image_.data() + page * kPage, fresh.data() + page * kPage, page_size(page, image_.size()));
   applied_.clear();
-  const bool is_known = piece_.size() >= sizeof(std::uint32_t);
-  if (is_known) {
-    std::uint32_t count = 0;
-    std::memcpy(&count, piece_.data(), sizeof(count));
-    applied_.resize(count);
-    std::memcpy(applied_.data(), piece_.data() + sizeof(count), count * sizeof(std::uint32_t));
-    const std::byte* bytes = piece_.data() + (count + 1) * sizeof(std::uint32_t);
-    for (const std::uint32_t page : applied_) {
-      const std::size_t size = page_size(page, image_.size());
-      std::memcpy(image_.data() + page * kPage, bytes, size);
-      bytes += size;
-    }
+  if (piece_.size() < sizeof(std::uint32_t)) return false;
+  std::uint32_t count = 0;
+  std::memcpy(&count, piece_.data(), sizeof(count));
+  applied_.resize(count);
+  std::memcpy(applied_.data(), piece_.data() + sizeof(count), count * sizeof(std::uint32_t));
+  const std::byte* bytes = piece_.data() + (count + 1) * sizeof(std::uint32_t);
+  for (const std::uint32_t page : applied_) {
+    const std::size_t size = page_size(page, image_.size());
+    std::memcpy(image_.data() + page * kPage, bytes, size);
+    bytes += size;
   }
-  values_.assign(current_.times.size() * work_.metrics, std::numeric_limits<double>::quiet_NaN());
-  lock.lock();
-  next_ = is_known ? 0 : current_.times.size();
-  understood_ = is_known;
-  state_ = State::kEvaluating;
-  changed_.notify_all();
+  return true;
 }
 
 void Evaluation::evaluate_unit(std::unique_lock<std::mutex>& lock, std::size_t thread) {
@@ -163,7 +180,8 @@ void Evaluation::evaluate_unit(std::unique_lock<std::mutex>& lock, std::size_t t
   ++pending_;
   lock.unlock();
   const auto values = std::span(values_).subspan(begin * work_.metrics, (end - begin) * work_.metrics);
-  const bool understood = work_.evaluate(thread, image_, std::span(current_.times).subspan(begin, end - begin), values);
+  const std::span<const std::uint8_t> image = current_.image.size > 0 ? current_.image.bytes() : std::span<const std::uint8_t>(image_);
+  const bool understood = work_.evaluate(thread, image, std::span(current_.times).subspan(begin, end - begin), values);
   lock.lock();
   --pending_;
   understood_ = understood_ && understood;
@@ -174,7 +192,10 @@ void Evaluation::hand_on(std::unique_lock<std::mutex>& lock) {
   state_ = State::kTaking;
   lock.unlock();
   work_.take(current_.times, values_, understood_);
+  const bool had_image = current_.image.size > 0;
+  current_.image = OwnedImage();
   lock.lock();
+  if (had_image) has_image_ = false;
   waiting_ -= current_.times.size();
   state_ = State::kNone;
   changed_.notify_all();

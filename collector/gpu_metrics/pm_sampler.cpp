@@ -10,26 +10,25 @@
 #include <utility>
 
 #include "collector/channel/clock.h"
+#include "free_memory.h"
+#include "processor_share.h"
 
 namespace lanescope::gpu_metrics {
 namespace {
 
 constexpr std::size_t kSmallestBuffer = 32u << 20;  // bytes, of what the hardware counts into
 constexpr std::size_t kCountedBytes = 32u << 10;    // of a sample there, at most, on chips with hundreds of units that count
-constexpr std::size_t kLargestImage = 96u << 20;    // bytes
+constexpr std::uint64_t kLeastDecoded = 96u << 20;  // bytes that samples may be decoded into after a pause, however little memory is free
+constexpr std::uint64_t kShareOfFree = 32;          // of the free memory
+constexpr double kDecoding = 60e-6;                 // s of a processor for a sample, of which CUPTI takes 45 to 60 us
+constexpr std::int64_t kSlack = 50'000'000;         // ns by which a round may begin late
+constexpr std::int64_t kLongSlack = 500'000'000;    // the same after a pause
 constexpr std::uint64_t kSystemClock = 1'400'000'000;   // Hz, nearly, of the chips that count samples in its cycles
 constexpr std::size_t kMostEvaluators = 4;              // threads
 constexpr std::int64_t kClockInterval = 1'000'000'000;  // ns between readings of both clocks
 constexpr std::int64_t kFramePeriod = 120'000'000;      // ns, so that somebody who watches sees it several times a second
 
 bool counts_in_cycles(const std::string& chip) { return chip.starts_with("TU") || chip == "GA100"; }
-
-// ns that the calling thread has had a processor.
-std::int64_t processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 // Of what is asked for, what neither the machine nor the GPU feels.
 std::size_t modest_buffer(std::size_t asked, const GpuDevice& gpu) {
@@ -138,17 +137,18 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, co
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
 
   frequency_ = pace.frequency;
-  patience_ = pace.patience(account_.hardware_buffer).count();
-  // Room for four times what is counted while one is patient, and for three times what is from one look to the next: what finds none is gone.
-  usual_.samples = std::clamp<std::size_t>(pace.samples_per_look() * 3, 512, 65'536);
-  large_.samples = std::max<std::size_t>(usual_.samples, frequency_ * static_cast<std::uint64_t>(patience_) / 1000 * 4);
+  const std::int64_t look_every = std::chrono::nanoseconds(pace.look_every()).count();
+  usual_.samples = std::clamp<std::size_t>(room_for(look_every + look_every / 4 + kSlack), 512, 65'536);
   std::size_t usual_bytes = 0;
   result = size_image(usual_.samples, usual_bytes);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   usual_.data.resize(usual_bytes);
   account_.sample_bytes = usual_bytes / usual_.samples;
-  large_.samples = std::min(large_.samples, std::max(kLargestImage / std::max<std::size_t>(account_.sample_bytes, 1), usual_.samples));
-  patience_ = std::min<std::int64_t>(patience_, static_cast<std::int64_t>(large_.samples * 1000 / frequency_ / 3));
+  decoded_bytes_ = std::max(std::min<std::uint64_t>(pace.effort.decoded, free_memory() / kShareOfFree), kLeastDecoded);
+  const auto most = static_cast<std::size_t>(decoded_bytes_ / std::max<std::size_t>(account_.sample_bytes, 1));
+  const std::int64_t longest = std::max(time_for(most) - kLongSlack, time_for(usual_.samples)) / 1'000'000;
+  usual_patience_ = std::min<std::int64_t>(pace.patience(account_.hardware_buffer).count(), longest);
+  patience_ = usual_patience_;
   integers_.resize(names.size());
   begin_evaluation(pace, names);
   return std::nullopt;
@@ -237,7 +237,7 @@ bool PmSampler::start() {
   start.pPmSamplingObject = sampling_;
   first_sample_ = true;
   last_round_ = channel::monotonic_now();
-  started_ = image_for(0) != nullptr && cupti_.start(&start) == CUPTI_SUCCESS;
+  started_ = prepare_usual() && cupti_.start(&start) == CUPTI_SUCCESS;
   return started_;
 }
 
@@ -256,98 +256,137 @@ CUptiResult PmSampler::reset(std::span<std::uint8_t> image) const {
   return cupti_.initialize_data(&reset);
 }
 
-// The image that has room for what was counted in a pause of so many ns, fresh; null where CUPTI refuses. CUPTI makes it fresh once, which takes
-// 18 us for each sample that has room there; afterwards, who takes the samples leaves it fresh.
-PmSampler::Image* PmSampler::image_for(std::int64_t pause) {
-  constexpr double kMargin = 1.5;
-  const double counted = static_cast<double>(pause) * 1e-9 * static_cast<double>(frequency_) * kMargin;
-  Image& image = counted > static_cast<double>(usual_.samples) ? large_ : usual_;
-  if (image.data.empty()) {
-    std::size_t bytes = 0;
-    if (const CUptiResult result = size_image(image.samples, bytes); result != CUPTI_SUCCESS) {
-      fail("cuptiPmSamplingGetCounterDataSize", result);
-      return nullptr;
-    }
-    image.data.resize(bytes);
-  }
-  const CUptiResult result = image.is_fresh ? CUPTI_SUCCESS : reset(image.data);
-  if (result != CUPTI_SUCCESS) {
+bool PmSampler::prepare_usual() {
+  if (!usual_.fresh.empty()) return true;
+  if (const CUptiResult result = reset(usual_.data); result != CUPTI_SUCCESS) {
     fail("cuptiPmSamplingCounterDataImageInitialize", result);
-    return nullptr;
+    return false;
   }
-  image.is_fresh = true;
-  if (image.fresh.empty()) image.fresh = image.data;
-  return &image;
+  usual_.fresh = usual_.data;
+  return true;
 }
 
-void PmSampler::collect() {
-  if (!started_) return;
+double PmSampler::decoding_share() const {
+  constexpr double kMost = 0.8;  // what takes more can't be kept up with
+  return std::min(static_cast<double>(frequency_) * kDecoding, kMost);
+}
+
+std::size_t PmSampler::room_for(std::int64_t pause) const {
+  return static_cast<std::size_t>(static_cast<double>(pause) * 1e-9 * static_cast<double>(frequency_) / (1 - decoding_share()));
+}
+
+std::int64_t PmSampler::time_for(std::size_t samples) const {
+  return static_cast<std::int64_t>(static_cast<double>(samples) * 1e9 / static_cast<double>(frequency_) * (1 - decoding_share()));
+}
+
+Round PmSampler::collect(Due due) {
+  if (!started_) return Round::kDone;
   const std::int64_t now = channel::monotonic_now();
   if (now - last_clock_reading_ >= kClockInterval) {
     last_clock_reading_ = now;
     clocks_.add(agent::encode::read_clocks());
   }
-  const std::int64_t pause = now - std::exchange(last_round_, now);
-  account_.longest_pause = std::max(account_.longest_pause, pause);
+  if (due == Due::kNo && !is_left_alone()) return Round::kPutOff;
+  const std::int64_t since = std::exchange(last_round_, now);
+  account_.longest_pause = std::max(account_.longest_pause, now - since);
   const std::int64_t begin = processor_time();
-  for (Image* image = image_for(pause); image != nullptr && decode(*image); image = image_for(pause)) {
-  }
+  bool has_more = fetch(since);
+  while (has_more) has_more = fetch_as_usual();
   account_.decoding += processor_time() - begin;
   account_.most_waiting = std::max(account_.most_waiting, evaluation_->waiting());
+  patience_ = usual_patience_;
+  return Round::kDone;
 }
 
-bool PmSampler::decode(Image& image) {
-  image.is_fresh = false;
-  CUpti_PmSampling_DecodeData_Params decode{CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE};
-  decode.pPmSamplingObject = sampling_;
-  decode.pCounterDataImage = image.data.data();
-  decode.counterDataImageSize = image.data.size();
-  const CUptiResult result = cupti_.decode(&decode);
-  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-    fail("cuptiPmSamplingDecodeData", result);
+bool PmSampler::fetch(std::int64_t since) {
+  return room_for(channel::monotonic_now() - since + kSlack) <= usual_.samples ? fetch_as_usual() : fetch_into_own(since);
+}
+
+bool PmSampler::fetch_as_usual() {
+  patience_ = std::min(time_for(usual_.samples) / 1'000'000, usual_patience_);
+  const std::optional<Decoded> decoded = decode(usual_.data);
+  if (!decoded) return false;
+  evaluation_->add(usual_.fresh, usual_.data, times_of(usual_.data, decoded->samples));
+  return go_on_after(*decoded);
+}
+
+bool PmSampler::fetch_into_own(std::int64_t since) {
+  evaluation_->await_image();
+  const std::int64_t pause = channel::monotonic_now() - since;
+  const std::uint64_t most_bytes = std::max(std::min<std::uint64_t>(decoded_bytes_, free_memory() / 2), kLeastDecoded);
+  const std::size_t most = static_cast<std::size_t>(most_bytes / std::max<std::size_t>(account_.sample_bytes, 1));
+  const std::size_t samples = std::max(std::min(room_for(pause + kLongSlack), most), usual_.samples);
+  patience_ = (pause + kLongSlack / 2) / 1'000'000;
+  std::size_t bytes = 0;
+  if (const CUptiResult result = size_image(samples, bytes); result != CUPTI_SUCCESS) {
+    fail("cuptiPmSamplingGetCounterDataSize", result);
     return false;
   }
-  CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
-  info.pCounterDataImage = image.data.data();
-  info.counterDataImageSize = image.data.size();
-  if (const CUptiResult known = cupti_.get_data_info(&info); known != CUPTI_SUCCESS) {
-    fail("cuptiPmSamplingGetCounterDataInfo", known);
+  OwnedImage image(bytes);
+  if (image.size == 0) return fetch_as_usual();
+  if (const CUptiResult result = reset(image.bytes()); result != CUPTI_SUCCESS) {
+    fail("cuptiPmSamplingCounterDataImageInitialize", result);
     return false;
+  }
+  const std::optional<Decoded> decoded = decode(image.bytes());
+  if (!decoded) return false;
+  std::vector<SampleTime> times = times_of(image.bytes(), decoded->samples);
+  evaluation_->add(std::move(image), std::move(times));
+  return go_on_after(*decoded);
+}
+
+std::optional<PmSampler::Decoded> PmSampler::decode(std::span<std::uint8_t> image) {
+  CUpti_PmSampling_DecodeData_Params decode{CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE};
+  decode.pPmSamplingObject = sampling_;
+  decode.pCounterDataImage = image.data();
+  decode.counterDataImageSize = image.size();
+  const CUptiResult result = cupti_.decode(&decode);
+  CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
+  info.pCounterDataImage = image.data();
+  info.counterDataImageSize = image.size();
+  const bool is_decoded = result == CUPTI_SUCCESS || result == CUPTI_ERROR_OUT_OF_MEMORY;
+  const CUptiResult known = is_decoded ? cupti_.get_data_info(&info) : result;
+  if (known != CUPTI_SUCCESS) {
+    usual_.fresh.clear();  // made fresh anew before it is used again
+    fail(is_decoded ? "cuptiPmSamplingGetCounterDataInfo" : "cuptiPmSamplingDecodeData", known);
+    return std::nullopt;
   }
   account_.samples += info.numCompletedSamples;
   ++account_.rounds;
-  evaluation_->add(image.fresh, image.data, times_of(image, info.numCompletedSamples));
-  image.is_fresh = true;
-  const bool is_full = decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-  if (is_full)  // what the hardware had counted beyond that is gone
+  return Decoded{info.numCompletedSamples, decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL,
+                 decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY};
+}
+
+bool PmSampler::go_on_after(const Decoded& decoded) {
+  if (decoded.is_full)  // what the hardware had counted beyond that is gone
     lost_some("Metrics of GPU " + std::to_string(gpu_.ordinal) +
               " could not be fetched as fast as they were counted, so some samples are missing: choose a lower "
               "--gpu-metrics-frequency or --gpu-metrics-set=light.");
-  if (decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY) {
+  if (decoded.overflowed) {
     lost_some("GPU " + std::to_string(gpu_.ordinal) +
               " counted metrics faster than they could be fetched, so some samples are missing: choose a lower --gpu-metrics-frequency.");
     stop();
     start();
     return false;
   }
-  return is_full && info.numCompletedSamples > 0;
+  return decoded.is_full && decoded.samples > 0;
 }
 
 // Samples are fetched sooner from here on.
 void PmSampler::lost_some(const std::string& sentence) {
   constexpr std::int64_t kShortest = 20;  // ms
   ++account_.overflows;
-  patience_ = std::max(patience_ / 2, kShortest);
+  usual_patience_ = std::max(usual_patience_ / 2, kShortest);
   if (!std::exchange(told_of_overflow_, true)) output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING, sentence);
 }
 
-std::vector<SampleTime> PmSampler::times_of(const Image& image, std::size_t samples) {
+std::vector<SampleTime> PmSampler::times_of(std::span<const std::uint8_t> image, std::size_t samples) {
   std::vector<std::pair<std::size_t, CUpti_PmSampling_CounterData_GetSampleInfo_Params>> known;
   for (std::size_t i = 0; i < samples; ++i) {
     CUpti_PmSampling_CounterData_GetSampleInfo_Params sample{CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE};
     sample.pPmSamplingObject = sampling_;
-    sample.pCounterDataImage = image.data.data();
-    sample.counterDataImageSize = image.data.size();
+    sample.pCounterDataImage = const_cast<std::uint8_t*>(image.data());
+    sample.counterDataImageSize = image.size();
     sample.sampleIndex = i;
     if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) continue;
     if (std::exchange(first_sample_, false)) continue;  // it began before the sampling did

@@ -18,6 +18,7 @@
 #include "frame_output.h"
 #include "libraries.h"
 #include "metric_sets.h"
+#include "worker.h"
 
 namespace lanescope::gpu_metrics {
 
@@ -69,12 +70,13 @@ class PmSampler {
   bool start();
   void stop();
   [[nodiscard]] bool is_started() const noexcept { return started_; }
-  // Fetches what the hardware has counted since the last call, to be evaluated later; nothing where it is not started. Where CUPTI fails, that
-  // is said and it is not started any more: start() may help. One thread, which is that of start(), stop() and finish(), too.
-  void collect();
+  // Fetches what the hardware has counted since it was last done, to be evaluated later; nothing where it is not started. Where it is not due and
+  // others want the thread's processor, all of it waits in the hardware's memory. Where CUPTI fails, that is said and it is not started any more:
+  // start() may help. One thread, which is that of start(), stop() and finish(), too.
+  Round collect(Due due = Due::kYes);
   // Writes what was fetched up to now, evaluated. Returns then.
   void finish();
-  // How long samples may wait to be fetched. Any thread.
+  // How long samples may wait to be fetched, or, while they are, may have waited in all. Any thread.
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return std::chrono::milliseconds(patience_.load()); }
   [[nodiscard]] const PmAccount& account() const noexcept { return account_; }
 
@@ -83,19 +85,33 @@ class PmSampler {
   [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, const PmPace& pace);
   [[nodiscard]] CUptiResult configure(const PmPace& pace);
   [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
-  // Where CUPTI decodes to: an image of a fixed number of samples.
+  // Where CUPTI decodes to in each round: an image of a fixed number of samples, which is made fresh once.
   struct Image {
     std::size_t samples = 0;
     std::vector<std::uint8_t> fresh;
-    std::vector<std::uint8_t> data;
-    bool is_fresh = false;  // whether data is as fresh
+    std::vector<std::uint8_t> data;  // as fresh between rounds
   };
   [[nodiscard]] CUptiResult size_image(std::size_t samples, std::size_t& bytes) const;
-  [[nodiscard]] Image* image_for(std::int64_t pause);
   [[nodiscard]] CUptiResult reset(std::span<std::uint8_t> image) const;
+  [[nodiscard]] bool prepare_usual();
+  // Samples that there may be once all is fetched that was counted in so many ns: more are counted while CUPTI decodes.
+  [[nodiscard]] std::size_t room_for(std::int64_t pause) const;
+  // ns in which this room fills up, less what is counted while CUPTI decodes.
+  [[nodiscard]] std::int64_t time_for(std::size_t samples) const;
+  [[nodiscard]] double decoding_share() const;  // of a processor, which decoding takes
+  // Each: whether there may be more.
+  bool fetch(std::int64_t since);
+  bool fetch_as_usual();
+  bool fetch_into_own(std::int64_t since);
+  struct Decoded {
+    std::size_t samples = 0;
+    bool is_full = false;
+    bool overflowed = false;
+  };
+  [[nodiscard]] std::optional<Decoded> decode(std::span<std::uint8_t> image);
+  bool go_on_after(const Decoded& decoded);
   void fail(const std::string& what, CUptiResult result);
-  bool decode(Image& image);  // whether there may be more
-  [[nodiscard]] std::vector<SampleTime> times_of(const Image& image, std::size_t samples);
+  [[nodiscard]] std::vector<SampleTime> times_of(std::span<const std::uint8_t> image, std::size_t samples);
   void begin_evaluation(const PmPace& pace, const std::vector<std::string>& names);
   void take(std::span<const SampleTime> times, std::span<const double> values);
   void lost_some(const std::string& sentence);
@@ -113,13 +129,14 @@ class PmSampler {
   std::vector<std::unique_ptr<MetricProgram>> programs_;  // alike; the first one configures, and each evaluates on a thread of its own
   CUpti_PmSampling_Object* sampling_ = nullptr;
   std::uint64_t frequency_ = 0;
-  Image usual_;  // for what is counted from one look to the next, and for what is after a pause as long as may be
-  Image large_;
+  Image usual_;                    // for what is counted from one look to the next; after a pause, samples get an image of their own
+  std::uint64_t decoded_bytes_ = 0;  // of that image, at most
   std::vector<std::int64_t> integers_;
   std::unique_ptr<CounterStream> counters_;
   std::int64_t last_flush_ = 0;
   std::int64_t last_round_ = 0;
-  std::atomic<std::int64_t> patience_ = 0;  // ms
+  std::int64_t usual_patience_ = 0;         // ms, between rounds
+  std::atomic<std::int64_t> patience_ = 0;  // ms, now
   PmAccount account_;
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 namespace lanescope::gpu_metrics {
 
 enum class ProcessorShare {
@@ -19,6 +21,13 @@ bool set_share(pid_t thread, ProcessorShare share) noexcept;
 
 // Whether a thread that runs on what is left over can be made usual again. Takes CAP_SYS_NICE, or a limit on niceness (RLIMIT_NICE).
 [[nodiscard]] bool can_return_from_left_over();
+
+// Whether nobody else wants the processor of the calling thread, which takes what others leave: it uses one for half a millisecond, and looks how
+// long that took.
+[[nodiscard]] bool is_left_alone() noexcept;
+
+// ns that the calling thread has had a processor.
+[[nodiscard]] std::int64_t processor_time() noexcept;
 
 [[nodiscard]] pid_t this_thread() noexcept;
 

@@ -175,14 +175,15 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
   const auto pace = std::make_shared<Moderation>();
   // On a share like any other: the driver holds locks meanwhile, for which the program may wait.
   workers_.push_back(std::make_unique<Worker>(Worker::Job{period,
-                                                          [this, samplers, pace] {
-                                                            if (rests_.load(std::memory_order_relaxed) || pace->rests()) return;
+                                                          [this, samplers, pace](Due) {
+                                                            if (rests_.load(std::memory_order_relaxed) || pace->rests()) return Round::kDone;
                                                             for (Nvml& sampler : *samplers) {
                                                               if (sampler.in_place_of_monitors)
                                                                 sampler.in_place_of_monitors->read(channel::monotonic_now());
                                                               if (sampler.board) sampler.board->read();
                                                             }
                                                             pace->has_read();
+                                                            return Round::kDone;
                                                           },
                                                           flush, flush, {}}));
 }
@@ -211,11 +212,12 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
     Worker::Job job;
     job.period = PmPace{request.frequency, request.effort}.look_every();
-    job.sample = [this, sampler] {
+    job.sample = [this, sampler](Due due) {
       const bool rests = rests_.load(std::memory_order_relaxed);
       if (!rests && !sampler->is_started()) sampler->start();
-      sampler->collect();
+      const Round round = sampler->collect(rests ? Due::kYes : due);
       if (rests) sampler->stop();
+      return round;
     };
     job.flush = [] {};  // values are written as they are known
     job.hand_over = [sampler] { sampler->finish(); };

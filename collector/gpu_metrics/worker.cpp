@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto kLongestPause = 25ms;  // between looks: patience may become shorter meanwhile
 constexpr auto kFramePeriod = 120ms;  // so that somebody who watches sees it several times a second
 
 }  // namespace
@@ -57,13 +58,15 @@ void Worker::run() {
     if (!ends_) set_share(thread_number_, ProcessorShare::kLeftOver);
   }
   const int rounds_per_frame = static_cast<int>(std::max<std::int64_t>(kFramePeriod / job_.period, 1));
+  bool is_done = true;
   for (int round = 1; !ends_; ++round) {
-    last_round_ = channel::monotonic_now();
+    if (is_done) last_round_ = channel::monotonic_now();
     changed_.wait_for(lock, job_.period, [this] { return ends_ || answered_ != asked_; });
     const unsigned asked = asked_;
     const bool hands_over = ends_ || answered_ != asked;
     lock.unlock();
-    job_.sample();
+    const bool is_due = hands_over || !is_patient() || hurried_.load();
+    is_done = job_.sample(is_due ? Due::kYes : Due::kNo) == Round::kDone;
     if (hands_over) {
       job_.hand_over();
     } else if (round % rounds_per_frame == 0) {
@@ -96,7 +99,7 @@ void Watch::run() {
   while (!ends_) {
     std::chrono::milliseconds shortest = 1s;
     for (const Worker* worker : patient_) shortest = std::min(shortest, worker->patience());
-    changed_.wait_for(lock, std::max<std::chrono::milliseconds>(shortest / 4, 5ms), [this] { return ends_; });
+    changed_.wait_for(lock, std::clamp<std::chrono::milliseconds>(shortest / 4, 5ms, kLongestPause), [this] { return ends_; });
     for (Worker* worker : patient_) worker->look_after();
   }
 }

@@ -93,20 +93,42 @@ TEST_CASE("fetching evaluates nothing, and what waited is recorded whole when so
 TEST_CASE("samples that came in a long pause find room in a larger image") {
   Monitors imaginary;
   Effort effort;
-  effort.look_every = 5ms;  // the usual image has room for 512 samples
+  effort.look_every = 5ms;  // the usual image has room for what is counted in some 60 ms
   const auto trace = recorded(imaginary, pace_of(effort), [&](PmSampler& sampler) {
     CHECK(sampler.patience() >= 500ms);
     imaginary.count(100);
     sampler.collect();
     const std::int64_t begin = channel::monotonic_now();
-    while (channel::monotonic_now() - begin < 60'000'000) {  // in which 600 samples are counted
+    while (channel::monotonic_now() - begin < 300'000'000) {  // in which 3,000 samples are counted
     }
-    imaginary.count(600);
+    imaginary.count(3'000);
     sampler.collect();
   });
-  check_whole(*trace, 700);
+  check_whole(*trace, 3'100);
   CHECK(trace->diagnostics().empty());
   CHECK(imaginary.images.size() == 2);
+  CHECK(imaginary.mistakes == 0);
+}
+
+TEST_CASE("what was counted in pauses is evaluated where it was decoded to, one pause after the other, and with what came between") {
+  Monitors imaginary;
+  Effort effort;
+  effort.look_every = 5ms;
+  std::uint64_t counted = 0;
+  const auto trace = recorded(imaginary, pace_of(effort), [&](PmSampler& sampler) {
+    for (int pause = 0; pause < 4; ++pause) {
+      for (const std::int64_t begin = channel::monotonic_now(); channel::monotonic_now() - begin < 120'000'000;) {
+      }
+      for (const std::size_t samples : {1'200u, 50u, 40u}) {
+        imaginary.count(samples);
+        sampler.collect();
+        counted += samples;
+      }
+    }
+  });
+  check_whole(*trace, counted);
+  CHECK(imaginary.images_made_fresh >= 5);  // the usual one, and one of its own for each pause
+  CHECK(trace->diagnostics().empty());
   CHECK(imaginary.mistakes == 0);
 }
 

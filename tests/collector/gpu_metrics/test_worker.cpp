@@ -30,9 +30,10 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
   std::atomic<int> patient_rounds = 0, hurried_rounds = 0;
   std::vector<std::unique_ptr<Worker>> workers;
   workers.push_back(std::make_unique<Worker>(Worker::Job{1ms,
-                                                         [&] {
+                                                         [&](Due) {
                                                            if (sched_getscheduler(0) == SCHED_IDLE) ++patient_rounds;
                                                            if (works_until_usual()) ++hurried_rounds;
+                                                           return Round::kDone;
                                                          },
                                                          [] {}, [] {}, [] { return 10ms; }}));
   {
@@ -50,7 +51,7 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
 TEST_CASE("who asks a patient worker is answered, and the last round hands over") {
   int samples = 0, handed_over = 0;
   {
-    Worker worker({1h, [&] { ++samples; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
+    Worker worker({1h, [&](Due due) { samples += due == Due::kYes ? 1 : 100; return Round::kDone; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
     for (int i = 1; i <= 5; ++i) {
       worker.ask();
       worker.wait_for_answer();
@@ -59,4 +60,20 @@ TEST_CASE("who asks a patient worker is answered, and the last round hands over"
   }
   CHECK(samples == 6);
   CHECK(handed_over == 6);
+}
+
+TEST_CASE("a round that is put off is due once its patience is over, and not before it was done once more") {
+  if (!can_return_from_left_over()) return;
+  std::atomic<int> put_off = 0, due_rounds = 0;
+  std::vector<std::unique_ptr<Worker>> workers;
+  workers.push_back(std::make_unique<Worker>(Worker::Job{1ms,
+                                                         [&](Due due) {
+                                                           ++(due == Due::kYes ? due_rounds : put_off);
+                                                           return due == Due::kYes ? Round::kDone : Round::kPutOff;
+                                                         },
+                                                         [] {}, [] {}, [] { return 60ms; }}));
+  const Watch watch(workers);
+  const std::int64_t begin = channel::monotonic_now();
+  while (due_rounds < 3) std::this_thread::sleep_for(1ms);
+  CHECK(channel::monotonic_now() - begin >= 3 * 60'000'000);
 }
