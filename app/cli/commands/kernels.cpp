@@ -18,6 +18,7 @@
 #include "output/output_file.h"
 #include "output/table_output.h"
 #include "text.h"
+#include "collector/channel/kernel_counters.h"
 #include "collector/session/kernel_counters.h"
 #include "commands.h"
 #include "model/file/frame.h"
@@ -45,6 +46,7 @@ struct KernelOptions {
   std::uint32_t count = 0;
   std::string launches = "all";
   std::string range;
+  std::string from_start = "yes";
   std::string replay = "kernel";
   std::string clock_control = "none";
   std::string cache_control = "none";
@@ -86,9 +88,10 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "Launches while an NVTX range of this text is open in their\nprocess, on whichever thread")
       ->group(kWhat)
       ->type_name("[DOMAIN@]TEXT");
+  app.add_option("--profile-from-start", options.from_start, "no: launches between cudaProfilerStart and cudaProfilerStop")->group(kWhat)->capture_default_str();
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn,\n"
-                 "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include)")
+                 "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include, else from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
   app.add_flag("--rerun", options.runs_again,
@@ -125,7 +128,7 @@ Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
     if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--replay-mode", "--save", "--import-source"})
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
   return {};
@@ -149,6 +152,7 @@ bool counts_ranges(const KernelOptions& options) { return options.replay == "ran
 
 // Of what ncu takes there, one range by its text; the slash behind a pushed one is taken off.
 Result<void> check_range(const KernelOptions& options) {
+  if (options.set == kernels::kSourceSet && options.from_start == "no") return usage_error("--profile-from-start no is for counters: --set source counts one launch of each kernel and shape.");
   if (options.range.empty()) return {};
   if (options.set == kernels::kSourceSet)
     return usage_error("--nvtx-include is for counters: --set source counts one launch of each kernel and shape, which --kernel-name and --launch-skip choose.");
@@ -165,8 +169,8 @@ Result<void> check(const KernelOptions& options) {
   };
   if (!is_among(options.replay, {"kernel", "spread", "application", "range", "app-range"}))
     return usage_error("--replay-mode is kernel, spread, application or range, not " + options.replay + ".");
-  if (counts_ranges(options) && options.range.empty())
-    return usage_error("--replay-mode " + options.replay + " counts what runs in a range of NVTX: which one? --nvtx-include [DOMAIN@]TEXT");
+  if (!is_among(options.from_start, {"yes", "no"})) return usage_error("--profile-from-start is yes or no, not " + options.from_start + ".");
+  if (options.from_start == "no" && !options.range.empty()) return usage_error("--profile-from-start no and --nvtx-include each say which launches are measured: take one of them.");
   if (counts_ranges(options) && !options.kernel.empty())
     return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: take it without --kernel-name.");
   if (counts_ranges(options) && options.launches == "sample")
@@ -221,6 +225,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   session::KernelCounterSettings settings;
   settings.kernel = options.kernel;
   settings.range = options.range.ends_with('/') ? options.range.substr(0, options.range.size() - 1) : options.range;
+  if (settings.range.empty() && (options.from_start == "no" || counts_ranges(options))) settings.range = channel::kProfilerRange;
   settings.skip = options.skip;
   settings.count = options.count;
   if (options.launches == "sample") settings.launches = session::LaunchesMeasured::kSample;

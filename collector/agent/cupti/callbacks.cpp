@@ -52,7 +52,10 @@ void on_profiler_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexc
 
 void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   for (const CUpti_CallbackId profiler_call : kProfilerCalls)
-    if (id == profiler_call) return on_profiler_call(id, call);
+    if (id == profiler_call) {
+      on_profiler_call(id, call);
+      return kernel_counters::follow_call(id, call);
+    }
   wait_while_held(id, call);
   for (const CUpti_CallbackId ending : kContextEndingCalls)
     if (id == ending && call.callbackSite == CUPTI_API_ENTER && !Quiet::is_on()) {  // our own calls end none

@@ -92,6 +92,8 @@ Collection& all() noexcept { return *reinterpret_cast<Collection*>(storage); }
 constinit Lock table_lock;
 constinit std::atomic<State> state{State::kOff};
 constinit std::atomic<int> captures{0};
+constinit std::atomic<bool> is_profiler_started{false};
+constexpr std::uint64_t kProfilerKey = ~std::uint64_t{0};  // of the range that it is: no range of NVTX has it
 constinit std::atomic<std::int64_t> measuring_since{0};
 constinit std::atomic<bool> told_of_long{false};
 constinit CallKind kinds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
@@ -362,6 +364,7 @@ bool await_end_of_kernels(CUcontext context) noexcept {
 std::string_view name_of_range() noexcept {
   static char text[1100];
   const std::string_view name = nvtx::included_name();
+  if (name == channel::kProfilerRange) return "cudaProfilerStart to cudaProfilerStop";
   const int length = std::snprintf(text, sizeof(text), "NVTX range %.*s", static_cast<int>(name.size()), name.data());
   return {text, std::min(static_cast<std::size_t>(length), sizeof(text) - 1)};
 }
@@ -572,6 +575,13 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     case CallKind::kEndCapture:
       if (!is_begin && captures > 0) --captures;
       return;
+    // Behind cudaProfilerStart and before cudaProfilerStop, which may come several times each.
+    case CallKind::kProfilerStart:
+      if (!is_begin && !has_failed(call) && !is_profiler_started.exchange(true)) nvtx::begin_included(0, channel::kProfilerRange, kProfilerKey);
+      return;
+    case CallKind::kProfilerStop:
+      if (is_begin && is_profiler_started.exchange(false)) nvtx::end_included(kProfilerKey);
+      return;
     case CallKind::kOther:
       return;
   }
@@ -591,6 +601,7 @@ void forget_contexts() noexcept {
 }
 
 void forget_all() noexcept {
+  is_profiler_started.store(false);
   if (state.exchange(State::kOff) != State::kOff) all().file.leave();
 }
 

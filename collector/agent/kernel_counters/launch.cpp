@@ -56,6 +56,8 @@ CallKind call_kind(const char* name) noexcept {
   const std::string_view text(name);
   if (text.starts_with("cuStreamBeginCapture")) return CallKind::kBeginCapture;
   if (text.starts_with("cuStreamEndCapture")) return CallKind::kEndCapture;
+  if (text == "cuProfilerStart") return CallKind::kProfilerStart;
+  if (text == "cuProfilerStop") return CallKind::kProfilerStop;
   if (text.starts_with("cuLaunchHostFunc")) return CallKind::kOther;
   return text.starts_with("cuLaunch") || text.starts_with("cuGraphLaunch") ? CallKind::kLaunch : CallKind::kOther;
 }

@@ -23,7 +23,7 @@ struct Launch {
 [[nodiscard]] Launch read_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept;
 
 // What a call of the driver means for those who count.
-enum class CallKind : std::uint8_t { kOther, kLaunch, kBeginCapture, kEndCapture };
+enum class CallKind : std::uint8_t { kOther, kLaunch, kBeginCapture, kEndCapture, kProfilerStart, kProfilerStop };
 [[nodiscard]] CallKind call_kind(const char* name) noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

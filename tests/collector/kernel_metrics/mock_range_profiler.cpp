@@ -36,6 +36,8 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const c
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel: *name = "cuLaunchKernel"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: *name = "cuLaunchCooperativeKernel"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch: *name = "cuGraphLaunch"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStart: *name = "cuProfilerStart"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStop: *name = "cuProfilerStop"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2: *name = "cuStreamBeginCapture_v2"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture: *name = "cuStreamEndCapture"; break;
     default: *name = "cuSomethingElse";

@@ -322,6 +322,46 @@ TEST_CASE("all that is launched while a range is open is counted together, from 
   nvtx::read_included_range();
 }
 
+TEST_CASE("what runs from cudaProfilerStart to cudaProfilerStop is a range, and says which launches are measured") {
+  namespace nvtx = lanescope::agent::nvtx;
+  setenv(channel::kKernelRangeVariable, channel::kProfilerRange, 1);
+  setenv(channel::kKernelRunVariable, "0", 1);
+  nvtx::read_included_range();
+  const auto replay = GENERATE(channel::CounterReplay::kRange, channel::CounterReplay::kKernel);
+  {
+    Program program(all_launches(), {{"GH100", "1    "}}, replay);
+    const auto call = [&program](CUpti_CallbackId id) {
+      CUresult done = CUDA_SUCCESS;
+      for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+        CUpti_CallbackData data{};
+        data.callbackSite = site;
+        data.functionReturnValue = &done;
+        counters::follow_call(id, data);
+      }
+    };
+    program.launch("_Z6beforev");
+    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);  // changes nothing
+    program.launch("_Z1av");
+    program.launch("_Z1bv");
+    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+    program.launch("_Z6behindv");
+    const auto counted = program.records().counted;
+    if (replay == channel::CounterReplay::kKernel) {
+      CHECK(program.counted() == std::vector<std::uint32_t>{2, 3});
+    } else {
+      REQUIRE(counted.size() == 1);
+      CHECK(counted[0].kernel == "cudaProfilerStart to cudaProfilerStop");
+      CHECK(counted[0].record.launches == 2);
+    }
+    CHECK(program.mock().mistakes == 0);
+  }
+  unsetenv(channel::kKernelRunVariable);
+  setenv(channel::kKernelRangeVariable, "", 1);
+  nvtx::read_included_range();
+}
+
 TEST_CASE("launches of another run are those of the same kind and number in the first") {
   using kernel_metrics::kNoLaunch;
   const std::vector<std::uint64_t> first{7, 8, 7, 9}, second{8, 7, 7, 7, 5};
