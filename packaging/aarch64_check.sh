@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # aarch64_check.sh TREE SYSROOT TREE_HERE: whether the recorder for aarch64 in TREE does under qemu-user what the one for this machine does: help, and answers about
-# all of tests/data, equal to the byte; and whether it records a program for aarch64: all of its NVTX ranges, its calls into the C library, its output, and a
-# program that is armed and attached to. SYSROOT has the C library for aarch64 (packaging/sysroot.sh).
+# the recordings of tests/data below 100 kB, equal to the byte; and whether it records a program for aarch64: all of its NVTX ranges,
+# and calls into the C library. SYSROOT has the C library for aarch64 (packaging/sysroot.sh).
 #
 # Not shown here, since qemu-user does not have it: CUDA, GPUs and their counters, samples and states of threads, the real processor's counter as a clock.
 set -euo pipefail
@@ -25,7 +25,7 @@ same() {  # ARGUMENT...
 }
 same --version
 for command in "" profile attach stats analyze export kernels; do same $command --help; done
-for trace in tests/data/*.trace; do
+for trace in $(find tests/data -name '*.trace' -size -100k | sort); do
   same info "$trace"
   same stats -q "$trace"
   same analyze "$trace"
@@ -43,17 +43,12 @@ done
 
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$HOME/.cache/lanescope"; do
   [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
-for program in nvtx_threads nvtx_endless; do
-  aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" "tests/programs/$program.cpp" -o "$work/$program" -ldl -lpthread
-done
+aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" tests/programs/nvtx_threads.cpp -o "$work/nvtx_threads" -ldl -lpthread
 # The 1,642 ranges that the program and its child make by nesting, and its eight others.
 (cd "$work" && there profile -t nvtx,osrt -s none --cpuctxsw none -f -o recorded "${run[@]}" ./nvtx_threads) >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "it did not record"; }
 "$here/bin/lanescope" info "$work/recorded.trace" >"$work/info"
-grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info" && grep -Eq 'NVTX start/end ranges +8$' "$work/info" && grep -Eq 'OS calls +[1-9]' "$work/info" || { cat "$work/info" >&2; fail "the recording lacks events"; }
-# Injection is not written for aarch64: it says so, and what to do instead; that way works.
-(cd "$work" && exec "${run[@]}" "$tree/bin/lanescope" profile --arm -- "${run[@]}" ./nvtx_endless) >"$work/armed" 2>&1 &
-armed=$!
-trap 'kill $armed 2>/dev/null || true; rm -rf "$work"' EXIT
+grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info" && grep -Eq 'NVTX start/end ranges +8$' "$work/info" && grep -Eq 'OS runtime calls +[1-9]' "$work/info" || { cat "$work/info" >&2; fail "the recording lacks events"; }
+# Injection is not written for aarch64: it says so, and what to do instead.
 there attach $$ -d 1 -o "$work/refused" >"$work/said" 2>&1 && fail "attaching did not say that it is not there"
 grep -q 'lanescope profile --arm' "$work/said" || { cat "$work/said" >&2; fail "attaching does not say what to do instead"; }
 echo "aarch64_check: $compared answers equal those of this machine; $(sed -n 's/^ *Span *//p' "$work/info") recorded under qemu"
