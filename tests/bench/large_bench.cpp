@@ -1,0 +1,171 @@
+// lanescope-large-bench: how a compacted recording is shown and ordered whose events are read when they are needed. Prints a line of JSON for
+// each part, once it was measured.
+//
+// Use: lanescope-large-bench FILE.trace [--memory MIB] [--jumps N] [--folder FOLDER] [--expand]
+//
+// Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
+// when it paints; a picture is exact once no row waits for a segment. Memory is the largest that was resident so far.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include <QApplication>
+#include <QCommandLineParser>
+
+#include <nlohmann/json.hpp>
+
+#include "model/events/event_query.h"
+#include "model/events/event_values.h"
+#include "model/events/stored_order.h"
+#include "model/trace/demanded_segments.h"
+#include "model/trace/load.h"
+#include "timeline/widget/timeline_view.h"
+
+namespace {
+
+using namespace lanescope;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
+
+double percentile(std::vector<double> values, double fraction) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1))];
+}
+
+nlohmann::json spread(const std::vector<double>& values) {
+  if (values.empty()) return nullptr;
+  return {{"p50", percentile(values, 0.5)}, {"p99", percentile(values, 0.99)}, {"longest", percentile(values, 1)}};
+}
+
+std::int64_t peak_mib() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_maxrss >> 10;
+}
+
+void print(const char* part, nlohmann::json result) {
+  result["peak_mib"] = peak_mib();
+  std::cout << nlohmann::json{{part, std::move(result)}} << std::endl;
+}
+
+// Tells whether a widget was painted since it was last asked.
+class PaintWatch : public QObject {
+ public:
+  explicit PaintWatch(QWidget* of) { of->installEventFilter(this); }
+  bool take() { return std::exchange(was_painted_, false); }
+
+ protected:
+  bool eventFilter(QObject*, QEvent* event) override {
+    was_painted_ = was_painted_ || event->type() == QEvent::Paint;
+    return false;
+  }
+
+ private:
+  bool was_painted_ = false;
+};
+
+// Paints until the picture is exact; adds how long the thread was busy at each frame.
+void settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames) {
+  do {
+    const auto begin = Clock::now();
+    QApplication::processEvents();
+    if (painted.take()) frames.push_back(milliseconds_since(begin));
+    else std::this_thread::sleep_for(std::chrono::microseconds(200));
+  } while (view.isMakingReady());
+}
+
+// Anywhere, from all of the recording to a microsecond.
+std::vector<TimeRange> jumps(TimeRange extent, int count) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<TimeRange> ranges;
+  for (int i = 0; i < count; ++i) {
+    const double longest = std::log(static_cast<double>(extent.length()));
+    const auto length = static_cast<Nanoseconds>(std::exp(std::log(1e3) + share(random) * (longest - std::log(1e3))));
+    const Nanoseconds begin = extent.begin + static_cast<Nanoseconds>(share(random) * static_cast<double>(extent.length() - length));
+    ranges.push_back({begin, begin + length});
+  }
+  return ranges;
+}
+
+// Until the first page of all events, the longest or those after the longest gaps first, is known.
+nlohmann::json first_page(const std::shared_ptr<const Trace>& trace, EventColumn column, const std::filesystem::path& folder) {
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const auto stream = stream_by_start(*trace, values.scope().lanes(), {});
+  std::stop_source enough;
+  const auto begin = Clock::now();
+  double took = -1;
+  OrderListener listener;
+  listener.first = [&](const std::vector<EventRef>&) {
+    took = milliseconds_since(begin);
+    enough.request_stop();
+  };
+  const auto order = StoredOrder::make(values, stream, column, SortDirection::kDescending, {.folder = folder}, listener, enough.get_token());
+  if (!order) return {{"failed", order.error().text}};
+  return {{"first_page_ms", took}, {"cancelled_after_ms", milliseconds_since(begin) - took}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  keep_memory_for_decoding();
+  QApplication application(argc, argv);
+  QCommandLineParser options;
+  options.addHelpOption();
+  options.addPositionalArgument("FILE", "A compacted recording.");
+  options.addOption({"memory", "For decoded events.", "MIB", "1024"});
+  options.addOption({"jumps", "How many ranges are shown.", "N", "200"});
+  options.addOption({"folder", "For orders of events.", "FOLDER", "/tmp"});
+  options.addOption({"expand", "Open all rows before the jumps."});
+  options.process(application);
+  if (options.positionalArguments().size() != 1) {
+    std::cerr << "Name one recording.\n";
+    return 2;
+  }
+  SegmentCache::of_process().set_budget(options.value("memory").toULongLong() << 20);
+
+  timeline::TimelineView view;
+  view.resize(1920, 1080);
+  view.show();
+  QApplication::processEvents();
+  PaintWatch painted(view.childAt(view.width() * 2 / 3, view.height() / 3));
+
+  const auto begin = Clock::now();
+  const auto trace = load_trace(options.positionalArguments().front().toStdString(), {}, EventPlace::kInFile);
+  if (!trace) {
+    std::cerr << trace.error().text << "\n";
+    return 1;
+  }
+  const double opened = milliseconds_since(begin);
+  view.setTrace(*trace);
+  view.repaint();
+  print("first_frame", {{"events", (*trace)->event_count()}, {"is_in_file", !holds_events(**trace)}, {"opened_ms", opened}, {"ms", milliseconds_since(begin)}});
+  std::vector<double> frames;
+  settle(view, painted, frames);
+  print("exact_picture", {{"ms", milliseconds_since(begin)}, {"frame_ms", spread(frames)}});
+
+  if (options.isSet("expand")) view.expandAll();
+  settle(view, painted, frames);
+  frames.clear();
+  std::vector<double> exact;
+  for (const TimeRange& range : jumps((*trace)->extent(), options.value("jumps").toInt())) {
+    const auto jumped = Clock::now();
+    view.setVisibleRange(range);
+    settle(view, painted, frames);
+    exact.push_back(milliseconds_since(jumped));
+  }
+  const SegmentCache::Use use = SegmentCache::of_process().use();
+  print("jumps", {{"exact_ms", spread(exact)}, {"frame_ms", spread(frames)}, {"segments_decoded", use.decoded}, {"segments_most_mib", use.most >> 20}});
+
+  const std::filesystem::path folder = options.value("folder").toStdString();
+  print("order_by_duration", first_page(*trace, EventColumn::kDuration, folder));
+  print("order_by_gap", first_page(*trace, EventColumn::kGapBefore, folder));
+}
