@@ -34,6 +34,10 @@ if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The compiler collects its garbage later: a file takes up to a tenth less time and 130 MB more.
+  add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:--param=ggc-min-heapsize=400000>)
+endif()
 find_program(LANESCOPE_LLD ld.lld)
 if(LANESCOPE_LLD AND NOT LANESCOPE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler of Debian looks for its own linkers alone
   add_link_options(-fuse-ld=lld)

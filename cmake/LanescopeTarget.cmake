@@ -33,6 +33,11 @@ function(lanescope_unity NAME)
   endif()
 endfunction()
 
+# lanescope_for_people(NAME): code of a face of the program, which waits for a person, is compiled in less time: a release optimises it as `dev` does.
+function(lanescope_for_people NAME)
+  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
 function(lanescope_sanitize NAME)
   if(LANESCOPE_SANITIZE)
