@@ -92,13 +92,13 @@ int main(int argument_count, char** arguments) {
     std::int64_t counted_until = channel::monotonic_now();
     std::uint64_t counted = 0;
     Worker::Job job{pace.look_every(),
-                    [&] {
-                      const std::int64_t due = (channel::monotonic_now() - counted_until) / Monitors::kInterval;
-                      counted_until += due * Monitors::kInterval;
-                      counted += static_cast<std::uint64_t>(due);
-                      imaginary.count(static_cast<std::size_t>(due));
-                      for (std::int64_t done = 0; done < due; ++done) work(kDecoding);
-                      sampler->collect();
+                    [&](Due due) {
+                      const std::int64_t samples = (channel::monotonic_now() - counted_until) / Monitors::kInterval;
+                      counted_until += samples * Monitors::kInterval;
+                      counted += static_cast<std::uint64_t>(samples);
+                      imaginary.count(static_cast<std::size_t>(samples));
+                      for (std::int64_t done = 0; done < samples; ++done) work(kDecoding);
+                      return sampler->collect(due);
                     },
                     [] {}, [&] { sampler->finish(); }, {}};
     if (!usual && can_return_from_left_over()) job.patience = [&] { return sampler->patience(); };
