@@ -220,9 +220,11 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"attach", "--kernels=counters", "1"}, false, 2, "There is --kernels=pc");
   refused({"profile", "--kernels=counters:set=source"}, true, 2, "lanescope kernels --set source");
   refused({"kernels", "--page=source", test::data_file("kernel_counters.trace").string()}, false, 1, "there are no counts of instructions in it");
-  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "lanescope kernels -- ./transpositions 100");  // as it was recorded
+  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "lanescope kernels --rerun ");
+  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "--kernels=counters ./transpositions 100");  // as it was recorded
   refused({"kernels", "--page=source", "--source-folders=" + ran.string(), test::data_file("transpositions.trace").string()}, false, 2, "there is no folder");
-  for (const char* option : {"--replay-mode=range", "--replay-mode=app-range"}) refused({"kernels", option}, true, 2, "--nvtx-include [DOMAIN@]TEXT");
+  for (const char* option : {"--replay-mode=range", "--replay-mode=app-range"})
+    refused({"kernels", option, "--kernel-name=saxpy"}, true, 2, "counts all kernels of a range together");
   refused({"kernels", "--set=source", "--replay-mode=application"}, true, 2, "--set source counts instructions");
   const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"}, {"pc:every=100ms", "every 230 ms at most"},
                                                          {"pc:window=soon", "a window is a time"}, {"pc:every=0", "is a time"}};
