@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <utility>
 
@@ -86,11 +85,6 @@ class Moderation {
   static constexpr std::int64_t kMemory = 1'000'000'000;  // ns for which a machine that was busy is taken to be
   static constexpr std::int64_t kShare = 50;
 
-  static std::int64_t processor_time() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  }
   static bool all_processors_are_busy() {
     char text[128] = {};
     const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);

@@ -94,9 +94,10 @@ std::vector<CudaDevice> Trace::devices_of(GpuId gpu) const {
   return devices;
 }
 
-// Ids come round again after billions of calls. A file in which millions of events have one id would take each look at an event as long as all
-// of them: so many of a lane are looked at.
-static constexpr std::size_t kMostOfOneId = 4096;
+// A file in which millions of events have one id would take each look at an event as long as all of them, so there are bounds for each lane: ids
+// come round again after billions of calls, and the launch of a graph has as many events of its id as the graph has nodes.
+static constexpr std::size_t kMostCallsOfOneId = 256;
+static constexpr std::size_t kMostWorkOfOneId = 65'536;
 
 std::vector<Trace::OuterCall> Trace::calls_with(ProcessId process, std::uint32_t correlation) const {
   std::vector<OuterCall> outer;
@@ -104,7 +105,7 @@ std::vector<Trace::OuterCall> Trace::calls_with(ProcessId process, std::uint32_t
     std::vector<OuterCall> of_thread;
     for (const LaneId id : tracks_[track].lanes) {
       const Lane& calls = lanes_[id];
-      std::size_t left = kMostOfOneId;
+      std::size_t left = kMostCallsOfOneId;
       for (EventIndex i = calls.find_correlation(correlation); i < calls.size() && left-- > 0; i = calls.find_correlation(correlation, i + 1))
         of_thread.push_back({calls.start(i), calls.end(i), {id, i}});
     }
@@ -151,7 +152,7 @@ std::vector<EventRef> Trace::work_of(EventRef api_call) const {
     for (const TrackId track : tracks_of(thread.process, kind)) {
       for (const LaneId id : tracks_[track].lanes) {
         const Lane& lane = lanes_[id];
-        std::size_t left = kMostOfOneId;
+        std::size_t left = kMostWorkOfOneId;
         for (EventIndex i = lane.find_correlation(correlation); i < lane.size() && left-- > 0; i = lane.find_correlation(correlation, i + 1))
           if (own != calls.end() && nearest(calls, lane.start(i)) == &*own) work.push_back({id, i});
       }

@@ -30,11 +30,6 @@ constexpr std::int64_t kEvaluation = 32'000;
 constexpr int kRounds = 20;
 constexpr auto kAlone = std::chrono::milliseconds(10);
 
-std::int64_t processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 void work(std::int64_t nanoseconds) {
   for (const std::int64_t begin = processor_time(); processor_time() - begin < nanoseconds;) {
   }

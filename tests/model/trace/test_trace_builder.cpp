@@ -137,6 +137,22 @@ TEST_CASE("a launch and its GPU work find each other within their process only")
   }
 }
 
+TEST_CASE("all nodes of a large CUDA graph are the work of its launch") {
+  constexpr int kNodes = 20'000;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey api{TrackKind::kCudaApi, process};
+  api.thread = builder.thread(process, 100);
+  builder.add(api, {{10, 5, builder.intern("cudaGraphLaunch_v10000"), 7, 0}});
+  TrackKey gpu{TrackKind::kKernels, process};
+  gpu.gpu = 0;
+  gpu.stream = 1;
+  for (int node = 0; node < kNodes; ++node) builder.add(gpu, {{20 + 2 * node, 1, builder.intern("node"), 7, 0}});
+  const auto trace = builder.snapshot();
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kCudaApi) CHECK(trace->work_of({track.lanes[0], 0}).size() == kNodes);
+}
+
 TEST_CASE("the same GPU seen by two processes is one GPU") {
   TraceBuilder builder;
   Gpu gpu;

@@ -315,9 +315,9 @@ class Trace {
   [[nodiscard]] std::vector<CudaDevice> devices_of(GpuId gpu) const;  // as processes know it
 
   // The API call that enqueued this GPU event, else none: of those that have its correlation id the nearest in time, as ids may come round
-  // again; of calls within each other the outermost. O(lanes of the process's calls · log n).
+  // again, 256 of a lane at most; of calls within each other the outermost. O(lanes of the process's calls · log n).
   [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
-  // The GPU events that this API call enqueued, by start; several for a CUDA graph. O(lanes of the process's calls and GPU work · log n).
+  // The GPU events that this API call enqueued, by start; several for a CUDA graph, of each lane the first 65,536. O(lanes of calls and GPU work · log n).
   [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call) const;
   // The recording of a CUDA event for which this synchronization waited, else none. O(recordings of the process).
   [[nodiscard]] std::optional<EventRef> awaited_event(EventRef synchronization) const;
