@@ -15,13 +15,15 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::int64_t kLongestWait = 5 * kSecond;         // of a launch that is held
-constexpr std::int64_t kCalm = 20;                         // times the patience that was in vain, nothing is held again
+// For so many times the patience that was in vain nothing is held again: at first, and as tries in vain follow each other, twice as many each time.
+constexpr std::int64_t kLeastCalm = 2, kMostCalm = 20;
 constexpr std::int64_t kLongestCalm = 2 * kSecond;
 constexpr std::int64_t kUnfollowed = 50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
 
 constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
 constinit std::uint32_t times_followed = 0;
 constinit std::int64_t followed_since = 0;
+constinit std::int64_t calm = kLeastCalm;  // after the next try in vain
 constinit std::int64_t calm_until = 0;
 constinit std::atomic<bool> has_stalled{false};  // a launch was held for too long
 
@@ -139,9 +141,13 @@ bool hold_launches(std::int64_t patience) noexcept {
   if (has_stalled.load() || calm_until > give_up) return false;
   if (const std::int64_t left = calm_until - monotonic_now(); left > 0) system::sleep(left);
   if (!close_gate(give_up)) return false;
-  if (are_all_back(std::max(give_up, monotonic_now() + patience / 2))) return true;
+  if (are_all_back(std::max(give_up, monotonic_now() + patience / 2))) {
+    calm = kLeastCalm;
+    return true;
+  }
   let_launches_go();
-  calm_until = monotonic_now() + std::min(kCalm * patience, kLongestCalm);
+  calm_until = monotonic_now() + std::min(calm * patience, kLongestCalm);
+  calm = std::min(2 * calm, kMostCalm);
   return false;
 }
 
@@ -153,6 +159,7 @@ void let_launches_go() noexcept {
 void forget_launches() noexcept {
   followed.store(0);
   gate.store(kOpen);
+  calm = kLeastCalm;
   calm_until = 0;
 }
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <thread>
 
+#include "agent/core/clock.h"
 #include "agent/cupti/launch_hold.h"
 #include "support/catch.h"
 
@@ -145,6 +146,44 @@ TEST_CASE("nobody is held for a call that waits for the GPU, and the last that c
   cupti::let_launches_go();
   waits.join();
   CHECK_FALSE(has_slipped_through.load());
+  CHECK(are_all_back());
+  cupti::leave_launches(cupti, nullptr);
+}
+
+TEST_CASE("a try in vain leaves the program alone for a moment, which grows with each further one until one succeeds") {
+  const cupti::Functions cupti = functions();
+  cupti::follow_launches(cupti, nullptr);
+  REQUIRE(are_all_back());
+  const auto is_held_beside_a_launch = [](std::int64_t patience) {
+    std::atomic<bool> is_within{false}, is_over{false};
+    std::thread launches([&] {
+      enter(kCopy);
+      is_within.store(true);
+      while (!is_over.load()) usleep(1'000);
+      leave(kCopy);
+    });
+    while (!is_within.load()) usleep(1'000);
+    const bool is_held = cupti::hold_launches(patience);
+    is_over.store(true);
+    launches.join();
+    return is_held;
+  };
+  const auto holds = [](std::int64_t patience) {
+    const bool is_held = cupti::hold_launches(patience);
+    cupti::let_launches_go();
+    return is_held;
+  };
+  constexpr std::int64_t kPatience = 50'000'000;
+  CHECK_FALSE(is_held_beside_a_launch(kPatience));
+  CHECK(holds(2 * kPatience));  // it waits for the calm to end
+
+  CHECK_FALSE(is_held_beside_a_launch(kPatience));
+  const std::int64_t begin = monotonic_now();
+  CHECK_FALSE(is_held_beside_a_launch(2 * kPatience));
+  CHECK(holds(8 * kPatience));
+  CHECK(monotonic_now() - begin >= 8 * kPatience);
+  CHECK_FALSE(is_held_beside_a_launch(kPatience));
+  CHECK(holds(2 * kPatience));
   CHECK(are_all_back());
   cupti::leave_launches(cupti, nullptr);
 }
