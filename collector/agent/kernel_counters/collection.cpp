@@ -577,7 +577,7 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
       return;
     // Behind cudaProfilerStart and before cudaProfilerStop, which may come several times each.
     case CallKind::kProfilerStart:
-      if (!is_begin && !has_failed(call) && !is_profiler_started.exchange(true)) nvtx::begin_included(0, channel::kProfilerRange, kProfilerKey);
+      if (!is_begin && !has_failed(call) && !is_profiler_started.exchange(true)) nvtx::begin_profiler_range(kProfilerKey);
       return;
     case CallKind::kProfilerStop:
       if (is_begin && is_profiler_started.exchange(false)) nvtx::end_included(kProfilerKey);

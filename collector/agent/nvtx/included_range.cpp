@@ -16,6 +16,7 @@ constexpr std::size_t kMostOpen = 256;    // of that name at once; more are not 
 constinit char named[kMostBytes] = {};
 constinit std::string_view wanted_text;
 constinit std::string_view wanted_domain;  // empty: the default one
+constinit bool is_profilers = false;       // channel::kProfilerRange: no range of NVTX is wanted
 constinit std::atomic<bool> is_named{false};
 
 // Keys of those that are open; 0: a free place.
@@ -23,6 +24,15 @@ constinit std::atomic<std::uint64_t> open[kMostOpen] = {};
 constinit std::atomic<std::uint32_t> open_count{0};
 constinit std::atomic<std::uint32_t> times{0};
 constinit std::atomic<void (*)() noexcept> at_end{nullptr};
+
+void open_one(std::uint64_t key) noexcept {
+  for (std::atomic<std::uint64_t>& place : open) {
+    std::uint64_t nobody = 0;
+    if (!place.compare_exchange_strong(nobody, key)) continue;
+    if (open_count++ == 0) ++times;
+    return;
+  }
+}
 
 }  // namespace
 
@@ -42,17 +52,16 @@ void read_included_range() noexcept {
   wanted_domain = std::string_view(named, mark == std::string_view::npos ? 0 : mark);
   wanted_text = whole;
   if (mark != std::string_view::npos) wanted_text.remove_prefix(mark + 1);
+  is_profilers = whole == channel::kProfilerRange;
   is_named.store(true);
 }
 
 void begin_included(std::uint32_t domain, std::string_view text, std::uint64_t key) noexcept {
-  if (!is_named.load(std::memory_order_acquire) || text != wanted_text || domain_name(domain) != wanted_domain) return;
-  for (std::atomic<std::uint64_t>& place : open) {
-    std::uint64_t nobody = 0;
-    if (!place.compare_exchange_strong(nobody, key)) continue;
-    if (open_count++ == 0) ++times;
-    return;
-  }
+  if (is_named.load(std::memory_order_acquire) && !is_profilers && text == wanted_text && domain_name(domain) == wanted_domain) open_one(key);
+}
+
+void begin_profiler_range(std::uint64_t key) noexcept {
+  if (is_named.load(std::memory_order_acquire) && is_profilers) open_one(key);
 }
 
 void end_included(std::uint64_t key) noexcept {

@@ -15,6 +15,9 @@ void read_included_range() noexcept;
 void begin_included(std::uint32_t domain, std::string_view text, std::uint64_t key) noexcept;
 void end_included(std::uint64_t key) noexcept;
 
+// cudaProfilerStart returned, where its range is the named one (channel::kProfilerRange); it ends by end_included().
+void begin_profiler_range(std::uint64_t key) noexcept;
+
 // Whether one is open, or none is named. Two loads at most.
 [[nodiscard]] bool is_included() noexcept;
 

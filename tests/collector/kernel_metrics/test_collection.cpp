@@ -346,7 +346,11 @@ TEST_CASE("what runs from cudaProfilerStart to cudaProfilerStop is a range, and 
     program.launch("_Z1bv");
     call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
     call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
-    program.launch("_Z6behindv");
+    for (const char* const text : {"", "@", "cudaProfilerStart"}) {  // ranges of NVTX are none of it, whatever their text
+      nvtx::begin_included(0, text, 1);
+      program.launch("_Z6behindv");
+      nvtx::end_included(1);
+    }
     const auto counted = program.records().counted;
     if (replay == channel::CounterReplay::kKernel) {
       CHECK(program.counted() == std::vector<std::uint32_t>{2, 3});
@@ -358,6 +362,10 @@ TEST_CASE("what runs from cudaProfilerStart to cudaProfilerStop is a range, and 
     CHECK(program.mock().mistakes == 0);
   }
   unsetenv(channel::kKernelRunVariable);
+  setenv(channel::kKernelRangeVariable, "cudaProfilerStart", 1);
+  nvtx::read_included_range();
+  nvtx::begin_profiler_range(1);  // a range of NVTX is wanted, of this text
+  CHECK_FALSE(nvtx::is_included());
   setenv(channel::kKernelRangeVariable, "", 1);
   nvtx::read_included_range();
 }

@@ -14,7 +14,7 @@ namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
 inline constexpr char kKernelRangeVariable[] = "LANESCOPE_KERNEL_RANGE";        // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
-inline constexpr char kProfilerRange[] = "cudaProfilerStart";                    // in its place: from cudaProfilerStart to cudaProfilerStop
+inline constexpr char kProfilerRange[] = "@";                                    // in its place, and no range's name: from cudaProfilerStart to cudaProfilerStop
 inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";            // environment: which set of its chip's a run takes, from 0: CounterReplay::kApplication
 inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
 inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
