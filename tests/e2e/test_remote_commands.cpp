@@ -25,8 +25,8 @@ class TwoMachines {
   [[nodiscard]] fs::path there() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
 
   // Its arguments, with --on behind the command.
-  [[nodiscard]] static std::vector<std::string> on(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin() + 1, {"--on", "command:env", "--remote-lanescope", program("lanescope").string()});
+  [[nodiscard]] static std::vector<std::string> on(std::vector<std::string> arguments, const std::string& target = "command:env") {
+    arguments.insert(arguments.begin() + 1, {"--on", target, "--remote-lanescope", program("lanescope").string()});
     return arguments;
   }
   [[nodiscard]] std::vector<Environment> environment() const {
@@ -81,6 +81,30 @@ TEST_CASE("a program that is recorded there is seen as one here: its output, its
   CHECK(fs::exists(machines.here() / "run.json"));
   CHECK(machines.count_there() == 0);
   CHECK(machines.run(quietly("profile", {"-o", "ended", "sh", "-c", "kill -9 $$"})).code == 128 + SIGKILL);
+}
+
+TEST_CASE("a shell that takes its command in one word leads to another machine, and the advice leads a recorder through it") {
+  const TwoMachines machines;
+  const std::string target = "command:bash -c";
+  const Ran ran = run_lanescope(machines.here(), machines.on(quietly("profile", {"-o", "run", program("lanescope_program_nvtx_threads").string()}), target),
+                                machines.environment());
+  INFO(ran.messages);
+  CHECK(ran.code == 0);
+  CHECK_THAT(run_lanescope(machines.here(), {"info", "run.trace"}).output, contains_text("nothing dropped"));
+
+  const Ran none = run_lanescope(machines.here(), {"profile", "--on", target, "--remote-lanescope", "no lanescope", "-o", "none", "true"}, machines.environment());
+  CHECK(none.code == 1);
+  // The command behind the pipe is tried with an archive that is here.
+  std::string advice = none.messages;
+  REQUIRE(advice.find(" | ") != std::string::npos);
+  advice = advice.substr(advice.find(" | ") + 3);
+  advice.resize(advice.find("; then add: --remote-lanescope /tmp/lanescope/bin/lanescope"));
+  std::ofstream(machines.here() / "sent") << "sent";
+  const std::string moved = (machines.here() / "there").string();
+  for (std::size_t at = 0; (at = advice.find("/tmp/lanescope", at)) != std::string::npos; at += moved.size()) advice.replace(at, 14, moved);
+  INFO(advice);
+  REQUIRE(std::system(("cd " + machines.here().string() + " && tar -czf - sent | " + advice).c_str()) == 0);
+  CHECK(fs::exists(fs::path(moved) / "sent"));
 }
 
 TEST_CASE("what can't be done here is said before anything runs there") {

@@ -40,11 +40,9 @@ std::string advice_to_copy(const remote::Target& target) {
     const fs::path path = (programs / part).lexically_normal();
     if (fs::exists(path, failed)) pack.push_back(path.lexically_relative(prefix).string());
   }
-  // A command of ssh begins in the user's home, one in a container anywhere.
-  const std::string folder = target.words == remote::Words::kForShell ? ".lanescope" : "/tmp/lanescope";
-  const std::string unpack = "mkdir -p " + folder + " && tar -C " + folder + " -xzf -";
+  const std::string unpack = "mkdir -p " + target.folder + " && tar -C " + target.folder + " -xzf -";
   return "Copy this one there with: " + command_text(pack) + " | " + command_text(remote::command_on(target, {"sh", "-c", unpack})) +
-         "; then add: --remote-lanescope " + folder + "/bin/lanescope";
+         "; then add: --remote-lanescope " + target.folder + "/bin/lanescope";
 }
 
 }  // namespace lanescope::cli

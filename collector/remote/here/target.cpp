@@ -31,8 +31,9 @@ Result<Target> by_ssh(std::string_view text, std::string_view rest) {
   Target target;
   // No terminal, which would change bytes; a link that died is noticed after a minute; and no command of ssh's configuration in place of ours.
   target.prefix = {"ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "-o", "RemoteCommand=none", "--", host->front()};
-  target.words = Words::kForShell;
+  target.ssh = 1;
   target.terminal = Terminal::kShared;
+  target.folder = ".lanescope";  // a command of ssh begins in the user's home
   return target;
 }
 
@@ -60,12 +61,27 @@ Result<Target> in_job(std::string_view text, std::string_view rest) {
   return target;
 }
 
+std::string_view program_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
+
+// Whether a command is to follow as one word: behind the -c, or -lc, of a shell or of a program that starts one.
+bool ends_with_shell(const std::vector<std::string>& prefix) {
+  constexpr std::array<std::string_view, 12> kShells{"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "csh", "tcsh", "su", "runuser"};
+  const std::string& last = prefix.back();
+  if (last.size() < 2 || last.front() != '-' || last.back() != 'c') return false;
+  if (!std::all_of(last.begin() + 1, last.end(), [](unsigned char letter) { return std::isalpha(letter) != 0; })) return false;
+  return std::any_of(prefix.begin(), prefix.end() - 1,
+                     [&](std::string_view word) { return std::find(kShells.begin(), kShells.end(), program_of(word)) != kShells.end(); });
+}
+
 Result<Target> by_command(std::string_view text, std::string_view rest) {
   Result<std::vector<std::string>> words = split_words(rest);
   if (!words) return wrong(text, words.error().text);
   if (words->empty() || words->front().empty()) return wrong(text, "names no command.");
   Target target;
   target.prefix = std::move(*words);
+  if (ends_with_shell(target.prefix)) target.words = Words::kInOneText;
+  target.ssh = static_cast<unsigned>(
+      std::count_if(target.prefix.begin(), target.prefix.end(), [](std::string_view word) { return program_of(word) == "ssh"; }));
   return target;
 }
 
@@ -80,6 +96,20 @@ Result<Target> by_kind(std::string_view text, std::string_view kind, std::string
                "command:PREFIX.");
 }
 
+std::string in_quotes(std::string_view word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + '\'';
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 }  // namespace
 
 Result<Target> parse_target(std::string_view text) {
@@ -91,23 +121,19 @@ Result<Target> parse_target(std::string_view text) {
 }
 
 std::string quoted_for_shell(std::string_view word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%";
-  std::string text;
-  if (word.starts_with("~/")) {
-    text = "~/";
-    word.remove_prefix(2);
-    if (word.empty()) return text;
-  }
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return text.append(word);
-  text += '\'';
-  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + '\'';
+  if (!word.starts_with("~/")) return in_quotes(word);
+  return "~/" + (word.size() > 2 ? in_quotes(word.substr(2)) : "");
 }
 
 std::vector<std::string> command_on(const Target& target, std::vector<std::string> words) {
-  std::vector<std::string> command = target.prefix;
-  if (target.words == Words::kForShell)
+  // The last shell sees what a leading ~/ is, those before it hand it on.
+  unsigned shells = target.ssh + (target.words == Words::kInOneText ? 1 : 0);
+  if (shells > 0)
     for (std::string& word : words) word = quoted_for_shell(word);
+  if (target.words == Words::kInOneText) words = {joined(words)};
+  for (; shells > 1; --shells)
+    for (std::string& word : words) word = in_quotes(word);
+  std::vector<std::string> command = target.prefix;
   command.insert(command.end(), words.begin(), words.end());
   return command;
 }

@@ -1,20 +1,27 @@
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "collector/remote/recording_name.h"
 #include "collector/remote/target.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::remote;
 
 namespace {
 
-// The words that a real shell makes of a text; each ends with a zero byte.
-std::vector<std::string> words_of_shell(const std::string& text) {
-  const std::string script = "printf '%s\\0' " + text;
-  std::string command = "sh -c '";
-  for (const char letter : script) command += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  FILE* shell = popen((command + "'").c_str(), "r");
+// A word in single quotes, for a shell of the test's own.
+std::string in_single_quotes(std::string_view word) {
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+// What a command prints, cut where a zero byte ends a word.
+std::vector<std::string> words_printed(const std::string& command) {
+  FILE* shell = popen(command.c_str(), "r");
   REQUIRE(shell != nullptr);
   std::vector<std::string> words(1);
   for (int letter = 0; (letter = std::fgetc(shell)) != EOF;) {
@@ -25,6 +32,9 @@ std::vector<std::string> words_of_shell(const std::string& text) {
   words.pop_back();
   return words;
 }
+
+// The words that a real shell makes of a text.
+std::vector<std::string> words_of_shell(const std::string& text) { return words_printed("sh -c " + in_single_quotes("printf '%s\\0' " + text)); }
 
 std::vector<std::string> command_of(const std::string& target) {
   const auto parsed = parse_target(target);
@@ -41,10 +51,48 @@ TEST_CASE("targets become the commands that lead to them") {
   CHECK(command_of("k8s:ns/pod-0/main") == Words{"kubectl", "exec", "-i", "-n", "ns", "pod-0", "-c", "main", "--", "a b", "serve"});
   CHECK(command_of("slurm:123/node4") ==
         Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "a b", "serve"});
-  CHECK(command_of("command:ssh login 'srun -n1' --") == Words{"ssh", "login", "srun -n1", "--", "a b", "serve"});
+  CHECK(command_of("command:nsenter -t 1 'a c' --") == Words{"nsenter", "-t", "1", "a c", "--", "a b", "serve"});
+  CHECK(command_of("command:ssh login srun -n1") == Words{"ssh", "login", "srun", "-n1", "'a b'", "serve"});
+  CHECK(command_of("command:bash -c") == Words{"bash", "-c", "'a b' serve"});
   const Words ssh = command_of("ssh:me@gpu7");
   CHECK(ssh.front() == "ssh");
   CHECK(Words(ssh.end() - 4, ssh.end()) == Words{"--", "me@gpu7", "'a b'", "serve"});
+}
+
+// What shells make of a command is asked of shells. This ssh does with words what a real one does: joined with spaces, they are the text of a command
+// for a shell, whose home is another one on each machine.
+TEST_CASE("words that go through shells arrive as they were") {
+  const test::TemporaryFolder folder;
+  const std::string ssh = (folder.path() / "ssh").string();
+  std::ofstream(ssh) << "#!/bin/sh\nHOME=/$1\nshift\nexec sh -c \"$*\"\n";
+  std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+  // A prefix, and the home that a leading ~/ stands for behind it.
+  const auto [prefix, home] = GENERATE(table<std::string, std::string>({
+      {"env", "~"},
+      {"env HOME=/in sh -c", "/in"},
+      {"env HOME=/in bash -ec", "/in"},
+      {"env HOME=/in /bin/bash --norc -o pipefail -c", "/in"},
+      {"ssh gpu7", "/gpu7"},
+      {"ssh gpu7 env HOME=/in", "/gpu7"},
+      {"ssh gpu7 env HOME=/in sh -c", "/in"},
+      {"ssh login ssh gpu7", "/gpu7"},
+      {"ssh login ssh gpu7 env HOME=/in bash -c", "/in"},
+  }));
+  const auto target = parse_target("command:" + prefix);
+  REQUIRE(target);
+  const std::vector<std::string> words{"a b", "it's", "\"q\"", "$HOME $(id) `id`", "line\nfeed", "\\", "", "*", "-n", "a;b"};
+  std::vector<std::string> sent{"printf", "%s\\0", "~/x y"}, expected{home + "/x y"};
+  sent.insert(sent.end(), words.begin(), words.end());
+  expected.insert(expected.end(), words.begin(), words.end());
+  std::string command = "PATH=" + folder.path().string() + ":$PATH; ";
+  for (const std::string& word : command_on(*target, sent)) command += in_single_quotes(word) + ' ';
+  INFO(prefix);
+  CHECK(words_printed(command) == expected);
+}
+
+TEST_CASE("a -c that is no shell's takes no text") {
+  const std::string prefix = GENERATE(as<std::string>{}, "kubectl exec -i pod -c", "sh script -x", "bash --rc", "-c", "bash -", "bash -2c");
+  CHECK(parse_target("command:" + prefix)->words == Words::kOneByOne);
 }
 
 TEST_CASE("what is no target is refused in a sentence") {

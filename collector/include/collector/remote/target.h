@@ -10,8 +10,8 @@
 namespace lanescope::remote {
 
 enum class Words {
-  kAsTheyAre,  // the far side gets them one by one
-  kForShell,   // ssh joins them with spaces, and a shell there takes them apart
+  kOneByOne,   // the prefix takes the words of a command one by one
+  kInOneText,  // it ends with a shell's -c, which takes a command in one word
 };
 enum class Terminal {
   kShared,  // it may ask for a password or a host key
@@ -21,8 +21,10 @@ enum class Terminal {
 struct Target {
   std::string text;                 // as the user named it
   std::vector<std::string> prefix;  // to which the words of a command are added
-  Words words = Words::kAsTheyAre;
+  Words words = Words::kOneByOne;
+  unsigned ssh = 0;  // how often ssh stands in the prefix: each joins words with spaces, and a shell behind it takes them apart
   Terminal terminal = Terminal::kNone;
+  std::string folder = "/tmp/lanescope";  // where a recorder may be copied to there, as a command there names it
 };
 
 // ssh:HOST, docker:CONTAINER, podman:CONTAINER, k8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE, or command:PREFIX, whose words are split as a
