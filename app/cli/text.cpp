@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "model/trace/grouped_digits.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -18,18 +20,12 @@ std::string formatted(const char* format, double value, const char* unit) {
 
 }  // namespace
 
-std::string with_thousands(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t digits = 3; digits < text.size(); digits += 4) text.insert(text.size() - digits, ",");
-  return text;
-}
-
 std::string counted(std::uint64_t number, std::string_view noun) {
-  return with_thousands(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+  return grouped_digits(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 std::string unfollowed_text(std::uint64_t processes) {
-  return with_thousands(processes) + (processes == 1 ? " process" : " processes") + " could not be followed";
+  return grouped_digits(processes) + (processes == 1 ? " process" : " processes") + " could not be followed";
 }
 
 std::string duration_text(std::int64_t nanoseconds) {

@@ -44,7 +44,7 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
      "Move data at once and ahead of its use (cudaMemPrefetchAsync), say where it shall stay (cudaMemAdvise), or use cudaMalloc and "
      "copies."},
     {"overhead", "Profiler overhead", "while the profiler itself held up the launching thread",
-     "It is not there without the profiler; record less (preset light) to see the program as it runs alone."},
+     "The profiler itself causes this time: record less (preset light) to see how the program runs without it."},
     {"unknown", "Unknown", "in front of operations whose launch was not recorded",
      "Record CUDA API calls as well, and begin the recording before the work is enqueued."},
 }};

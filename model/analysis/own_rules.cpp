@@ -88,7 +88,7 @@ const std::array kRules{
          "exactly.",
          RuleOrigin::kLanescope, kBubbleOptions, find_gpu_bubbles, Rule::Needs::kIdleTime},
     Rule{"small_kernels", "Dense sequences of small kernels",
-         "Kernels so short that the gaps between them weigh: candidates for fusion or CUDA graphs.", RuleOrigin::kLanescope,
+         "Kernels so short that the gaps between them take much of the time: candidates for fusion or CUDA graphs.", RuleOrigin::kLanescope,
          kSmallKernelOptions, find_small_kernels},
     Rule{"staircase", "GPU at the pace of launches",
          "Stretches in which each operation starts as soon as it is enqueued: the CPU bounds the GPU.", RuleOrigin::kLanescope,

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "model/analysis/finding.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
 
 namespace lanescope::analysis {
@@ -45,9 +46,7 @@ std::string percent_text(Nanoseconds part, Nanoseconds whole) {
 }
 
 Message counted(std::uint64_t number, std::string_view noun) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return Message("{number} " + std::string(noun) + (number == 1 ? "" : "s"), {{"number", std::move(digits)}});
+  return Message("{number} " + std::string(noun) + (number == 1 ? "" : "s"), {{"number", grouped_digits(number)}});
 }
 
 std::string bytes_text(std::uint64_t bytes) {

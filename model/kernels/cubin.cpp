@@ -34,7 +34,7 @@ Result<Cubin> Cubin::read(std::string image) {
   auto content = std::make_unique<Content>();
   content->image = std::move(image);
   auto sections = elf_sections(content->image, kCudaMachine);
-  if (!sections) return Error{"The code of a GPU is no cubin: it is not an ELF file for NVIDIA's GPUs."};
+  if (!sections) return Error{"The GPU code is not a cubin: it is not an ELF file for NVIDIA's GPUs."};
   content->sections = std::move(*sections);
   const std::vector<ElfSymbol> symbols = elf_symbols(content->sections);
   for (std::size_t index = 0; index < symbols.size(); ++index) {

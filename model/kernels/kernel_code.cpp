@@ -170,8 +170,8 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   if (records.windows.empty() && records.counted.empty())
     return Error{"The trace has no code of kernels. Sample where their warps stand, and the code comes with it: lanescope profile --kernels=pc PROGRAM"};
   const auto known = records_of(records, process, kernel);
-  if (!known && records.windows.empty()) return Error{"The instructions of this kernel were not counted, so that its code was not kept."};
-  if (!known) return Error{"No warp of this kernel was sampled, so that its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
+  if (!known && records.windows.empty()) return Error{"The instructions of this kernel were not counted, so its code was not kept."};
+  if (!known) return Error{"No warp of this kernel was sampled, so its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
   const GpuFunction& function = records.functions[known->id];
   const std::string* const image = code_image(trace, process, function.code_object);
   if (image == nullptr) return Error{"The code of this kernel is not in the trace, or not all of it: the recording ended before it was written."};

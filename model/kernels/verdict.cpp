@@ -234,7 +234,7 @@ class Judge {
   void look_at_fp32_products() {
     if (!is_fp32_product(kernel_.name)) return;
     if (const auto cores = tensor_cores_of(kernel_.gpu))
-      advise("fp32_products", "It multiplies matrices in FP32, while the tensor cores rest.", Message(tensor_core_advice(cores->format)),
+      advise("fp32_products", "It multiplies matrices in FP32, while the tensor cores are idle.", Message(tensor_core_advice(cores->format)),
              cores->gain() * compute_ / 100);
   }
 
@@ -255,7 +255,7 @@ class Judge {
     const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
     if (achieved && 100 * theoretical - *achieved > kFarBelow && !queues)
       advise("achieved_occupancy",
-             Message("On average {achieved} % of the warps are there that could be, and {held} % could be held.",
+             Message("On average {achieved} % of the possible warps are resident; the shape of the launch allows {held} %.",
                      {{"achieved", number(*achieved)}, {"held", number(100 * theoretical)}}),
              "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / theoretical));
     const double latency = get(kWarpLatency);
@@ -323,7 +323,7 @@ std::string_view cause_name(std::string_view rule) noexcept {
       {"local_memory", "traffic of local memory"},
       {"global_access", "scattered access to global memory"},
       {"bank_conflicts", "conflicts of shared memory's banks"},
-      {"divergence", "threads of a warp that part ways"},
+      {"divergence", "threads of a warp that diverge"},
       {"fp64", "arithmetic in double precision"},
       {"fp32_products", "matrix products in FP32 beside idle tensor cores"},
       {"occupancy", "few warps that a multiprocessor can hold"},

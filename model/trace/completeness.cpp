@@ -5,21 +5,16 @@
 #include <string_view>
 
 #include "lanescope/trace.pb.h"
+#include "model/trace/grouped_digits.h"
 
 namespace lanescope {
 namespace {
-
-std::string with_thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 
 // Adds "5 records dropped" to a list.
 void add(std::string& list, std::uint64_t count, std::string_view noun, std::string_view what) {
   if (count == 0) return;
   if (!list.empty()) list += ", ";
-  list += with_thousands(count) + ' ' + std::string(noun) + (count == 1 ? " " : "s ") + std::string(what);
+  list += grouped_digits(count) + ' ' + std::string(noun) + (count == 1 ? " " : "s ") + std::string(what);
 }
 
 bool is_failure(const DiagnosticMessage& message) {

@@ -114,3 +114,73 @@ TEST_CASE("ranges on the GPU are left out, taken as they were, or worked out, as
   REQUIRE(ranges(anew) == 70);
   REQUIRE(with.tree().row(*with.tree().find("gpu:0")).all.size() == 1);  // ranges do not keep a GPU busy
 }
+
+namespace {
+
+// Two streams that often run at once, of as many events as takes long to unite.
+std::shared_ptr<const Trace> two_busy_streams() {
+  std::mt19937 random(11);
+  SmallTrace small;
+  for (const std::uint32_t stream : {1u, 2u})
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 600'000, 6'000'000'000));
+  return small.builder.snapshot();
+}
+
+std::vector<Level> levels_of_all_rows(const RowTree& tree) {
+  std::vector<Level> levels;
+  for (const Row& row : tree.rows()) levels.insert(levels.end(), row.levels.begin(), row.levels.end());
+  return levels;
+}
+
+std::vector<const Level*> pointers_to(const std::vector<Level>& levels) {
+  std::vector<const Level*> pointers;
+  for (const Level& level : levels) pointers.push_back(&level);
+  return pointers;
+}
+
+}  // namespace
+
+TEST_CASE("what takes long to unite is painted in outline first, and as exactly as ever once it was made") {
+  const auto trace = two_busy_streams();
+  ViewContent content(trace);
+  const std::vector<Level> levels = levels_of_all_rows(content.tree());
+  const std::vector<const Level*> asked = pointers_to(levels);
+  const Viewport whole = Viewport{content.bounds(), 800}.on_grid();
+  std::vector<LevelContent> expected;
+  for (const Level& level : levels) expected.emplace_back(trace, level);
+
+  const Painted outline = content.painted(Pane::kRows, asked, whole);
+  REQUIRE(outline.detail == Painted::Detail::kOutline);
+  bool some_are_alike = false;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const LevelPixels& seen = outline.rasterizer->rasterize(*outline.contents[i], whole);
+    LevelRasterizer apart;
+    const LevelPixels& exact = apart.rasterize(expected[i], whole);
+    const bool is_whole = std::all_of(levels[i].begin(), levels[i].end(), [](const LaneSource& source) { return source.whole(); });
+    for (std::int32_t x = 0; x < 800; ++x) {
+      REQUIRE(seen.column(x).busy <= whole.time_at(x + 1) - whole.time_at(x));
+      if (!is_whole) continue;  // events by name, in runs
+      REQUIRE(seen.column(x).total == exact.column(x).total);
+      REQUIRE(seen.column(x).count == exact.column(x).count);
+      REQUIRE(seen.column(x).busy >= exact.column(x).busy);
+      some_are_alike = true;
+    }
+    if (levels[i].size() > 1 || !is_whole) CHECK(content.at_hand(levels[i]) == nullptr);  // what nobody waits for is not asked for either
+  }
+  REQUIRE(some_are_alike);
+
+  Picture picture = content.take_picture();
+  picture.want(Pane::kRows, levels, whole);
+  picture.make({});
+  content.put(std::move(picture));
+  const Painted made = content.painted(Pane::kRows, asked, whole);
+  REQUIRE(made.detail == Painted::Detail::kExact);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    LevelRasterizer apart;
+    const LevelPixels& exact = apart.rasterize(expected[i], whole);
+    const LevelPixels& seen = made.rasterizer->rasterize(*made.contents[i], whole);
+    for (std::int32_t x = 0; x < 800; ++x) REQUIRE(seen.column(x) == exact.column(x));
+    REQUIRE(seen.boxes() == exact.boxes());
+    REQUIRE(content.at_hand(levels[i]) != nullptr);
+  }
+}

@@ -212,7 +212,7 @@ void add_memory_usage(Properties& properties, const Trace& trace, DetailId id) {
   const MemoryUsageDetail& usage = trace.memory_usage_detail(id);
   const bool of_pool = usage.operation >= MemoryUsageOperation::kPoolCreation;
   if (!of_pool) add(properties, "Size", format_bytes(usage.bytes));
-  if (usage.operation == MemoryUsageOperation::kPoolTrim) add(properties, "Keeps", format_bytes(usage.bytes));
+  if (usage.operation == MemoryUsageOperation::kPoolTrim) add(properties, "Keeps at least", format_bytes(usage.bytes));
   if (!of_pool) add(properties, "Memory", Message(memory_kind_name(usage.memory_kind)));
   if (usage.variable != 0) add(properties, "Variable", std::string(trace.name(usage.variable)));
   add(properties, of_pool ? "Pool" : "Address", hexadecimal(usage.address));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
 
 namespace lanescope::timeline {
@@ -50,9 +51,7 @@ std::string format_throughput(std::uint64_t bytes, Nanoseconds duration) {
 }
 
 std::string format_count(std::uint64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t position = text.size(); position > 3;) text.insert(position -= 3, 1, ',');
-  return text;
+  return grouped_digits(count);
 }
 
 Message format_counted(std::uint64_t count, std::string_view noun) {

@@ -180,7 +180,7 @@ std::vector<Property> IdleTime::describe(const Gap& gap) const {
     samples::ChainCounts chains;
     samples::ThreadSamples(*trace_).count(thread, gap.range, chains);
     std::string sampled = samples::most_sampled_text(*trace_, chains, samples::ChainPart::kInnermostPython, kFunctions);
-    if (!sampled.empty()) properties.push_back({"Seen to run", std::move(sampled)});
+    if (!sampled.empty()) properties.push_back({"Samples of the CPU", std::move(sampled)});
     std::string ranges;
     for (const EventRef range : trace_->nvtx_stack(thread, gap.range.begin + gap.range.length() / 2))
       ranges += (ranges.empty() ? "" : " › ") + event_title(*trace_, range);

@@ -7,6 +7,24 @@
 namespace lanescope::timeline {
 namespace {
 
+constexpr EventIndex kOutlineRun = 1'024;  // events, as in compacted files
+
+// Runs of events as one each.
+std::shared_ptr<const Lane> outline_in_runs(const Lane& lane) {
+  std::vector<Event> runs;
+  for (EventIndex first = 0; first < lane.size(); first += std::min(kOutlineRun, lane.size() - first)) {
+    const EventIndex last = first + std::min(kOutlineRun, lane.size() - first);
+    const Nanoseconds busy = lane.busy({lane.start(first), lane.end(last - 1)});
+    const LaneSummary summary = lane.summarize(first, last);
+    runs.push_back({lane.start(first), busy, summary.weight > 0 ? summary.dominant : 0, 0, 0});
+  }
+  std::vector<std::shared_ptr<const LaneSegment>> segments;
+  for (std::size_t first = 0; first < runs.size(); first += LaneSegment::kCapacity)
+    segments.push_back(std::make_shared<const LaneSegment>(
+        std::span(runs).subspan(first, std::min<std::size_t>(LaneSegment::kCapacity, runs.size() - first))));
+  return std::make_shared<const Lane>(std::move(segments));
+}
+
 std::size_t memory_of(const ProjectedLane& lane) { return lane.lane->memory_bytes() + lane.sources.capacity() * sizeof(EventIndex); }
 
 }  // namespace
@@ -32,15 +50,43 @@ void LaneIndexes::take_over(const LaneIndexes& other) {
       if (split && !splits_.contains(key)) before_.try_emplace(key, split);
 }
 
-std::shared_ptr<const LaneSplit> LaneIndexes::split(LaneId lane, SplitBy by, const LaneSplit* before) const {
+void LaneIndexes::add(const LaneIndexes& other) {
+  splits_.insert(other.splits_.begin(), other.splits_.end());
+  const auto add_known = [](auto& into, const auto& from) {
+    for (const auto& [key, known] : from)
+      if (known) into[key] = known;
+  };
+  add_known(projections_, other.projections_);
+  add_known(charts_, other.charts_);
+}
+
+std::shared_ptr<const Lane> LaneIndexes::sorted_lane(LaneId id) {
+  if (lanes_ == Lanes::kWhole || !trace_->lane(id).holds_segments()) return lane(id);
+  std::shared_ptr<const Lane>& outline = outlines_[id];
+  if (!outline) outline = outline_in_runs(trace_->lane(id));
+  return outline;
+}
+
+std::optional<EventIndex> LaneIndexes::known_size(const LaneSource& source) const {
+  if (source.whole()) return trace_->lane(source.lane).size();
+  const auto found = splits_.find({source.lane, split_by(source)});
+  if (found == splits_.end() || !found->second) return std::nullopt;
+  return found->second->subset(key_of(source)).size();
+}
+
+LaneSplit::Key LaneIndexes::key_of(const LaneSource& source) noexcept {
+  return source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory);
+}
+
+std::shared_ptr<const LaneSplit> LaneIndexes::split(std::shared_ptr<const Lane> lane, SplitBy by, const LaneSplit* before) const {
   const LaneSplit::KeyOf by_name = [](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
     for (LaneSplit::Key& key : into) key = events.name(first++);
   };
-  const LaneSplit::KeyOf by_class = [this, lane](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
-    if (&events != &trace_->lane(lane)) return std::fill(into.begin(), into.end(), kNone);  // outlines have no details
+  const LaneSplit::KeyOf by_class = [this](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
+    if (lanes_ == Lanes::kOutlines) return std::fill(into.begin(), into.end(), kNone);  // which have no details
     for (LaneSplit::Key& key : into) key = static_cast<LaneSplit::Key>(memory_class(trace_->memory_detail(events.detail(first++))));
   };
-  return std::make_shared<const LaneSplit>(this->lane(lane), by == SplitBy::kName ? by_name : by_class, before);
+  return std::make_shared<const LaneSplit>(std::move(lane), by == SplitBy::kName ? by_name : by_class, before);
 }
 
 void LaneIndexes::prepare(std::span<const LaneSource> sources) {
@@ -67,10 +113,12 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
       new_splits.push_back(entry);
     }
   }
+  std::vector<std::shared_ptr<const Lane>> sorted;
+  for (const auto& entry : new_splits) sorted.push_back(sorted_lane(entry->first.first));
   parallel_for(new_splits.size(), [&](std::size_t index) {
     const auto& [lane, by] = new_splits[index]->first;
     const auto before = before_.find({lane, by});
-    new_splits[index]->second = split(lane, by, before == before_.end() ? nullptr : before->second.get());
+    new_splits[index]->second = split(sorted[index], by, before == before_.end() ? nullptr : before->second.get());
   });
   for (const auto& entry : new_splits) before_.erase(entry->first);
   if (!new_charts.empty()) {
@@ -99,8 +147,7 @@ void LaneIndexes::forget_unused() {
 std::shared_ptr<const LaneSubset> LaneIndexes::subset(const LaneSource& source) {
   prepare({&source, 1});
   const std::shared_ptr<const LaneSplit>& split = splits_.at({source.lane, split_by(source)});
-  const LaneSplit::Key key = source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory);
-  return std::shared_ptr<const LaneSubset>(split, &split->subset(key));
+  return std::shared_ptr<const LaneSubset>(split, &split->subset(key_of(source)));
 }
 
 std::shared_ptr<const std::vector<ProjectedLane>> LaneIndexes::projection(const LaneSource& source) {

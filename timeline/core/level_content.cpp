@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "timeline/core/parallel.h"
@@ -41,6 +42,7 @@ LevelContent::LevelContent(const std::shared_ptr<const Trace>& trace, const Leve
 
 LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
   const std::shared_ptr<const Trace>& trace = indexes.trace();
+  if (indexes.lanes() == Lanes::kOutlines && holds_events(*trace)) uniting_ = Uniting::kBounded;
   for (const LaneSource& source : level) {
     ContentLane content;
     content.kind = trace->track_of(source.lane).key.kind;
@@ -63,7 +65,7 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
       lanes_.push_back(std::move(content));
       continue;
     }
-    content.lane = indexes.lane(source.lane);
+    content.lane = indexes.lane(source);
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));
   }
@@ -88,7 +90,7 @@ Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelConte
 }
 
 void LevelContent::merge(const LevelContent* before, Nanoseconds unchanged_until) {
-  if (lanes_.size() < 2 || !keeps_union()) return;
+  if (lanes_.size() < 2 || uniting_ == Uniting::kBounded || !keeps_union()) return;
   const std::vector<BusyLane> lanes = busy_lanes();
   merged_ = before != nullptr && before->lanes_.size() > 1 ? BusyUnion(lanes, before->merged_, unchanged_until) : BusyUnion(lanes);
 }
@@ -105,7 +107,9 @@ bool LevelContent::keeps_union() const noexcept {
 
 void LevelContent::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const {
   if (lanes_.size() < 2) return;
-  if (keeps_union())
+  if (uniting_ == Uniting::kBounded)
+    for (std::size_t i = 0; i < busy.size(); ++i) busy[i] = std::min(busy[i], times[i + 1] - times[i]);
+  else if (keeps_union())
     merged_.unite(times, busy);
   else
     unite_events(busy_lanes(), times, busy);
@@ -165,6 +169,27 @@ void ContentCache::take_over(const ContentCache& other) {
     }
 }
 
+void ContentCache::add(const ContentCache& other) {
+  indexes_.add(other.indexes_);
+  for (const auto& [key, entry] : other.contents_)
+    if (const auto [own, is_new] = contents_.try_emplace(key, entry); is_new) own->second.used_in = calls_;
+}
+
+std::uint64_t ContentCache::events_of(const std::vector<Contents::iterator>& made) const {
+  std::uint64_t events = 0;
+  std::set<LaneId> sorted;
+  for (const auto& entry : made) {
+    if (before_.contains(entry->first)) continue;
+    for (const LaneSource& source : entry->second.level) {
+      if (source.on_gpu || source.call_depth) continue;
+      const std::optional<EventIndex> size = indexes_.known_size(source);
+      if (size && entry->second.level.size() > 1) events += *size;  // to unite them
+      if (!size && sorted.insert(source.lane).second) events += indexes_.lane(source.lane)->size();
+    }
+  }
+  return events;
+}
+
 void ContentCache::grow(std::shared_ptr<const Trace> trace, Projecting projecting) {
   indexes_.grow(std::move(trace), projecting);
   contents_.merge(before_);  // those that nobody asked for since are still of use
@@ -184,6 +209,10 @@ void ContentCache::grow(std::shared_ptr<const Trace> trace, Projecting projectin
 }
 
 std::vector<const LevelContent*> ContentCache::contents(std::span<const Level* const> levels) {
+  return *contents_within(std::numeric_limits<std::uint64_t>::max(), levels);
+}
+
+std::optional<std::vector<const LevelContent*>> ContentCache::contents_within(std::uint64_t most, std::span<const Level* const> levels) {
   std::vector<const LevelContent*> found;
   std::vector<Contents::iterator> entries, made;
   std::vector<LaneSource> sources;
@@ -194,6 +223,10 @@ std::vector<const LevelContent*> ContentCache::contents(std::span<const Level* c
     entry->second.level = *level;
     made.push_back(entry);
     sources.insert(sources.end(), level->begin(), level->end());
+  }
+  if (most < std::numeric_limits<std::uint64_t>::max() && events_of(made) > most) {
+    for (const auto& entry : made) contents_.erase(entry);
+    return std::nullopt;
   }
   indexes_.prepare(sources);
   std::vector<Merge> merges;

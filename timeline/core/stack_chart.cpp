@@ -140,8 +140,8 @@ std::vector<Property> describe_call(const Trace& trace, LaneId samples, const Ev
   const EventIndex behind = lane.lower_bound(call.end());
   const std::uint64_t count = behind > first_sample ? behind - first_sample : 1;
   std::vector<Property> properties{{"Name", std::string(trace.name(call.name))}};
-  properties.push_back({"Seen from", format_time(call.start)});
-  properties.push_back({"Seen for", Message("{duration}, in {samples}", {{"duration", format_duration(call.duration)}, {"samples", format_counted(count, "sample")}})});
+  properties.push_back({"First sample", format_time(call.start)});
+  properties.push_back({"Sampled for", Message("{duration}, in {samples}", {{"duration", format_duration(call.duration)}, {"samples", format_counted(count, "sample")}})});
   const CallStacks& stacks = trace.call_stacks();
   for (const CodeLocationId location : stacks.chain(trace.sample_detail(lane.detail(first_sample)).call_node))
     for (const CodeFunction& function : stacks.functions(location)) {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
 constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
+constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;   // events, for all that one frame shows: some ten milliseconds
+constexpr std::uint64_t kLookedAtForOne = 1u << 16;    // for one of the many levels that may be asked for in one frame
 
 // Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
 // what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
@@ -50,7 +52,16 @@ void Picture::want(std::string row_key, Level level, TimeRange range, std::size_
   wanted_sums_[std::move(row_key)] = {std::move(level), {range, 0, 0, sharers}};
 }
 
+void Picture::make_levels() {
+  std::vector<const Level*> levels;
+  for (const auto& [pane, wanted] : wanted_)
+    for (const Level& level : wanted.levels) levels.push_back(&level);
+  for (const auto& [key, wanted] : wanted_sums_) levels.push_back(&wanted.level);
+  (void)contents_.contents(levels);
+}
+
 void Picture::make(const std::stop_token& stop) {
+  if (parts_ == Parts::kLevels) return make_levels();
   if (contents_.forget_unused()) pixels_.clear();
   for (const auto& [pane, wanted] : wanted_) {
     std::vector<const LevelContent*> contents;
@@ -108,8 +119,9 @@ ViewContent::ViewContent(std::shared_ptr<const Trace> trace, Projecting projecti
       sums_(known_sums(*trace_)),
       tree_(*trace_, sums_),
       contents_(trace_, projecting),
-      on_demand_(!holds_events(*trace_)) {
-  set_outlines();
+      on_demand_(!holds_events(*trace_)),
+      outlines_(trace_, Projecting::kAsBefore, Lanes::kOutlines) {
+  if (on_demand_) picture_.contents_ = contents_;
 }
 
 ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting, Clock clock)
@@ -119,21 +131,17 @@ ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projec
       sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
       tree_(*trace_, sums_),
       contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)),
-      on_demand_(!holds_events(*trace_)) {
+      on_demand_(!holds_events(*trace_)),
+      outlines_(trace_, Projecting::kAsBefore, Lanes::kOutlines) {
   if (continues_) contents_.grow(trace_, projecting);
-  set_outlines();
-}
-
-void ViewContent::set_outlines() {
-  if (!on_demand_) return;
-  outlines_ = ContentCache(trace_, Projecting::kAsBefore, Lanes::kOutlines);
-  picture_.contents_ = contents_;
+  if (on_demand_) picture_.contents_ = contents_;
 }
 
 Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport) {
   if (!on_demand_) {
-    LevelRasterizer& pixels = rasterizer(viewport);
-    Painted painted{contents_.contents(levels), &pixels};
+    LevelRasterizer& pixels = rasterizer(viewport);  // lanes that are shown whole are the same in both
+    auto contents = contents_.contents_within(kLookedAtAtOnce, levels);
+    Painted painted = contents ? Painted{std::move(*contents), &pixels} : Painted{outlines_.contents(levels), &pixels, Painted::Detail::kOutline};
     pixels.prepare(painted.contents, viewport);
     return painted;
   }
@@ -148,12 +156,18 @@ Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, co
 
 Picture ViewContent::take_picture() {
   Picture taken = std::exchange(picture_, {});
-  picture_.contents_ = taken.contents_;  // what can be asked at once stays so
-  picture_.sums_ = taken.sums_;
+  if (on_demand_) {
+    picture_.contents_ = taken.contents_;  // what can be asked at once stays so
+    picture_.sums_ = taken.sums_;
+  } else {
+    taken.contents_ = contents_;
+    taken.parts_ = Picture::Parts::kLevels;
+  }
   return taken;
 }
 
 void ViewContent::put(Picture picture) {
+  if (!on_demand_) return contents_.add(picture.contents_);
   picture.wanted_.clear();
   picture.wanted_sums_.clear();
   picture_ = std::move(picture);
@@ -164,7 +178,16 @@ const Picture::RowSum* ViewContent::sum_of(const std::string& row_key, TimeRange
   return found != picture_.sums_.end() && found->second.range == range ? &found->second : nullptr;
 }
 
-const LevelContent* ViewContent::at_hand(const Level& level) { return on_demand_ ? picture_.contents_.find(level) : &contents_.content(level); }
+const LevelContent* ViewContent::at_hand(const Level& level) {
+  if (on_demand_) return picture_.contents_.find(level);
+  const Level* const only[] = {&level};
+  const auto contents = contents_.contents_within(kLookedAtForOne, only);
+  return contents ? contents->front() : nullptr;
+}
+
+void ViewContent::make_at_once(std::span<const Level* const> levels) {
+  if (!on_demand_) (void)contents_.contents_within(kLookedAtAtOnce, levels);
+}
 
 TimeRange ViewContent::range_after(const Sight& sight) const noexcept {
   return timeline::range_after(sight, bounds_, bounds_of(*trace_).end);

@@ -127,7 +127,7 @@ class RowAccessible : public Part {
     const double share = range.empty() ? 0 : static_cast<double>(sum->busy) / static_cast<double>(range.length());
     const QString busy = QString::fromStdString(format_share(share)), count = shown_text(format_counted(sum->count, "event"));
     const double waiting = view.waiting_share(row, range);
-    if (waiting > 0) return Canvas::tr("%1 busy, of it %2 waiting for another rank, %3").arg(busy, QString::fromStdString(format_share(waiting)), count);
+    if (waiting > 0) return Canvas::tr("%1 busy, %2 of that waiting for another rank, %3").arg(busy, QString::fromStdString(format_share(waiting)), count);
     return Canvas::tr("%1 busy, %2").arg(busy, count);
   }
   [[nodiscard]] QAccessible::State state() const override {

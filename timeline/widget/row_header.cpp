@@ -238,7 +238,7 @@ void RowHeader::make_sums(const std::vector<const PlacedRow*>& shown) {
   std::vector<const Level*> summed;
   for (const PlacedRow* placed : shown)
     if (const Row& row = state_.tree().row(placed->row); says_busy(row)) summed.push_back(&row.all);
-  state_.make_contents(summed);
+  state_.make_at_once(summed);
   sums_are_made_ = true;
 }
 

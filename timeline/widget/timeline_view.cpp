@@ -187,6 +187,7 @@ QImage TimelineView::picture(double scale) {
 }
 
 void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
+bool TimelineView::showsOutline() const { return parts_->state.is_coarse(); }
 bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready() || parts_->minimap->is_behind(); }
 std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }
 const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }

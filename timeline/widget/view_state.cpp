@@ -181,10 +181,9 @@ Painted ViewState::painted(Pane pane, std::span<const Level* const> levels, cons
 
 std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange range) {
   const std::size_t sharers = sharers_of(row);
-  if (!content_->is_on_demand()) {
-    const LevelContent& content = *content_->at_hand(row.all);
-    return Picture::RowSum{range, row_busy(content, range, sharers), content.count(range), sharers};
-  }
+  if (!content_->is_on_demand())
+    if (const LevelContent* content = content_->at_hand(row.all))
+      return Picture::RowSum{range, row_busy(*content, range, sharers), content->count(range), sharers};
   if (const Picture::RowSum* known = content_->sum_of(row.key, range)) return *known;
   wanted_sums_[row.key] = {row.all, range, sharers};
   refine_soon();
@@ -440,6 +439,9 @@ void ViewState::order(const std::string& key, RowMeasure by) {
   const TimeRange range = selected_range().value_or(range_).intersected(trace().extent());
   if (!row || range.empty()) return;
   const std::optional<RowIndex> parent = tree().row(*row).parent;
+  std::vector<const Level*> levels;
+  for (const RowIndex sibling : siblings_in_order(tree(), parent, arrangement_)) levels.push_back(&tree().row(sibling).all);
+  if (by != RowMeasure::kWaiting && !content_->is_on_demand()) (void)content_->contents().contents(levels);
   std::vector<std::pair<double, std::string>> measured;
   bool all_known = true;
   for (const RowIndex index : siblings_in_order(tree(), parent, arrangement_)) {

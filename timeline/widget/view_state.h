@@ -58,14 +58,12 @@ class ViewState : public QObject {
   [[nodiscard]] const Trace& trace() const { return *content_->trace(); }  // an empty one when there is none
   [[nodiscard]] const RowTree& tree() const { return content_->tree(); }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
-  // Null where to know it would wait for the disk.
+  // Null where to know it would take long.
   [[nodiscard]] const LevelContent* content(const Level& level) { return content_->at_hand(level); }
   // Of what is kept to draw the trace, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return content_->contents().memory_bytes(); }
-  // Makes ready, on all cores, what content() is about to be asked for.
-  void make_contents(std::span<const Level* const> levels) {
-    if (!content_->is_on_demand()) (void)content_->contents().contents(levels);
-  }
+  // Makes ready, on all cores, what content() is about to be asked for, unless that takes long.
+  void make_at_once(std::span<const Level* const> levels) { content_->make_at_once(levels); }
   // What is to be painted of these levels, in order. Where that is their outline, another thread makes the exact picture, and pictureMade()
   // follows. References to contents that were not asked for in a long while end.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);

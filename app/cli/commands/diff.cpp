@@ -14,6 +14,7 @@
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"
 #include "model/import/open_trace.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
 
 namespace lanescope::cli {
@@ -91,7 +92,7 @@ std::string change_text(const DiffItem& item) {
 
 // "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"
 std::string iterations_text(std::size_t compared, std::size_t skipped, std::size_t runs) {
-  std::string text = with_thousands(compared);
+  std::string text = grouped_digits(compared);
   if (runs > 1) text += " of " + counted(runs, "run");
   if (skipped > 0)
     text +=

@@ -18,6 +18,7 @@
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/percent.h"
 
@@ -46,7 +47,7 @@ std::string end_text(const Process& process) {
     case ProcessEndKind::kDetached:
       return "ran on after the recording";
     case ProcessEndKind::kLost:
-      return "vanished without a word";
+      return "disappeared; how it ended is not known";
     case ProcessEndKind::kReplaced:
       return "replaced itself by another program (exec)";
   }
@@ -61,9 +62,9 @@ void print_line(std::string_view title, std::string_view text) {
 }
 
 std::string records_text(const Completeness& completeness) {
-  std::string text = counted(completeness.produced, "record") + ", " + with_thousands(completeness.dropped) + " dropped";
-  if (completeness.late > 0) text += ", " + with_thousands(completeness.late) + " late";
-  if (completeness.invalid > 0) text += ", " + with_thousands(completeness.invalid) + " invalid";
+  std::string text = counted(completeness.produced, "record") + ", " + grouped_digits(completeness.dropped) + " dropped";
+  if (completeness.late > 0) text += ", " + grouped_digits(completeness.late) + " late";
+  if (completeness.invalid > 0) text += ", " + grouped_digits(completeness.invalid) + " invalid";
   if (completeness.unreturned_buffers > 0)
     text += "; it ended with " + counted(completeness.unreturned_buffers, "CUPTI buffer") + ", whose records are lost";
   return text;
@@ -155,7 +156,7 @@ std::string metrics_text(const Trace& trace) {
     values += trace.counter_series(id).size();
   }
   if (counters == 0) return {};
-  return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
+  return grouped_digits(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
 // "log, 3.1 MiB; 23.0 MiB of memory once open", "compact, 3.1 MiB; 0.1 MiB of memory once open, and up to 4.0 GiB for events that are read"; empty
@@ -176,8 +177,8 @@ std::string pc_samples_text(const Trace& trace) {
     dropped += window->dropped;
     full += window->buffer_was_full ? 1 : 0;
   }
-  std::string text = with_thousands(samples) + " in " + counted(records.windows.size(), "window") + ", " + counted(records.code.size(), "code object");
-  if (dropped > 0) text += ", " + with_thousands(dropped) + " dropped";
+  std::string text = grouped_digits(samples) + " in " + counted(records.windows.size(), "window") + ", " + counted(records.code.size(), "code object");
+  if (dropped > 0) text += ", " + grouped_digits(dropped) + " dropped";
   if (full > 0) text += ", the hardware's buffer was full in " + counted(full, "window");
   if (const auto part = kernels::sampled_part(trace)) text += ", sampled " + format_small_percent(part->percent()) + " of the time";
   return text;
@@ -192,7 +193,7 @@ std::string instruction_counts_text(const Trace& trace) {
     instructions += counts->rows.size();
   }
   if (launches.empty()) return {};
-  return "of " + with_thousands(launches.size()) + (launches.size() == 1 ? " launch" : " launches") + ", at " + counted(instructions, "instruction");
+  return "of " + grouped_digits(launches.size()) + (launches.size() == 1 ? " launch" : " launches") + ", at " + counted(instructions, "instruction");
 }
 
 // "3 files, 12.1 KiB"; empty where there are none.
@@ -232,7 +233,7 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
 void print_counts(const EventCounts& counts) {
   std::cout << "\nEvents\n";
   for (const EventKind& kind : kEventKinds) {
-    const std::string number = with_thousands(counts.by_kind.at(kind.key));
+    const std::string number = grouped_digits(counts.by_kind.at(kind.key));
     if (number == "0") continue;
     std::cout << "  " << kind.title << std::string(32 - kind.title.size(), ' ');
     std::cout << std::string(number.size() < 14 ? 14 - number.size() : 0, ' ') << number << '\n';

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/trace/grouped_digits.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -165,7 +166,7 @@ Finding limits_finding(const Machine& machine, const Limits& limits) {
     remedies.push_back(remedy);
   };
   if (limits.files && *limits.files < kFiles)
-    add(with_thousands(*limits.files) + " files may be open, and a recording of many processes has several of each",
+    add(grouped_digits(*limits.files) + " files may be open, and a recording of many processes has several of each",
         is_container(machine) ? "docker run --ulimit nofile=65536" : "ulimit -Hn, or /etc/security/limits.conf");
   if (limits.file_size) add("files may have " + bytes_text(*limits.file_size) + " at most", "ulimit -f unlimited");
   if (limits.addresses)

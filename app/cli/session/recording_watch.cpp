@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "model/trace/grouped_digits.h"
 #include "model/trace/outline.h"
 #include "text.h"
 
@@ -133,7 +134,7 @@ void print_outcome(const session::Recording& recording, const session::Recording
   for (const session::ProcessCompleteness& process : outcome.processes) {
     const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
     if (process.dropped > 0)
-      std::cerr << name << with_thousands(process.dropped) << " of " << counted(process.produced + process.dropped, "record")
+      std::cerr << name << grouped_digits(process.dropped) << " of " << counted(process.produced + process.dropped, "record")
                 << " dropped\n";
     if (process.unreturned_buffers > 0)
       std::cerr << name << "it ended with " << counted(process.unreturned_buffers, "CUPTI buffer") << ", whose records are lost\n";

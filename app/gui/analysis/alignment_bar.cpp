@@ -70,7 +70,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   interleave_->setToolTip(tr("Shows each row of B below the row of A that stands for the same thing (I)"));
   connect(interleave_, &QPushButton::clicked, this,
           [this](bool checked) { emit rowsWished(checked ? timeline::TraceSides::kInterleaved : timeline::TraceSides::kApart); });
-  reset->setToolTip(tr("As it was when B was opened"));
+  reset->setToolTip(tr("Undoes the shift: B lies as it did when it was opened"));
   at_selection_->setToolTip(tr(
       "Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
       "for example"));

@@ -269,7 +269,7 @@ void BubblesPanel::showGroup(TableRow row) {
   if (chosen_.cause) {
     const std::string_view advice = grouped_.advice[row];
     const QString sampled = QString::fromStdString(grouped_.sampled[row]);
-    advice_->setText((sampled.isEmpty() ? QString() : tr("Seen to run: %1.\n").arg(sampled)) +
+    advice_->setText((sampled.isEmpty() ? QString() : tr("Samples of the CPU: %1.\n").arg(sampled)) +
                      shown_text(advice));
   }
   showGap(grouped_.longest[row]);

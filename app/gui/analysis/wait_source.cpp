@@ -78,7 +78,7 @@ void WaitSource::step() {
   if (own == events.end()) return;
   if (own + 1 == events.end()) {
     const bool ends_in_code = !chain_->waits.empty() && chain_->waits.back().kind == analysis::WaitKind::kCode;
-    return emit ended(ends_in_code ? tr("It waited for code of its thread: that is where it begins.") : tr("It is not recorded what this waited for."));
+    return emit ended(ends_in_code ? tr("It waited for code of its own thread: the chain begins there.") : tr("What this waited for was not recorded."));
   }
   const EventRef next = own[1];
   emit followed(events);

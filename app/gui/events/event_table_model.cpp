@@ -280,8 +280,8 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
   if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)
     return tr("From the end of the call that launched the work to its start on the GPU");
   if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)
-    return tr("Of the warps that a multiprocessor could hold, the share that it can hold of this kernel, by the shape of its launch");
-  if (role == Qt::ToolTipRole && column == EventColumn::kSharedMemory) return tr("Of each block: static and dynamic");
+    return tr("The share of a multiprocessor's warps that it can hold of this kernel, by the shape of the launch");
+  if (role == Qt::ToolTipRole && column == EventColumn::kSharedMemory) return tr("Static and dynamic shared memory of each block");
   if (role == Qt::ToolTipRole && column == EventColumn::kWaves)
     return tr("Blocks of the grid, by how many of them the GPU holds at once");
   return {};

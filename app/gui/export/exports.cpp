@@ -12,7 +12,7 @@ namespace {
 // What writers would say in the words of the command line.
 QString why_not_there(const QString& path) {
   const QFileInfo place(path), folder(place.absolutePath());
-  if (place.exists() && !place.isFile()) return Exports::tr("%1 can't be written: it is no file. Choose another name.").arg(path);
+  if (place.exists() && !place.isFile()) return Exports::tr("%1 can't be written: it is not a file. Choose another name.").arg(path);
   if (!folder.isDir()) return Exports::tr("%1 can't be written: there is no such folder. Choose another one.").arg(path);
   if (!folder.isWritable()) return Exports::tr("%1 can't be written: its folder is read-only for you. Choose another one.").arg(path);
   return {};
@@ -55,7 +55,7 @@ void Exports::write(const Destination& to, Write write) {
   const QString path = QString::fromStdString(to.path);
   if (isWriting()) {
     const QString other = QFileInfo(path_).fileName();
-    return emit ended(tr("%1 is still being written. Export %2 when that has ended.").arg(other, QFileInfo(path).fileName()), MessageWeight::kError);
+    return emit ended(tr("%1 is still being written. Export %2 when it is finished.").arg(other, QFileInfo(path).fileName()), MessageWeight::kError);
   }
   if (const QString problem = why_not_there(path); !problem.isEmpty()) return emit ended(problem, MessageWeight::kError);
   path_ = path;

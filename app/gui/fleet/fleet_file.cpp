@@ -58,7 +58,7 @@ Result<FleetMap> map_of(const QJsonObject& said, const std::vector<std::shared_p
 }
 
 Result<FleetFile> fleet_of(const QJsonObject& said, const QDir& folder) {
-  if (said[u"format"].toString() != u"lanescope fleet") return Error{tr("it is no answer of lanescope fleet").toStdString()};
+  if (said[u"format"].toString() != u"lanescope fleet") return Error{tr("it is not an answer of lanescope fleet").toStdString()};
   if (said[u"version"].toInt() != kVersion)
     return Error{tr("it has version %1, and this viewer reads version %2").arg(said[u"version"].toInt()).arg(kVersion).toStdString()};
   FleetFile fleet{said[u"recipe"].toString(), {}, {}};
@@ -95,7 +95,7 @@ Result<FleetFile> read_fleet_file(const QString& path) {
   if (text.size() > kMostBytes) return failure(path, tr("it is larger than 256 MiB"));
   QJsonParseError wrong;
   const QJsonDocument document = QJsonDocument::fromJson(text, &wrong);
-  if (!document.isObject()) return failure(path, document.isNull() ? wrong.errorString() : tr("it is no JSON object"));
+  if (!document.isObject()) return failure(path, document.isNull() ? wrong.errorString() : tr("it is not a JSON object"));
   Result<FleetFile> fleet = fleet_of(document.object(), QFileInfo(path).absoluteDir());
   if (!fleet) return failure(path, QString::fromStdString(fleet.error().text));
   return fleet;

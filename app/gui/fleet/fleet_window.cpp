@@ -99,7 +99,7 @@ void FleetWindow::showChosen() {
     }
     ranks += view_->toolTipOf(row, view_->column());
   }
-  chosen_->setText(ranks.join(QStringLiteral("; ")) + (places.empty() ? tr(". It is not said in which recording, or when.") : QString()));
+  chosen_->setText(ranks.join(QStringLiteral("; ")) + (places.empty() ? tr(". The answer does not say in which recording this was, or when.") : QString()));
 }
 
 void FleetWindow::open() {

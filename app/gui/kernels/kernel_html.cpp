@@ -107,8 +107,8 @@ QString verdict_text(const KernelFacts& facts) {
   QString text = QStringLiteral("<p>%1</p>")
                      .arg(counters.verdict.utilization > 0
                               ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(said(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
-                              : tr("What bounds it was not measured."));
-  if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("Nothing stands out that it could win."));
+                              : tr("It was not measured what bounds it."));
+  if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster."));
   text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
   const Nanoseconds time = std::max(facts.all.time, facts.duration);
   for (const kernels::Advice& advice : counters.verdict.advice)
@@ -159,7 +159,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
                      (QStringLiteral("lanescope ") + command_text(counters_command(facts, QStringLiteral("kernel.trace")))).toHtmlEscaped());
   if (!facts.stalls)
     text += QStringLiteral("<p class='label'>%1<br><code>%2</code></p>")
-                .arg(tr("Where its warps stood was not sampled. This samples it:"),
+                .arg(tr("No samples tell where its warps waited. This records them:"),
                      (QStringLiteral("lanescope profile --kernels=pc ") + command_text(program_of(facts))).toHtmlEscaped());
   text += launch_table(facts, baseline);
   if (facts.counters) text += section_tables(*facts.counters, baseline);

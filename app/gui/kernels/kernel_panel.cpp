@@ -189,7 +189,7 @@ void KernelPanel::present() {
   profile_->setEnabled(facts_ && !facts_->trace->provenance().command.empty());
   source_->setEnabled(facts_ != nullptr);
   pin_->setEnabled(facts_ != nullptr || baseline_ != nullptr);
-  pin_->setText(baseline_ ? tr("Release the baseline") : tr("Pin as baseline"));
+  pin_->setText(baseline_ ? tr("Remove the baseline") : tr("Pin as baseline"));
   const QString text = facts_ ? kernel_html(*facts_, baseline_.get(), palette())
                               : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
   if (text != shown_) {  // so that its user's place stays

@@ -88,7 +88,7 @@ void SourcePanel::layOut() {
   next_->setToolTip(tr("The line with the next most samples, or instructions executed (N)"));
   next_->setAutoRaise(true);
   folder_->setText(tr("Source folder…"));
-  folder_->setToolTip(tr("The folder of sources that are not where the program was built"));
+  folder_->setToolTip(tr("The folder that has the sources, where they are no longer in the one in which the program was built"));
   folder_->setAutoRaise(true);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   note_->setMinimumWidth(0);
@@ -185,7 +185,7 @@ void SourcePanel::showNote(const QString& failure) {
       if (!code_->sources[i]) missing += file_name(code_->code.files[i]);
     if (!has_lines) text += tr(" · without lines: compile with -lineinfo");
     if (!missing.isEmpty()) text += tr(" · not found: %1; choose its folder").arg(missing.join(QStringLiteral(", ")));
-    if (!code_->has_operands) text += tr(" · opcodes alone: nvdisasm is not there");
+    if (!code_->has_operands) text += tr(" · opcodes only: nvdisasm was not found");
   }
   note_->setText(text);
   note_->setToolTip(text);

@@ -129,7 +129,7 @@ class RemoteSource : public RecordingSource {
     if (first_.empty()) {
       const Result<std::optional<fs::path>> planned = session::planned_file(output_);
       if (!planned) return planned.error();
-      if (!*planned) return Error{"The output name has %p, and the program's number is only known there. Leave it away.", ErrorKind::kUsage};
+      if (!*planned) return Error{"The output name contains %p, but the process id is known on the other machine only. Leave %p out.", ErrorKind::kUsage};
       first_ = **planned;
       frames_.emplace(first_);
     }

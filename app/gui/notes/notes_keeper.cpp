@@ -40,7 +40,7 @@ void NotesKeeper::open(const QString& trace_file) {
   }
   if (notes_.left_out > 0) {
     may_write_ = false;  // what is left out would be gone
-    emit said(tr("%1 has more notes than %2, or longer ones than %3 bytes: not all is shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
+    emit said(tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
   }
   std::vector<timeline::TimelineView::Marker> markers;
   for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});

@@ -19,7 +19,7 @@ NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
       text_(new QLineEdit(this)),
       add_(new QPushButton(tr("Mark with a name"), this)),
       remove_(new QPushButton(tr("Remove"), this)),
-      where_(new QLabel(tr("Notes are kept beside the trace, in a file of its name with .notes."), this)) {
+      where_(new QLabel(tr("Notes are kept beside the trace, in a file whose name is that of the trace with .notes at the end."), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);

@@ -52,8 +52,8 @@ QString communication_rows(const RangeSummary& summary) {
     if (gpu.communicated == 0) continue;
     const auto number = summary.trace->gpus()[gpu.gpu].ordinal;
     rows += property_row(QObject::tr("GPU %1 communicated").arg(number), share_of(gpu.communicated, summary.range));
-    rows += property_row(QObject::tr("…with no other work beside"), share_of(gpu.alone, summary.range));
-    if (gpu.waited > 0) rows += property_row(QObject::tr("…waiting for another rank"), share_of(gpu.waited, summary.range));
+    rows += property_row(QObject::tr("of that, with no other work at the time"), share_of(gpu.alone, summary.range));
+    if (gpu.waited > 0) rows += property_row(QObject::tr("of that, waiting for another rank"), share_of(gpu.waited, summary.range));
   }
   return rows;
 }

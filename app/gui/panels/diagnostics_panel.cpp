@@ -112,7 +112,7 @@ QString process_end_text(const Process& process) {
     case ProcessEndKind::kDetached:
       return QObject::tr("still running when the recording stopped");
     case ProcessEndKind::kLost:
-      return QObject::tr("vanished without a word");
+      return QObject::tr("disappeared; how it ended is not known");
     case ProcessEndKind::kReplaced:
       return QObject::tr("became another program (exec)");
     case ProcessEndKind::kUnknown:

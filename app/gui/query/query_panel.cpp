@@ -117,11 +117,11 @@ void QueryPanel::layOut() {
   parts->setSizes({kEditorWidth, kResultWidth, kResultChartWidth});
   column->addWidget(parts, 1);
 
-  ready_->setAccessibleName(tr("Ready questions"));
-  ready_->setPlaceholderText(tr("Ready questions"));
+  ready_->setAccessibleName(tr("Prepared queries"));
+  ready_->setPlaceholderText(tr("Prepared queries"));
   ready_->setCurrentIndex(-1);
   ready_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  editor_->setAccessibleName(tr("Question in SQL"));
+  editor_->setAccessibleName(tr("SQL query"));
   editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   editor_->setPlaceholderText(QStringLiteral("SELECT short_name, count(*), sum(duration)\nFROM kernels\nWHERE start >= :begin AND start < :end\nGROUP BY 1 ORDER BY 3 DESC"));
   editor_->setToolTip(tr("<p>SELECT statements of SQLite over these tables. :begin and :end are the selected part of time, or all of it; "
@@ -146,7 +146,7 @@ void QueryPanel::ask() {
   made_of_ = nullptr;
   if (asked_.trimmed().isEmpty()) {
     asked_.clear();
-    return showMessage(tr("Write a question, or choose a ready one."));
+    return showMessage(tr("Write a query, or choose one of the prepared queries."));
   }
   answer();
 }
@@ -172,14 +172,14 @@ void QueryPanel::answer() {
   const std::shared_ptr<const Trace> trace = answered_.trace();
   if (asked_.isEmpty() || !isVisible()) return;
   if (!trace || trace->provenance().outline_only)
-    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to ask about it."));
+    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to query it."));
   query::QueryOptions options;
   options.window = answered_.boundRange();
   options.limits.rows = kMostAnswers;
   made_of_ = trace;
   made_for_ = options.window;
   made_shift_ = answered_.shown(TimeRange{0, 1}).begin;
-  showMessage(tr("Answering…"));
+  showMessage(tr("Running the query…"));
   job_.start([this, trace, options, shift = made_shift_, sql = asked_.toStdString()](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();

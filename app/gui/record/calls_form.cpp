@@ -83,7 +83,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   auto* runtimes = new QHBoxLayout;
   for (const Runtime& runtime : kRuntimes) {
     runtimes_.push_back(new QCheckBox(QString::fromLatin1(runtime.name)));
-    runtimes_.back()->setToolTip(tr("Its calls, as ranges of a domain of its own"));
+    runtimes_.back()->setToolTip(tr("Shows the calls of this library as ranges of an NVTX domain of their own"));
     runtimes->addWidget(runtimes_.back());
   }
   runtimes->addStretch(1);

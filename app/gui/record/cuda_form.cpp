@@ -56,7 +56,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   flush_interval_->setSpecialValueText(tr("finished GPU work when a buffer is full"));
   flush_interval_->setAccessibleName(tr("Collect finished GPU work"));
   flush_interval_->setToolTip(tr("Events are in the file after at most this time, also when the program is killed"));
-  events_->setToolTip(tr("Costs GPU time for each recording of an event"));
+  events_->setToolTip(tr("Takes GPU time each time that an event is recorded"));
   form.addRow(tr("Trace"), trace_);
   form.addRow(tr("P&reset"), preset_);
   form.addRow(tr("CUDA &graphs"), graph_level_);
@@ -77,7 +77,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   layout->setContentsMargins(0, 0, 0, 0);
   for (const Library& library : kLibraries) {
     libraries_.push_back(new QCheckBox(QString::fromLatin1(library.name)));
-    libraries_.back()->setToolTip(tr("Its calls, as ranges of a domain of its own"));
+    libraries_.back()->setToolTip(tr("Shows the calls of this library as ranges of an NVTX domain of their own"));
     layout->addWidget(libraries_.back());
   }
   layout->addStretch(1);

@@ -73,7 +73,7 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
                   static_cast<int>(AfterCapture::kShutdown));
   if (!is_running) after_->addItem(tr("Record nothing more"), static_cast<int>(AfterCapture::kStop));
   after_->addItem(tr("Make a file for each range"), static_cast<int>(AfterCapture::kRepeat));
-  after_->addItem(tr("Record on"), static_cast<int>(AfterCapture::kGoOn));
+  after_->addItem(tr("Continue to record"), static_cast<int>(AfterCapture::kGoOn));
   after_->setAccessibleName(tr("At its end"));
   repeats_->setRange(0, 1'000'000);
   repeats_->setSpecialValueText(tr("all"));
@@ -87,7 +87,7 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
   label->setBuddy(duration_);
   program_at_end_->addItem(tr("end the program"), static_cast<int>(ProgramAtEnd::kEnds));
   program_at_end_->addItem(tr("let the program run on"), static_cast<int>(ProgramAtEnd::kRunsOn));
-  program_at_end_->setToolTip(tr("Where the recording ends before the program: you stop it, or its duration is over"));
+  program_at_end_->setToolTip(tr("Applies when the recording ends before the program: when you stop it, or when its duration is over"));
   program_at_end_->setAccessibleName(tr("When the recording ends first"));
   for (const QString& what : {tr("the program alone"), tr("the program and its recorded children")}) wait_for_children_->addItem(what);
   wait_for_children_->setAccessibleName(tr("Whose end is waited for"));

@@ -120,7 +120,7 @@ void RemoteDialog::layOut() {
   process_->setEditable(true);
   process_->setInsertPolicy(QComboBox::NoInsert);
   process_->setAccessibleName(tr("Process there"));
-  process_->lineEdit()->setPlaceholderText(tr("Its number there"));
+  process_->lineEdit()->setPlaceholderText(tr("Process id on that machine"));
   further_->setPlaceholderText(tr("More machines, at the same time: ssh:gpu8 ssh:gpu9. What they do becomes one trace."));
   auto* processes = new QHBoxLayout(process_line_);
   processes->setContentsMargins(0, 0, 0, 0);
@@ -134,7 +134,7 @@ void RemoteDialog::layOut() {
   form->addRow(tr("&To record, there"), what_);
   form->addRow(tr("Pro&cess"), process_line_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(process_line_))) label->setBuddy(process_);
-  form->addRow(tr("And on"), further_);
+  form->addRow(tr("Also on"), further_);
   form->addRow(tr("&Program"), program_);
   form->addRow(tr("&Arguments"), arguments_);
   form->addRow(tr("&Folder there"), folder_);

@@ -86,7 +86,7 @@ SamplingForm::SamplingForm(QFormLayout& form)
   gpu_metrics_devices_->setInsertPolicy(QComboBox::NoInsert);
   gpu_metrics_devices_->setToolTip(tr("Or their numbers, as nvidia-smi has them: 0,1"));
   gpu_metrics_set_->setAccessibleName(tr("Which GPU metrics"));
-  gpu_metrics_set_->addItem(tr("all that fits: SMs, memory, PCIe, NVLink, clocks"), QStringLiteral("default"));
+  gpu_metrics_set_->addItem(tr("as many as fit: SMs, memory, PCIe, NVLink, clocks"), QStringLiteral("default"));
   gpu_metrics_set_->addItem(tr("SMs, tensor cores and memory alone"), QStringLiteral("light"));
   gpu_metrics_set_->addItem(tr("power, temperature and clocks alone"), QStringLiteral("nvml"));
   QHBoxLayout* threads = in_a_line({thread_states_, scope_});

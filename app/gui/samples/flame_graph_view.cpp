@@ -272,7 +272,7 @@ void FlameGraphView::contextMenuEvent(QContextMenuEvent* event) {
   const std::uint32_t node = box->node;
   const QString name = text(profile_->top_down.function_of(node).name);
   QMenu menu;
-  menu.addAction(tr("Look at it alone"), QKeySequence(Qt::Key_Return), this, [this, node] { focusOn(node); });
+  menu.addAction(tr("Zoom to it"), QKeySequence(Qt::Key_Return), this, [this, node] { focusOn(node); });
   menu.addAction(tr("Find its samples on the rows"), this, [this, name] { emit functionActivated(name); });
   menu.addSeparator();
   menu.addAction(tr("Copy the function's name"), this, [name] { QGuiApplication::clipboard()->setText(name); });

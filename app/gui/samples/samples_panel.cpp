@@ -429,7 +429,7 @@ void SamplesPanel::showNote() {
   if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_rows_).arg(functions_->model()->rowCount());
   if (lines && !search_->text().isEmpty()) text += tr(" · %1 of %2 lines").arg(shown_rows_).arg(lines_->model()->rowCount());
   if (lines && profile_->line_table && profile_->lines.empty())
-    text += tr(" · no lines: of this code no source lines are known. Python's are, and those of code with debug information.");
+    text += tr(" · no lines: the source lines of this code are not known. Python code has them, and code with debug information.");
   note_->setText(text);
   note_->setToolTip(text);  // a narrow window cuts it off
 }

@@ -36,8 +36,8 @@ KeyBindingsDialog::KeyBindingsDialog(KeyBindings& bindings, QWidget* parent)
       table_(new QTableWidget(this)),
       key_(new KeyField(this)),
       none_(new QPushButton(tr("&No key"), this)),
-      reset_(new QPushButton(tr("As at &first"), this)),
-      reset_all_(new QPushButton(tr("&All as at first"), this)),
+      reset_(new QPushButton(tr("Reset to de&fault"), this)),
+      reset_all_(new QPushButton(tr("Reset &all"), this)),
       message_(new QLabel(this)) {
   layOut();
   list();

@@ -439,8 +439,8 @@ void MainWindow::writeExport(const QString& path, Exports::Write write) {
 
 bool MainWindow::endsExport() {
   QMessageBox box(QMessageBox::Question, tr("A file is being written"),
-                  tr("%1 is not whole yet. Give it up and close the window?").arg(QFileInfo(exports_->path()).fileName()), QMessageBox::Cancel, this);
-  const QPushButton* close = box.addButton(tr("Give it up and close"), QMessageBox::DestructiveRole);
+                  tr("%1 is not finished yet. Cancel it and close the window?").arg(QFileInfo(exports_->path()).fileName()), QMessageBox::Cancel, this);
+  const QPushButton* close = box.addButton(tr("Cancel it and close"), QMessageBox::DestructiveRole);
   // Once the file is whole, there is nothing to ask.
   connect(exports_, &Exports::ended, &box, &QDialog::accept);
   box.exec();
@@ -455,7 +455,7 @@ void MainWindow::showLongestGaps() {
     events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
     return docks_->enter(events_);
   }
-  messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
+  messages_->show(tr("The trace has no GPU work, so it has no gaps."), MessageWeight::kNote);
 }
 
 void MainWindow::showFlameGraph() {

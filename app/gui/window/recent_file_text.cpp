@@ -19,7 +19,7 @@ QString shortened(const QString& text, int characters, const QFontMetrics& metri
 }
 
 QString facts_of(const QFileInfo& file) {
-  if (!file.exists()) return QObject::tr("not there any more");
+  if (!file.exists()) return QObject::tr("the file is gone");
   return QObject::tr("%1, %2").arg(age_text(file.lastModified().secsTo(QDateTime::currentDateTime())),
                                    QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(file.size()))));
 }

@@ -9,7 +9,7 @@ namespace lanescope::ui {
 struct RecentFileText {
   QString name;
   QString folder;  // with ~ for the user's own; both are shortened in their middle where they are long
-  QString facts;   // "3 h ago, 12.3 MiB"; "not there any more"
+  QString facts;   // "3 h ago, 12.3 MiB"; "the file is gone"
 };
 [[nodiscard]] RecentFileText recent_file_text(const QString& path, const QFontMetrics& metrics);
 

@@ -95,7 +95,7 @@ void TimelineBinding::addZooms(QMenu& menu) {
   menu.addSeparator();
   if (state_.selectedRange())
     menu.addAction(tr("Zoom to the selected range"), keyOf(QLatin1String("Zoom to selection")), &view_, &TimelineView::zoomToSelection);
-  if (view_.canGoBack()) menu.addAction(tr("Back to the view before"), keyOf(QLatin1String("Back to the view before")), &view_, &TimelineView::goBack);
+  if (view_.canGoBack()) menu.addAction(tr("Back to the previous view"), keyOf(QLatin1String("Back to the previous view")), &view_, &TimelineView::goBack);
   menu.addAction(tr("Fit everything"), keyOf(QLatin1String("Fit everything")), &view_, &TimelineView::zoomToFit);
 }
 

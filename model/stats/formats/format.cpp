@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "model/trace/grouped_digits.h"
 #include "model/trace/utf8.h"
 #include "writers.h"
 
@@ -33,16 +34,6 @@ constexpr int kSizeDecimals = 3;
 constexpr int kRealDecimals = 1;
 constexpr int kReadableDigits = 9;  // of Unit::kNumber, for people
 constexpr int kAllDigits = 17;      // that tell doubles apart
-
-void insert_separators(std::string& text, std::size_t first) {
-  if (first < text.size() && text[first] == '-') ++first;
-  std::size_t end = text.find('.', first);
-  if (end == std::string::npos) end = text.size();
-  while (end > first + 3) {
-    end -= 3;
-    text.insert(end, 1, ',');
-  }
-}
 
 void append_number(std::string& text, double value, int decimals) {
   std::array<char, 400> digits;  // the longest double has 309 digits before the point
@@ -162,7 +153,7 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
     else
       append_number(text, scale.decimals ? on_scale(value, column.unit, scale) : past_half(value), scale.decimals.value_or(kRealDecimals));
   }
-  if (separators == Separators::kThousands && column.unit != Unit::kIdentifier && column.unit != Unit::kNumber) insert_separators(text, first);
+  if (separators == Separators::kThousands && column.unit != Unit::kIdentifier && column.unit != Unit::kNumber) group_digits(text, first);
 }
 
 void append_shown_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit) {

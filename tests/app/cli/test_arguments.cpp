@@ -109,10 +109,6 @@ TEST_CASE("every command is found by its name and no other") {
 }
 
 TEST_CASE("numbers read as a person writes them") {
-  CHECK(with_thousands(0) == "0");
-  CHECK(with_thousands(999) == "999");
-  CHECK(with_thousands(1'000) == "1,000");
-  CHECK(with_thousands(1'234'567) == "1,234,567");
   CHECK(counted(1, "event") == "1 event");
   CHECK(counted(2, "event") == "2 events");
   CHECK(duration_text(417) == "417 ns");

@@ -234,7 +234,7 @@ class ExportTest : public QObject {
     };
     QVERIFY(!close_with("Cancel"));
     QVERIFY(window_->isVisible() && window_->exports().isWriting());
-    QVERIFY(close_with("Give it up and close"));
+    QVERIFY(close_with("Cancel it and close"));
     QVERIFY(!window_->isVisible());
   }
 

@@ -212,8 +212,8 @@ class FleetTest : public QObject {
     const QByteArray whole = QJsonDocument(fleet_of("known.trace", "second.trace")).toJson();
     QTest::newRow("empty") << QByteArray() << "can't be shown";
     QTest::newRow("cut") << whole.first(whole.size() / 2) << "can't be shown";
-    QTest::newRow("no object") << QByteArray("[1]") << "it is no JSON object";
-    QTest::newRow("another format") << changed("format", "x") << "it is no answer of lanescope fleet";
+    QTest::newRow("no object") << QByteArray("[1]") << "it is not a JSON object";
+    QTest::newRow("another format") << changed("format", "x") << "it is not an answer of lanescope fleet";
     QTest::newRow("a later version") << changed("version", 2) << "it has version 2";
     QTest::newRow("nothing to draw") << changed("maps", QJsonArray{}) << "there is no picture";
     QTest::newRow("maps that are numbers") << changed("maps", QJsonArray{1, 2}) << "there is no picture";

@@ -73,7 +73,7 @@ class KernelsTest : public QObject {
     QVERIFY(panel.text().contains("conflicts of shared memory's banks"));
     QVERIFY(panel.text().contains("Theoretical occupancy"));
     QVERIFY(panel.text().contains("Shared memory: bank conflicts"));
-    QVERIFY(panel.text().contains("Where its warps stood was not sampled"));
+    QVERIFY(panel.text().contains("No samples tell where its warps waited"));
     QVERIFY(!panel.text().contains("counters were not read"));
     auto* stalls = panel.findChild<ui::StallChart*>();
     QVERIFY(stalls->isVisible());  // of the counters' warp states

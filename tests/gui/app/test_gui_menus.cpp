@@ -145,7 +145,7 @@ class MenusTest : public QObject {
     window_->state().setSelectedRange(part_of_it);
     menu("Zoom to the selected range");
     QCOMPARE(window_->timelineView().visibleRange(), part_of_it);
-    menu("Back to the view before");
+    menu("Back to the previous view");
     QCOMPARE(window_->timelineView().visibleRange(), all);
     QTest::keyClick(&window_->timelineView(), Qt::Key_Z, Qt::ShiftModifier);  // as hands of Nsight Systems know it
     QCOMPARE(window_->timelineView().visibleRange(), part_of_it);

@@ -47,7 +47,7 @@ class QueryTest : public QObject {
 
   void noQuestionIsAnsweredWithWhatToDo() {
     ask(" ");
-    QCOMPARE(window_->query().message(), QString("Write a question, or choose a ready one."));
+    QCOMPARE(window_->query().message(), QString("Write a query, or choose one of the prepared queries."));
   }
 
   void theAnswerAboutASelectionFollowsIt() {
@@ -130,7 +130,7 @@ class QueryTest : public QObject {
     window_->showPanel("query");
     QComboBox* ready = nullptr;
     for (QComboBox* box : window_->query().findChildren<QComboBox*>())
-      if (box->accessibleName() == "Ready questions") ready = box;
+      if (box->accessibleName() == "Prepared queries") ready = box;
     QVERIFY(ready != nullptr && ready->count() > 5);
     ready->setFocus();
     QTest::keyClick(ready, Qt::Key_Down);

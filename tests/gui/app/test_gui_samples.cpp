@@ -130,7 +130,7 @@ class SamplesTest : public QObject {
     QSignalSpy activated(&flame, &ui::FlameGraphView::functionActivated);
     menu("Find its samples on the rows");
     QCOMPARE(activated.size(), 1);
-    menu("Look at it alone");
+    menu("Zoom to it");
     QCOMPARE(flame.focus(), nodeOf({"train", "load", "inflate"}));
   }
 

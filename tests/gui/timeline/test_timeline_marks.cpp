@@ -91,7 +91,7 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   for (int index = 0; index < canvas->childCount(); ++index)
     if (canvas->child(index)->text(QAccessible::Name) == "CUDA HW") values += canvas->child(index)->text(QAccessible::Value);
   REQUIRE(values.size() == 2);
-  CHECK(values[0] == "100.0 % busy, of it 65.0 % waiting for another rank, 2 events");
+  CHECK(values[0] == "100.0 % busy, 65.0 % of that waiting for another rank, 2 events");
   CHECK(values[1] == "100.0 % busy, 2 events");
 
   window.view->setTrace(ranks.builder.snapshot());  // another trace begins without

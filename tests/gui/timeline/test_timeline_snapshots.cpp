@@ -1,5 +1,6 @@
 // A timeline while a recording grows: what later snapshots keep, and what they bring in sight.
 #include <optional>
+#include <random>
 #include <set>
 
 #include <QAccessible>
@@ -147,4 +148,40 @@ TEST_CASE("following keeps the newest event in sight until the user moves the vi
   REQUIRE(window.view->visibleRange().length() == 100'000);
   window.wheel(window.canvas, {100, 100}, 120);
   REQUIRE(window.view->followLive() == FollowLive::kNo);
+}
+
+// Of so many events that their union is not made while a frame is painted.
+TEST_CASE("rows of very many events are painted in outline at once when they are opened, and exactly soon after") {
+  lanescope::test::start_application();
+  lanescope::test::SmallTrace small;
+  std::mt19937 random(11);
+  for (const std::uint32_t stream : {1u, 2u})
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), lanescope::test::random_events(small, random, 600'000, 6'000'000'000));
+  TimelineView view;
+  view.resize(1'000, 600);
+  view.setTrace(small.builder.snapshot());
+  view.collapseAll();
+  view.show();
+  const auto settle = [&] {
+    (void)view.grab();
+    REQUIRE(QTest::qWaitFor([&] { return !view.isMakingReady(); }, kPatienceMs));
+  };
+  settle();
+  REQUIRE_FALSE(view.showsOutline());
+  view.setSelectedRange(TimeRange{1'000'000, 4'000'000'000});  // then every row says what it has in it
+  view.expandAll();
+  const QImage at_once = view.grab().toImage();
+  REQUIRE(view.showsOutline());
+  REQUIRE(view.isMakingReady());
+  settle();
+  REQUIRE_FALSE(view.showsOutline());
+  const QImage exact = view.grab().toImage();
+  CHECK(exact != at_once);
+
+  // A view that had all the time makes the same picture.
+  view.collapseAll();
+  settle();
+  view.expandAll();
+  CHECK(view.grab().toImage() == exact);
+  CHECK_FALSE(view.showsOutline());
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -20,7 +21,8 @@ namespace lanescope::timeline {
 // must: they are worked out when they are asked for, or taken as they were in an earlier snapshot, and left out where they were not worked out then.
 enum class Projecting : std::uint8_t { kWhenAsked, kAsBefore };
 
-// What is looked at of lanes: all events, or what is known without decoding any (outline_of()).
+// What is looked at of lanes: all events, or what is known without a look at each: outline_of(), and of a lane in memory that is to be taken apart,
+// runs of up to 1,024 events as one, which begins with the first, lasts as long as they do together, and has the name that holds most of that.
 enum class Lanes : std::uint8_t { kWhole, kOutlines };
 
 // Of one trace; worked out when first asked for. One thread at a time.
@@ -33,12 +35,19 @@ class LaneIndexes {
   void grow(std::shared_ptr<const Trace> trace, Projecting projecting);
   // What others know of an earlier snapshot is a start.
   void take_over(const LaneIndexes& other);
+  // What others know of the same snapshot need not be worked out again.
+  void add(const LaneIndexes& other);
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
   [[nodiscard]] std::shared_ptr<const Lane> lane(LaneId id) const {
     const Lane& whole = trace_->lane(id);
     return {trace_, lanes_ == Lanes::kWhole ? &whole : &outline_of(whole)};
   }
+  // The lane whose events a source takes, or some of them. Requires: it is of no GPU and of no depth of calls.
+  [[nodiscard]] std::shared_ptr<const Lane> lane(const LaneSource& source) { return source.whole() ? lane(source.lane) : sorted_lane(source.lane); }
+  [[nodiscard]] Lanes lanes() const noexcept { return lanes_; }
+  // How many events a source has; none where that is to be worked out.
+  [[nodiscard]] std::optional<EventIndex> known_size(const LaneSource& source) const;
   // Works out at once, on all cores, what these sources need and is not there: subset(), projection() and calls() then have it at hand.
   void prepare(std::span<const LaneSource> sources);
   // Frees what nothing refers to any more.
@@ -59,11 +68,15 @@ class LaneIndexes {
  private:
   enum class SplitBy { kName, kMemoryClass };
   [[nodiscard]] static SplitBy split_by(const LaneSource& source) noexcept { return source.name ? SplitBy::kName : SplitBy::kMemoryClass; }
-  [[nodiscard]] std::shared_ptr<const LaneSplit> split(LaneId lane, SplitBy by, const LaneSplit* before) const;
+  [[nodiscard]] static LaneSplit::Key key_of(const LaneSource& source) noexcept;
+  // A lane as it is taken apart.
+  [[nodiscard]] std::shared_ptr<const Lane> sorted_lane(LaneId id);
+  [[nodiscard]] std::shared_ptr<const LaneSplit> split(std::shared_ptr<const Lane> lane, SplitBy by, const LaneSplit* before) const;
   using Splits = std::map<std::pair<LaneId, SplitBy>, std::shared_ptr<const LaneSplit>>;
 
   std::shared_ptr<const Trace> trace_;
   Lanes lanes_ = Lanes::kWhole;
+  std::map<LaneId, std::shared_ptr<const Lane>> outlines_;  // of lanes in memory
   Splits splits_;
   Splits before_;  // of earlier snapshots, as far as not yet brought up to date
   using Projections = std::map<std::pair<LaneId, GpuId>, std::shared_ptr<const std::vector<ProjectedLane>>>;

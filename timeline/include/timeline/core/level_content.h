@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,7 +44,8 @@ class LevelContent {
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
   // Of all lanes. Lanes whose segments are decoded when they are needed have none: it would take memory for each event.
   [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
-  // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last).
+  // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last); but of an outline of lanes in
+  // memory, the sum over the lanes, and no more than the time there is.
   void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
   // Time within the window in which at least one event runs. O(lanes · log n), and as unite().
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
@@ -65,7 +67,9 @@ class LevelContent {
   [[nodiscard]] std::vector<BusyLane> busy_lanes() const;
   [[nodiscard]] bool keeps_union() const noexcept;
 
+  enum class Uniting : std::uint8_t { kExact, kBounded };
   std::vector<ContentLane> lanes_;
+  Uniting uniting_ = Uniting::kExact;
   BusyUnion merged_;
 };
 
@@ -81,11 +85,16 @@ class ContentCache {
   void grow(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
   // What another cache has of an earlier snapshot, or of the same, and this one has not, is brought up to date when it is asked for.
   void take_over(const ContentCache& other);
+  // What another cache of the same snapshot has, this one has, too. O(levels).
+  void add(const ContentCache& other);
   // Of each level, in order; those that are new are made at once, on all cores. First call for a level: O(events of its lanes) where it
   // combines or filters lanes, else O(segments); after grow(), O(events that came). References stay valid until grow(), or a
   // forget_unused() that tells otherwise.
   [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
   const LevelContent& content(const Level& level);
+  // The same, unless about more than `most` events would be looked at for those that are new: then none is made. Ranges on GPUs and stack charts do
+  // not count: whether they are worked out is for Projecting to say.
+  [[nodiscard]] std::optional<std::vector<const LevelContent*>> contents_within(std::uint64_t most, std::span<const Level* const> levels);
   // The same, but null where it was not made yet. O(log levels).
   [[nodiscard]] const LevelContent* find(const Level& level) const;
   // Frees what was not asked for in the last kKept calls. True where there was any: then references to contents and to their subsets of
@@ -112,6 +121,8 @@ class ContentCache {
     Nanoseconds unchanged_until = 0;
   };
   static void run(const std::vector<Merge>& merges);
+  // How many events are looked at for levels that are not there, and were not in an earlier snapshot.
+  [[nodiscard]] std::uint64_t events_of(const std::vector<Contents::iterator>& made) const;
   // The lanes of a level, and what is to be done for their union.
   std::shared_ptr<LevelContent> start(const Level& level, const LevelContent* before, std::vector<Merge>& merges);
 

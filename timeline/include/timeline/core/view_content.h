@@ -51,8 +51,8 @@ struct Sight {
 // Where pictures are shown, each of another part of time.
 enum class Pane : std::uint8_t { kRows, kOverview };
 
-// The exact picture of a trace whose events are not in memory (holds_events()): segments must be decoded for it, so it is made on another
-// thread than the one that paints. One thread at a time.
+// The exact picture of what takes long to look at: of a trace whose events are not in memory (holds_events()), as segments must be decoded for it,
+// or of very many events. It is made on another thread than the one that paints. One thread at a time.
 class Picture {
  public:
   // These levels in this viewport are wanted there.
@@ -65,8 +65,8 @@ class Picture {
     std::size_t sharers = 1;  // as row_busy() has it
   };
   void want(std::string row_key, Level level, TimeRange range, std::size_t sharers);
-  // Makes what is wanted and is not there: rows before the overview, and sums last. Waits for the disk. Ends early when asked to stop; what was
-  // made until then stays.
+  // Makes what is wanted and is not there: rows before the overview, and sums last. Waits for the disk, and ends early when asked to stop; what was
+  // made until then stays. Of a trace in memory, levels alone, on all cores: who has them paints at once.
   void make(const std::stop_token& stop);
 
  private:
@@ -79,6 +79,9 @@ class Picture {
     Level level;
     RowSum sum;
   };
+  void make_levels();
+
+  enum class Parts : std::uint8_t { kLevels, kAll } parts_ = Parts::kAll;
   std::map<Pane, Wanted> wanted_;
   std::map<std::string, WantedSum> wanted_sums_;
   ContentCache contents_;
@@ -129,10 +132,10 @@ class ViewContent {
   [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
     return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_;
   }
-  // Whether events must be decoded for what is shown exactly, which then is painted in outline until a picture was put.
+  // Whether events must be decoded for what is shown exactly.
   [[nodiscard]] bool is_on_demand() const noexcept { return on_demand_; }
-  // What a thread paints that does not wait: the levels exactly, where they are in memory or in a picture that was put, else in outline.
-  // O(what is new), but never O(events) where they are not in memory.
+  // What a thread paints that does not wait: the levels exactly, where few events are to be looked at for them, or they are in a picture that was put,
+  // else in outline. O(what is new), but never O(events) where they are not in memory.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
   // The picture that was put last, to be made on for what is wanted next. Until it is put again, there is nothing of it to be painted.
   [[nodiscard]] Picture take_picture();
@@ -141,6 +144,8 @@ class ViewContent {
   [[nodiscard]] const Picture::RowSum* sum_of(const std::string& row_key, TimeRange range) const;
   // A level that may be asked at once: null where that would take long.
   [[nodiscard]] const LevelContent* at_hand(const Level& level);
+  // Makes ready, on all cores, what at_hand() is about to be asked for, unless that takes long.
+  void make_at_once(std::span<const Level* const> levels);
 
   // Where the range of a view goes that is to show this. Events come later than the clock says: who follows the end follows them.
   [[nodiscard]] TimeRange range_after(const Sight& sight) const noexcept;
@@ -150,8 +155,6 @@ class ViewContent {
   void forget_pixels();
 
  private:
-  void set_outlines();
-
   std::shared_ptr<const Trace> trace_;
   TimeRange bounds_;
   bool continues_ = false;

@@ -55,6 +55,8 @@ class TimelineView : public QWidget {
   void makeReady(std::shared_ptr<const Trace> trace);
   // Whether that goes on, or what a trace lacks at first: NVTX ranges on GPUs, and in the overview what came since, are there a moment later.
   [[nodiscard]] bool isMakingReady() const;
+  // Whether something is painted in outline as long as another thread looks at its events.
+  [[nodiscard]] bool showsOutline() const;
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const;
   // Of what is kept to draw the trace, beyond the trace's own: grows with the rows that were shown.
   [[nodiscard]] std::size_t memoryBytes() const;
