@@ -21,6 +21,8 @@ std::string login_name(uid_t user) {
   return std::to_string(user);
 }
 
+}  // namespace
+
 std::vector<pid_t> process_numbers() {
   std::vector<pid_t> numbers;
   std::error_code error;
@@ -33,8 +35,6 @@ std::vector<pid_t> process_numbers() {
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
-
-}  // namespace
 
 std::vector<ProcessSummary> list_processes() {
   std::vector<ProcessSummary> list;

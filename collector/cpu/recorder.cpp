@@ -14,6 +14,7 @@
 #include <span>
 #include <thread>
 
+#include "collector/attach/process_list.h"
 #include "collector/channel/clock.h"
 #include "collector/cpu/access.h"
 #include "observation/observation.h"
@@ -240,7 +241,7 @@ Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSetti
   for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
   worker->observation().begin_with_waiting(waiting);
   if (settings->system_wide()) {
-    for (const pid_t other : all_processes()) worker->observation().begin_with_others(other);
+    for (const pid_t other : attach::process_numbers()) worker->observation().begin_with_others(other);
     if (start == Start::kAtOnce) worker->observation().set_recording(true);
   }
   worker->start();
@@ -265,7 +266,7 @@ Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSetti
   auto worker = std::make_unique<Worker>(std::move(*events), *settings, flush_interval);
   worker->count_events(*settings, threads, Begin::kWhenTold, access, notes);
   for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
-  worker->observation().begin_with_running(running, settings->system_wide() ? all_processes() : family);
+  worker->observation().begin_with_running(running, settings->system_wide() ? attach::process_numbers() : family);
   if (start == Start::kAtOnce) worker->observation().set_recording(true);
   worker->start();
   return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));

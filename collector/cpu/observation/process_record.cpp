@@ -62,11 +62,6 @@ std::vector<ThreadNow> threads_now(pid_t process) {
   return threads;
 }
 
-std::vector<pid_t> all_processes() {
-  const std::vector<std::uint32_t> numbers = numbered_entries("/proc");
-  return {numbers.begin(), numbers.end()};
-}
-
 std::vector<pid_t> with_descendants(pid_t process) {
   std::vector<pid_t> family{process};
   for (std::size_t i = 0; i < family.size(); ++i) {

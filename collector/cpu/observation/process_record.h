@@ -56,7 +56,6 @@ struct ThreadNow {
   std::uint32_t processor = 0;  // on which it ran last
 };
 [[nodiscard]] std::vector<ThreadNow> threads_now(pid_t process);
-[[nodiscard]] std::vector<pid_t> all_processes();
 [[nodiscard]] std::vector<pid_t> with_descendants(pid_t process);
 struct ProcessNow {
   pid_t parent = 0;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +16,8 @@
 #include <sstream>
 #include <system_error>
 #include <thread>
+
+#include "collector/attach/process_list.h"
 
 namespace lanescope::session {
 namespace {
@@ -125,31 +126,19 @@ std::map<std::string, std::string> start_variables(pid_t pid, std::span<const st
 
 std::vector<pid_t> processes_started_with(std::string_view name, std::string_view value, std::size_t limit) {
   std::vector<pid_t> found;
-  for (const pid_t pid : all_processes()) {
+  for (const pid_t pid : attach::process_numbers()) {
+    if (found.size() >= limit) break;
     struct stat owner {};
     if (stat(folder_of(pid).c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
     const auto variables = start_variables(pid, std::span(&name, 1));
     if (!variables.empty() && variables.begin()->second == value) found.push_back(pid);
   }
-  std::sort(found.begin(), found.end());
-  if (found.size() > limit) found.resize(limit);
   return found;
 }
 
 pid_t newest_task() {
   const std::string load = file_content("/proc/loadavg");
   return std::atoi(load.c_str() + load.rfind(' ') + 1);
-}
-
-std::vector<pid_t> all_processes() {
-  std::vector<pid_t> all;
-  std::error_code failure;
-  for (std::filesystem::directory_iterator each("/proc", failure), end; !failure && each != end; each.increment(failure)) {
-    const std::string number = each->path().filename().string();
-    pid_t pid = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec == std::errc() && pid > 0) all.push_back(pid);
-  }
-  return all;
 }
 
 pid_t parent_of_process(pid_t pid) {

@@ -41,9 +41,6 @@ struct ProcessDescription {
 // Number of the task, process or thread, that the kernel made last; 0 where it does not say. Takes some microseconds.
 [[nodiscard]] pid_t newest_task();
 
-// Of the machine, as far as it is ours to see.
-[[nodiscard]] std::vector<pid_t> all_processes();
-
 // 0 where there is no process of this number: it may be a thread's.
 [[nodiscard]] pid_t parent_of_process(pid_t pid);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "collector/attach/process_list.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -50,7 +51,7 @@ void StrayProcesses::find_children() {
     for (pid_t number = before + 1; number <= newest; ++number) take_on(number);
     return;
   }
-  for (const pid_t pid : all_processes()) take_on(pid);
+  for (const pid_t pid : attach::process_numbers()) take_on(pid);
 }
 
 void StrayProcesses::take_on(pid_t pid) {

@@ -19,6 +19,9 @@ struct ProcessSummary {
   std::string observation_refusal;  // why even its threads can't be observed from outside; empty when they can
 };
 
+// Of all processes that are ours to see, in ascending order. Safe to call from any thread.
+[[nodiscard]] std::vector<pid_t> process_numbers();
+
 // All processes but kernel threads and ourselves, by pid. Takes about 0.1 ms a process. Safe to call from any thread.
 std::vector<ProcessSummary> list_processes();
 
