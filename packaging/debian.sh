@@ -28,7 +28,7 @@ linked() {
 section=devel recommends=
 case $1 in
   --viewer)
-    name=lanescope recommends="libqt6svg6, qt6-wayland, fonts-noto-cjk"
+    name=lanescope recommends="libqt6svg6, qt6-wayland, qt6-translations-l10n, fonts-noto-cjk"
     summary="timeline profiler for CUDA programs: viewer"
     text="Draws recordings of CUDA programs on a timeline, also while they run, and
  says why a GPU was idle."

@@ -101,12 +101,13 @@ int main(int argc, char** argv) {
   const Settings settings;
   lanescope::show_in(wished_language(options, settings.language()));
   CatalogueTranslator translator;
-  QTranslator of_qt;  // what dialogs of Qt say that are not ours
+  QTranslator of_qt;  // what Qt itself says
   const std::string_view code = lanescope::shown_language().code;
   const QLocale locale(QString::fromUtf8(code.data(), static_cast<qsizetype>(code.size())));
+  QCoreApplication::installTranslator(&translator);
+  // The last is asked first: words of Qt may be ours, too, with another meaning.
   if (of_qt.load(locale, QStringLiteral("qtbase"), QStringLiteral("_"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
     QCoreApplication::installTranslator(&of_qt);
-  QCoreApplication::installTranslator(&translator);
   apply_theme(settings.theme());
   if (const auto bytes = settings.memoryForEvents()) lanescope::SegmentCache::of_process().set_budget(*bytes);
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <QGuiApplication>
+#include <QRegularExpression>
 
 namespace lanescope {
 namespace {
@@ -51,6 +52,11 @@ QString isolated(const QString& text) {
     if (is_run) shown += kEndIsolate;
   }
   return shown;
+}
+
+QString without_mnemonic(QString text) {
+  static const QRegularExpression added(QStringLiteral("\\(&.\\)"));
+  return text.remove(added).remove(u'&');
 }
 
 }  // namespace lanescope

@@ -9,6 +9,7 @@
 
 #include "timeline/core/describe.h"
 #include "timeline/core/viewport.h"
+#include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
 #include "timeline_parts.h"
@@ -201,7 +202,7 @@ std::vector<std::pair<QString, QString>> TimelineView::help_text() const {
       {tr("Right-click"), tr("What can be done with the row or event")},
   };
   for (const TimelineCommand& command : timeline_commands())
-    if (const auto& keys = keysOf(command); !keys.empty()) lines.emplace_back(keys_text(keys), QString(command.text).remove(u'&'));
+    if (const auto& keys = keysOf(command); !keys.empty()) lines.emplace_back(keys_text(keys), without_mnemonic(command.text));
   return lines;
 }
 

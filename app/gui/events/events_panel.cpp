@@ -382,11 +382,11 @@ void EventsPanel::showFoldMenu(int row, const QPoint& position) {
   const bool is_open = model_->stateOf(fold) == FoldState::kOpen;
   QMenu menu;
   if (EventTableModel::canOpen(fold)) {
-    menu.addAction(is_open ? tr("Close") : tr("Open"), QKeySequence(Qt::Key_Return), this, [this, line, is_open] {
+    menu.addAction(is_open ? tr("Collapse") : tr("Expand"), QKeySequence(Qt::Key_Return), this, [this, line, is_open] {
       if (line.isValid() && model_->foldAt(line.row())) setFoldState(line.row(), is_open ? FoldState::kClosed : FoldState::kOpen);
     });
-    menu.addAction(tr("Open all"), this, [this] { model_->setAllStates(FoldState::kOpen); });
-    menu.addAction(tr("Close all"), this, [this] { model_->setAllStates(FoldState::kClosed); });
+    menu.addAction(tr("Expand all"), this, [this] { model_->setAllStates(FoldState::kOpen); });
+    menu.addAction(tr("Collapse all"), this, [this] { model_->setAllStates(FoldState::kClosed); });
     menu.addSeparator();
   } else {
     menu.addAction(tr("List its events"), QKeySequence(Qt::Key_Return), this, [this, kind = fold.kind, family = fold.family] { listFamily(kind, family); });

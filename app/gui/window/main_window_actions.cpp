@@ -203,12 +203,12 @@ void MainWindow::connectKeys() {
   for (QAction* action : findChildren<QAction*>()) {
     if (action->objectName().isEmpty() || qobject_cast<QMenu*>(action->parent()) == nullptr) continue;
     bound_actions_.push_back(action);
-    bindings.add({QStringLiteral("window/") + action->objectName(), QString(action->text()).remove(u'&').remove(u'…'), action->shortcuts()});
+    bindings.add({QStringLiteral("window/") + action->objectName(), without_mnemonic(action->text()).remove(u'…'), action->shortcuts()});
   }
   for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
     KeyBindings::Keys keys;
     for (const QKeyCombination key : command.keys) keys += QKeySequence(key);
-    bindings.add({QStringLiteral("timeline/") + command.id, QString(command.text).remove(u'&'), keys});
+    bindings.add({QStringLiteral("timeline/") + command.id, without_mnemonic(command.text), keys});
   }
   connect(&bindings, &KeyBindings::changed, this, &MainWindow::applyKeys);
   connect(actions_.change_keys, &QAction::triggered, this, [this] { KeyBindingsDialog(KeyBindings::ofProcess(), this).exec(); });

@@ -5,6 +5,7 @@
 #include <QToolButton>
 
 #include "base/texts.h"
+#include "timeline/widget/shown_text.h"
 #include "window/event_search.h"
 #include "window/glyphs.h"
 
@@ -157,7 +158,7 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
 
 QAction* add_with_timeline_key(QMenu* menu, const QString& text, const QString& key) {
   QAction* action = menu->addAction(key.isEmpty() ? text : text + u'\t' + key);
-  action->setIconText(QString(text).remove(u'&'));
+  action->setIconText(without_mnemonic(text));
   if (!key.isEmpty()) action->setToolTip(QStringLiteral("%1 (%2)").arg(action->iconText(), key));
   return action;
 }
@@ -190,7 +191,7 @@ std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window) {
     for (const QAction* action : menu->menu()->actions()) {
       if (action->shortcut().isEmpty()) continue;
       const std::pair<QString, QString> entry(action->shortcut().toString(QKeySequence::NativeText),
-                                              action->text().remove(u'&').remove(u'…'));
+                                              without_mnemonic(action->text()).remove(u'…'));
       if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
     }
   }

@@ -18,7 +18,9 @@
 #include "model/text/language.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
+#include "timeline/widget/shown_text.h"
 #include "window/keys_dialog.h"
+#include "window/window_actions.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -161,6 +163,28 @@ class LanguageTest : public QObject {
     KeysDialog keys(window.timelineView().help_text(), shortcuts(window), &window);
     found += without_marks(keys);
     QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
+  }
+
+  // Where a language has added a mnemonic behind a text, as Chinese does, it stands in menus alone.
+  void namesCommandsWithoutMnemonics() {
+    QCOMPARE(without_mnemonic(QStringLiteral("Zoom &in")), QStringLiteral("Zoom in"));
+    QCOMPARE(without_mnemonic(QStringLiteral("缩放(&Z)…")), QStringLiteral("缩放…"));
+    show_in(chinese());
+    MainWindow window(Layout::kInitial);
+    const auto commands = shortcuts(window);
+    show_in(kMarked);
+    QVERIFY(commands.size() > 20);
+    static const QRegularExpression mnemonic(QStringLiteral("&|\\([A-Z]\\)"));
+    for (const auto& [key, text] : commands) QVERIFY2(!text.contains(mnemonic), qPrintable(text));
+  }
+
+  // Buttons of Qt ask our translations where Qt's are not installed: what is ours by the same words must mean the same.
+  void givesWordsOfQtTheirMeaning() {
+    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"}, {"Save", "保存"}, {"OK", "确定"}, {"Help", "帮助"}, {"Apply", "应用"}};
+    for (const auto& [word, meaning] : words) {
+      const std::string translated = chinese().translate(word);
+      QVERIFY2(translated == word || translated == meaning, translated.c_str());
+    }
   }
 
   void offersEachLanguageUnderItsOwnName() {

@@ -17,4 +17,7 @@ namespace lanescope {
 [[nodiscard]] inline QString shown_text(std::string_view words) { return QString::fromStdString(shown_language().translate(words)); }
 [[nodiscard]] inline QString shown_text(const char* words) { return shown_text(std::string_view(words)); }
 
+// A menu's text as it is read elsewhere, without its mnemonic: "Zoom in" of "Zoom &in", and of texts to which one was added "缩放" of "缩放(&Z)".
+[[nodiscard]] QString without_mnemonic(QString text);
+
 }  // namespace lanescope
