@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "model/events/launch_index.h"
 #include "model/trace/demanded_segments.h"
@@ -51,37 +52,49 @@ std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
 
 using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
 
-// The gaps in front of all events of one row: a sweep over its events by start, outer lanes first.
-void sweep_gaps(const Trace& trace, std::span<const LaneId> row, LaneNumbers& gaps) {
+// Calls take(lane, index, gap) for the events of one row that start within [from, until], by start, outer lanes first; kMissing for the first of
+// the row. Holds a segment of each of its lanes.
+template <typename Take>
+void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds from, Nanoseconds until, Take take) {
   struct Cursor {
     const Lane* lane;
     LaneId id;
     std::size_t position;
     EventIndex next = 0;
+    std::shared_ptr<const LaneSegment> segment;
+    Nanoseconds start = 0, end = 0;
+
+    // False where there is no event any more.
+    bool read() {
+      if (next == lane->size()) return false;
+      if (!segment || next % LaneSegment::kCapacity == 0) segment = lane->segment(next / LaneSegment::kCapacity);
+      start = segment->start(next % LaneSegment::kCapacity);
+      end = start + segment->duration(next % LaneSegment::kCapacity);
+      return true;
+    }
   };
   std::vector<Cursor> heap;
+  std::optional<Nanoseconds> last_end;
   for (std::size_t i = 0; i < row.size(); ++i) {
     const Lane& lane = trace.lane(row[i]);
-    gaps[row[i]].resize(lane.size());
-    if (!lane.empty()) heap.push_back({&lane, row[i], i});
+    Cursor cursor{&lane, row[i], i, lane.lower_bound(from), nullptr};
+    if (cursor.next > 0) last_end = std::max(last_end.value_or(INT64_MIN), lane.end(cursor.next - 1));
+    if (cursor.read()) heap.push_back(std::move(cursor));
   }
-  const auto later = [](const Cursor& a, const Cursor& b) {
-    const Nanoseconds start_a = a.lane->start(a.next), start_b = b.lane->start(b.next);
-    return start_a != start_b ? start_a > start_b : a.position > b.position;
-  };
+  const auto later = [](const Cursor& a, const Cursor& b) { return a.start != b.start ? a.start > b.start : a.position > b.position; };
   std::make_heap(heap.begin(), heap.end(), later);
-  std::optional<Nanoseconds> last_end;
-  while (!heap.empty()) {
+  while (!heap.empty() && heap.front().start <= until) {
     std::pop_heap(heap.begin(), heap.end(), later);
     Cursor& earliest = heap.back();
     // Events that lie before everything else on the row need no look at the other lanes.
-    const Nanoseconds others = heap.size() > 1 ? heap.front().lane->start(heap.front().next) : INT64_MAX;
+    const Nanoseconds others = heap.size() > 1 ? heap.front().start : INT64_MAX;
+    bool is_more = true;
     do {
-      const Nanoseconds start = earliest.lane->start(earliest.next);
-      gaps[earliest.id][earliest.next] = last_end ? std::max<Nanoseconds>(0, start - *last_end) : ColumnReader::kMissing;
-      last_end = std::max(last_end.value_or(INT64_MIN), earliest.lane->end(earliest.next));
-    } while (++earliest.next < earliest.lane->size() && earliest.lane->start(earliest.next) < others);
-    if (earliest.next < earliest.lane->size())
+      take(earliest.id, earliest.next, last_end ? std::max<Nanoseconds>(0, earliest.start - *last_end) : ColumnReader::kMissing);
+      last_end = std::max(last_end.value_or(INT64_MIN), earliest.end);
+      ++earliest.next;
+    } while ((is_more = earliest.read()) && earliest.start < others && earliest.start <= until);
+    if (is_more)
       std::push_heap(heap.begin(), heap.end(), later);
     else
       heap.pop_back();
@@ -139,6 +152,7 @@ struct ColumnReader::State {
   void rank_kinds();
   void rank_memory();
   void read_gaps(std::stop_token stop);
+  void gaps(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
   void read_ranges(std::stop_token stop);
   [[nodiscard]] std::int64_t queue_time(EventRef event) const;
   [[nodiscard]] std::int64_t range(EventRef event) const;
@@ -191,9 +205,10 @@ void ColumnReader::State::read_gaps(std::stop_token stop) {
   number_of_event.resize(trace->lanes().size());
   for (const std::vector<LaneId>& row : values->rows()) {
     if (stop.stop_requested()) return;
-    sweep_gaps(*trace, row, number_of_event);
-    for (const LaneId lane : row)
-      if (!has_gaps(trace->track_of(lane).key.kind)) number_of_event[lane].assign(trace->lane(lane).size(), kMissing);
+    for (const LaneId lane : row) number_of_event[lane].assign(trace->lane(lane).size(), kMissing);
+    const bool counts = std::any_of(row.begin(), row.end(), [&](LaneId lane) { return has_gaps(trace->track_of(lane).key.kind); });
+    if (!counts) continue;
+    sweep_gaps(*trace, row, INT64_MIN, INT64_MAX, [&](LaneId lane, EventIndex index, std::int64_t gap) { number_of_event[lane][index] = gap; });
   }
 }
 
@@ -211,6 +226,48 @@ void ColumnReader::State::read_ranges(std::stop_token stop) {
     if ((wanted[lane] || launches_work) && key.thread != kNone && !is_on_stream(key.kind))
       number_of_event[lane] = sweep_ranges(*trace, lane, rank_of_name);
   }
+}
+
+// Events that come together mostly lie near each other, so that one sweep over each row finds what is in front of all of them.
+void ColumnReader::State::gaps(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  constexpr std::uint64_t kMostPerEvent = 8;  // events of a sweep for each that is asked for: beyond, a search for each takes less
+  struct OfLane {
+    EventIndex first = kNone, last = 0;
+    std::vector<std::int64_t> gaps;  // from the first on; none where each is asked for
+  };
+  std::unordered_map<LaneId, OfLane> lanes;
+  std::unordered_map<LaneId, std::uint64_t> rows;  // by their first lanes: how many events are asked for
+  for (const EventRef event : events) {
+    if (!has_gaps(trace->track_of(event.lane).key.kind)) continue;
+    OfLane& lane = lanes[event.lane];
+    lane.first = std::min(lane.first, event.index);
+    lane.last = std::max(lane.last, event.index);
+    ++rows[values->row_of(event.lane).front()];
+  }
+  for (const auto& [first_lane, wanted] : rows) {
+    const std::span<const LaneId> row = values->row_of(first_lane);
+    Nanoseconds from = INT64_MAX, until = INT64_MIN;
+    for (const LaneId id : row)
+      if (const auto lane = lanes.find(id); lane != lanes.end()) {
+        from = std::min(from, trace->lane(id).start(lane->second.first));
+        until = std::max(until, trace->lane(id).start(lane->second.last));
+      }
+    std::uint64_t passed = 0;
+    for (const LaneId id : row) passed += trace->lane(id).lower_bound(until + 1) - trace->lane(id).lower_bound(from);
+    if (passed > kMostPerEvent * wanted) continue;
+    for (const LaneId id : row)
+      if (const auto lane = lanes.find(id); lane != lanes.end()) lane->second.gaps.resize(lane->second.last - lane->second.first + std::size_t{1});
+    sweep_gaps(*trace, row, from, until, [&](LaneId id, EventIndex index, std::int64_t gap) {
+      const auto lane = lanes.find(id);
+      if (lane != lanes.end() && index >= lane->second.first && index <= lane->second.last) lane->second.gaps[index - lane->second.first] = gap;
+    });
+  }
+  each(events, numbers, [&](EventRef e) -> std::int64_t {
+    const auto lane = lanes.find(e.lane);
+    if (lane == lanes.end()) return kMissing;
+    if (lane->second.gaps.empty()) return values->number(e, EventColumn::kGapBefore).value_or(kMissing);
+    return lane->second.gaps[e.index - lane->second.first];
+  });
 }
 
 std::int64_t ColumnReader::State::queue_time(EventRef event) const {
@@ -302,7 +359,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     case EventColumn::kCorrelation:
       return state.correlations(events, numbers);
     case EventColumn::kGapBefore:
-      if (state.asks_for_each) return state.each(events, numbers, [&](EventRef e) { return state.values->number(e, state.column).value_or(kMissing); });
+      if (state.asks_for_each) return state.gaps(events, numbers);
       return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
     case EventColumn::kQueueTime:
       return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });

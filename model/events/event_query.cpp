@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "model/events/column_reader.h"
-#include "model/events/name_family.h"
 #include "model/trace/demanded_segments.h"
-#include "model/trace/python_lock.h"
+#include "passage.h"
 #include "sorted_positions.h"
 
 namespace lanescope {
@@ -18,75 +17,6 @@ constexpr std::size_t kChunk = 1u << 14;      // events between two looks at the
 constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
 constexpr std::size_t kSampledPerFirst = 64;  // events of a sample, for each that is wanted first
 constexpr std::size_t kSortedAtOnce = 1u << 20;  // events by start: what that takes is little beside all of them
-
-void reserve(std::vector<EventRef>& events, std::size_t size) {
-  events.reserve(size);
-  prefer_large_pages(events.data(), size * sizeof(EventRef));
-}
-
-// One byte a name: whether it contains the text.
-std::vector<std::uint8_t> matching_names(const Trace& trace, std::string_view part) {
-  std::vector<std::uint8_t> matches(trace.name_count());
-  for (std::size_t i = 0; i < matches.size(); ++i) matches[i] = name_matches(trace.name(static_cast<NameId>(i)), part) ? 1 : 0;
-  return matches;
-}
-
-// One byte a call node: whether a function of the chain has a matching name.
-std::vector<std::uint8_t> matching_chains(const Trace& trace, const std::vector<std::uint8_t>& names) {
-  const CallStacks& stacks = trace.call_stacks();
-  std::vector<std::uint8_t> matches(stacks.node_count());
-  for (CallNodeId node = 1; node < matches.size(); ++node) {  // callers come before their callees
-    matches[node] = matches[stacks.node(node).parent];
-    for (const CodeFunction& function : stacks.functions(stacks.node(node).location)) matches[node] |= names[function.function];
-  }
-  return matches;
-}
-
-bool has_chains(TrackKind kind) noexcept { return kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces; }
-
-bool may_match(const Trace& trace, const TrackKey& key, const EventFilter& filter) noexcept {
-  if (filter.thread && (is_on_stream(key.kind) || key.thread != *filter.thread)) return false;
-  if (filter.stream && (!is_on_stream(key.kind) || StreamName{key.process, key.context, key.stream} != *filter.stream)) return false;
-  if (!filter.kind) return true;
-  switch (*filter.kind) {
-    case EventKind::kKernel:
-      return key.kind == TrackKind::kKernels;
-    case EventKind::kCopy:
-    case EventKind::kSet:
-      return key.kind == TrackKind::kMemory;
-    case EventKind::kGraphLaunch:
-      return key.kind == TrackKind::kGraphLaunches;
-    case EventKind::kSynchronization:
-      return key.kind == TrackKind::kSynchronizations;
-    case EventKind::kCudaApi:
-      return key.kind == TrackKind::kCudaApi;
-    case EventKind::kNvtxRange:
-      return key.kind == TrackKind::kNvtxRanges || (key.kind == TrackKind::kNvtxProcessRanges && !is_of_python_lock(trace, key));
-    case EventKind::kPythonLock:
-      return is_of_python_lock(trace, key);
-    case EventKind::kNvtxMark:
-      return key.kind == TrackKind::kNvtxMarks;
-    case EventKind::kOsRuntime:
-      return key.kind == TrackKind::kOsRuntime;
-    case EventKind::kOverhead:
-      return key.kind == TrackKind::kOverhead;
-    case EventKind::kCompilation:
-      return key.kind == TrackKind::kCompilation;
-    case EventKind::kPageFault:
-      return key.kind == TrackKind::kPageFaults;
-    case EventKind::kThreadState:
-      return key.kind == TrackKind::kThreadStates || key.kind == TrackKind::kProcessors;
-    case EventKind::kCpuSample:
-      return key.kind == TrackKind::kCpuSamples;
-    case EventKind::kBacktrace:
-      return key.kind == TrackKind::kBacktraces;
-    case EventKind::kMemoryUsage:
-      return key.kind == TrackKind::kMemoryUsage;
-    case EventKind::kCudaEvent:
-      return key.kind == TrackKind::kCudaEvents;
-  }
-  return true;
-}
 
 // The first events of an order, found without sorting: what comes behind those that are known to come first is passed over.
 class FirstPage {
@@ -159,67 +89,6 @@ std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span
   reader.read(std::span(&last, 1), std::span(&number, 1));
   return number;
 }
-
-// Events of a lane that may pass a filter: [first, last).
-struct Stretch {
-  LaneId lane;
-  EventIndex first, last;
-  bool chained;  // whether its events have call chains, the names of which count as well
-};
-
-std::size_t event_count(const std::vector<Stretch>& stretches) {
-  std::size_t count = 0;
-  for (const Stretch& stretch : stretches) count += stretch.last - stretch.first;
-  return count;
-}
-
-// What a filter lets through of some lanes.
-class Passage {
- public:
-  Passage(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter)
-      : trace_(trace), filter_(filter), names_(filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text)) {
-    if (!names_.empty()) chains_ = matching_chains(trace, names_);
-    for (const LaneId id : lanes) {
-      const TrackKey& key = trace.track_of(id).key;
-      if (!may_match(trace, key, filter)) continue;
-      const Lane& lane = trace.lane(id);
-      const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
-      if (first < last) stretches_.push_back({id, first, last, has_chains(key.kind)});
-    }
-  }
-
-  [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
-  // Where all pass, and it is so known how many.
-  void reserve_for_all(std::vector<EventRef>& events, std::size_t most) const {
-    if (const std::size_t count = event_count(stretches_); filter_ == EventFilter{}) reserve(events, count <= most ? count : most + kChunk);
-  }
-  // Until there are more than `most`.
-  void gather(const Stretch& stretch, std::vector<EventRef>& into, const std::stop_token& stop, std::size_t most) const {
-    const bool by_operation = filter_.kind == EventKind::kCopy || filter_.kind == EventKind::kSet;
-    const Lane& lane = trace_.lane(stretch.lane);
-    for (EventIndex begin = stretch.first; begin < stretch.last; begin += std::min<EventIndex>(kChunk, stretch.last - begin)) {
-      if (stop.stop_requested() || into.size() > most) return;
-      const EventIndex end = begin + std::min<EventIndex>(kChunk, stretch.last - begin);
-      for (EventIndex i = begin; i < end; ++i) {
-        if (!names_.empty() && !is_found(lane, stretch.chained, i)) continue;
-        if (filter_.minimum_duration > 0 && lane.duration(i) < filter_.minimum_duration) continue;
-        if (by_operation && event_kind(trace_, {stretch.lane, i}) != *filter_.kind) continue;
-        into.push_back({stretch.lane, i});
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] bool is_found(const Lane& lane, bool chained, EventIndex i) const {
-    return names_[lane.name(i)] != 0 || (chained && chains_[trace_.sample_detail(lane.detail(i)).call_node] != 0);
-  }
-
-  const Trace& trace_;
-  const EventFilter& filter_;
-  std::vector<std::uint8_t> names_;   // by id: whether it has the text; none where any will do
-  std::vector<std::uint8_t> chains_;  // the same by call node
-  std::vector<Stretch> stretches_;
-};
 
 // Times that cut the events into parts of about kSortedAtOnce; the last lies behind all of them. O(events / 4096), and decodes nothing.
 std::vector<Nanoseconds> ends_of_parts(const Trace& trace, const std::vector<Stretch>& stretches) {
@@ -318,6 +187,9 @@ EventStream stream_by_start(const Trace& trace, std::vector<LaneId> lanes, Event
   EventStream stream;
   stream.most = event_count(Passage(trace, lanes, filter).stretches());
   stream.longest = [&trace, lanes, filter](std::size_t count, const std::stop_token& stop) { return longest_events(trace, lanes, filter, count, stop); };
+  stream.after_longest_gaps = [lanes, filter](const EventValues& values, std::size_t count, const std::stop_token& stop) {
+    return events_after_longest_gaps(values, lanes, filter, count, stop);
+  };
   stream.visit = [&trace, lanes = std::move(lanes), filter = std::move(filter)](const EventVisitor& visitor, const std::stop_token& stop) {
     visit_by_start(trace, lanes, filter, visitor, stop);
   };

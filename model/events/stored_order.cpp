@@ -171,6 +171,15 @@ class Written {
   std::vector<EventRef> first_;
 };
 
+// The first page where heads of segments lead to it; else none.
+std::optional<std::vector<EventRef>> first_page(const EventValues& values, const EventStream& events, EventColumn column, SortDirection direction,
+                                                const OrderListener& listener, const std::stop_token& stop) {
+  if (!listener.first || direction != SortDirection::kDescending) return std::nullopt;
+  if (column == EventColumn::kDuration && events.longest) return events.longest(listener.first_count, stop);
+  if (column == EventColumn::kGapBefore && events.after_longest_gaps) return events.after_longest_gaps(values, listener.first_count, stop);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventStream& events, EventColumn column,
@@ -196,12 +205,10 @@ Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, 
     if (result) result = written.flush();
   } else {
     OrderListener told = listener;
-    const bool by_longest = column == EventColumn::kDuration && direction == SortDirection::kDescending && events.longest && listener.first;
-    if (by_longest)
-      if (auto first = events.longest(listener.first_count, stop)) {
-        if (!first->empty()) listener.first(*std::move(first));
-        told.first = nullptr;
-      }
+    if (auto first = first_page(values, events, column, direction, listener, stop)) {
+      if (!first->empty()) listener.first(*std::move(first));
+      told.first = nullptr;
+    }
     const ColumnReader reader(values, column, stop);
     Runs runs(reader, direction, room);
     std::uint64_t all = 0;

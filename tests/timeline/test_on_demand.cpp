@@ -17,6 +17,8 @@
 #include "model/events/event_query.h"
 #include "model/events/event_statistics.h"
 #include "model/events/stored_order.h"
+#include "model/export/trace_file_export.h"
+#include "model/trace/trace_builder.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
@@ -288,6 +290,74 @@ TEST_CASE("the longest events are found where heads say that they are") {
   std::stop_source stop;
   stop.request_stop();
   CHECK_FALSE(longest_events(*both.file, all.lanes(), {}, 20, stop.get_token()));
+}
+
+// A stream of several lanes, another of kernels and copies, and calls within calls; with long rests at first, some of which another lane fills.
+void write_resting_recording(const fs::path& path, int events) {
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  const ThreadId thread = builder.thread(process, 7);
+  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+  const NameId name = builder.intern("work");
+  std::mt19937 random(5);
+  const auto add = [&](TrackKind kind, std::uint32_t stream, int count, Nanoseconds begin, auto duration_of, auto rest_of) {
+    TrackKey key{kind, process};
+    if (kind == TrackKind::kCudaApi) key.thread = thread;
+    if (is_gpu_work(kind)) {
+      key.gpu = gpu;
+      key.context = 1;
+      key.stream = stream;
+    }
+    std::vector<Event> all;
+    Nanoseconds time = begin;
+    for (int i = 0; i < count; ++i) {
+      const Nanoseconds duration = duration_of(i);
+      all.push_back({time, duration, name, 0, 0});
+      time += duration + rest_of(i);
+    }
+    builder.add(key, std::move(all));
+  };
+  const auto some = [&](std::uint32_t most) { return [&random, most](int) { return static_cast<Nanoseconds>(random() % most); }; };
+  const auto long_at_first = [&](int i) { return static_cast<Nanoseconds>(i < 60'000 && random() % 5'000 == 0 ? 1'000'000 + random() % 1'000 : random() % 900); };
+  add(TrackKind::kKernels, 7, events, 1'000, some(2'000), long_at_first);
+  add(TrackKind::kKernels, 7, events / 2, 1'500, some(3'000), long_at_first);
+  add(TrackKind::kMemory, 7, events / 50, 500, some(100'000), some(100'000));
+  add(TrackKind::kKernels, 8, events, 0, some(20), long_at_first);
+  add(TrackKind::kMemory, 8, 40, 3'000'000, some(1'000), some(9'000'000));
+  add(TrackKind::kCudaApi, 0, events / 3, 100, some(9'000), long_at_first);
+  add(TrackKind::kCudaApi, 0, events / 3, 150, some(30), some(8'000));
+  REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
+}
+
+TEST_CASE("events after the longest gaps are found where heads say that lanes rest") {
+  const TemporaryFolder folder;
+  write_resting_recording(folder.path() / "log.trace", 400'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(256 << 10);
+  const EventScope all = EventScope::whole_trace(*both.file);
+  const EventValues in_memory(both.memory, all), in_file(both.file, all);
+  std::vector<EventFilter> filters(3);
+  filters[1].minimum_duration = 1'500;
+  filters[2].window = TimeRange{both.file->extent().end / 3, both.file->extent().end / 2};
+  for (const EventFilter& filter : filters) {
+    const std::vector<EventRef> listed = gather_by_start(*both.memory, all.lanes(), filter);
+    const std::vector<EventRef> order = sort_events(in_memory, listed, EventColumn::kGapBefore, SortDirection::kDescending);
+    for (const std::size_t count : {1, 20, 500}) {
+      const auto first = events_after_longest_gaps(in_file, all.lanes(), filter, count);
+      REQUIRE(first);
+      CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)));
+    }
+    std::vector<EventRef> some(listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3), listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3 + 50'000));
+    CHECK(sort_events(in_file, some, EventColumn::kGapBefore, SortDirection::kDescending) ==
+          sort_events(in_memory, some, EventColumn::kGapBefore, SortDirection::kDescending));
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(events_after_longest_gaps(in_file, all.lanes(), {}, 20, stop.get_token()));
+  CHECK_FALSE(events_after_longest_gaps(in_memory, all.lanes(), {}, 20));
 }
 
 TEST_CASE("sums of a range take whole segments from their heads") {

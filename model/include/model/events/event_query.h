@@ -57,13 +57,22 @@ struct EventStream {
   std::function<void(const EventVisitor&, const std::stop_token&)> visit;
   // The first so many of them by duration, the longest first, where little has to be read for that; else none. May be empty.
   std::function<std::optional<std::vector<EventRef>>(std::size_t count, const std::stop_token&)> longest;
+  // The same by the gap in front of them.
+  std::function<std::optional<std::vector<EventRef>>(const EventValues&, std::size_t count, const std::stop_token&)> after_longest_gaps;
 };
-// Those of visit_by_start(), and of longest_events(). The trace must outlive it.
+// Those of visit_by_start(), longest_events() and events_after_longest_gaps(). The trace must outlive it.
 [[nodiscard]] EventStream stream_by_start(const Trace& trace, std::vector<LaneId> lanes, EventFilter filter);
 // The first `count` events of sort_events() by duration, descending. Heads of segments say how long their events are at most, so that only those
 // are decoded which have one of them; none where these are very many, and when asked to stop. Requires: `lanes` ascend.
 [[nodiscard]] std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
                                                                   std::size_t count, const std::stop_token& stop = {});
+// The first `count` events of sort_events() by the gap before them, descending, of a trace whose events are read when they are needed. Heads of
+// segments say how long each lane rests at most, so that only those are decoded in which a gap can be long enough; none where these are very
+// many, where there are fewer events that have a gap, when all events are in memory, and when asked to stop. Requires: `lanes` ascend and are
+// of the scope.
+[[nodiscard]] std::optional<std::vector<EventRef>> events_after_longest_gaps(const EventValues& values, std::span<const LaneId> lanes,
+                                                                             const EventFilter& filter, std::size_t count,
+                                                                             const std::stop_token& stop = {});
 // Of the events, those that are wanted.
 [[nodiscard]] EventStream kept_of(EventStream events, std::function<bool(EventRef)> wanted);
 

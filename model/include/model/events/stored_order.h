@@ -1,7 +1,8 @@
 // The order of events by a column, in a file: for tables of more events than there is memory for.
 //
 // Events are read once, by start, and sorted as far as memory goes; then what was sorted is merged. The first page is known when all were
-// read, long before the rest is in order; that of the longest events before, where heads of segments say where these are.
+// read, long before the rest is in order; that of the longest events, and of those after the longest gaps, before, where heads of segments say where
+// these are.
 //
 // Threads: one at a time.
 #pragma once

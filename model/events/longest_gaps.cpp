@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <queue>
+#include <utility>
+
+#include "model/events/event_query.h"
+#include "model/trace/demanded_segments.h"
+#include "passage.h"
+
+namespace lanescope {
+namespace {
+
+constexpr Nanoseconds kNotEnough = std::numeric_limits<Nanoseconds>::max();
+constexpr std::uint64_t kMostEvents = std::uint64_t{600} << 16;  // to be read: a second or two
+constexpr std::uint64_t kMostLooks = 20'000'000;                 // at lanes, for what lies in front of an event there
+
+// How long a lane rests, by its outline: one part for many events.
+class Rests {
+ public:
+  explicit Rests(const Lane& lane) : end_(lane.extent().end) {
+    const Lane& outline = outline_of(lane);
+    starts_.reserve(outline.size());
+    rests_.reserve(outline.size());
+    for (EventIndex i = 0; i < outline.size(); ++i) {
+      starts_.push_back(outline.start(i));
+      rests_.push_back((i + 1 < outline.size() ? outline.start(i + 1) : end_) - outline.end(i));
+    }
+  }
+
+  // Where parts begin: behind `from`, before `until`.
+  [[nodiscard]] std::span<const Nanoseconds> starts_between(Nanoseconds from, Nanoseconds until) const {
+    const std::size_t first = before(from + 1);
+    return std::span(starts_).subspan(first, std::max(before(until), first) - first);
+  }
+  // No stretch without events that ends in [from, until] is longer; none where that is not known, since nothing lies before `from`. Gives up
+  // once it may be as long as `enough`.
+  [[nodiscard]] std::optional<Nanoseconds> longest(Nanoseconds from, Nanoseconds until, Nanoseconds enough) const {
+    std::size_t part = before(from);
+    if (part == 0) return std::nullopt;
+    Nanoseconds longest = std::max<Nanoseconds>(0, until - end_);
+    for (--part; part < starts_.size() && (starts_[part] < until || starts_[part] < from) && longest < enough; ++part) longest = std::max(longest, rests_[part]);
+    return longest;
+  }
+
+ private:
+  // How many parts begin before t.
+  [[nodiscard]] std::size_t before(Nanoseconds t) const {
+    return static_cast<std::size_t>(std::lower_bound(starts_.begin(), starts_.end(), t) - starts_.begin());
+  }
+
+  Nanoseconds end_;
+  std::vector<Nanoseconds> starts_, rests_;
+};
+
+// Events of a segment, and how long their gaps are at most.
+struct Piece {
+  Nanoseconds most = 0;
+  Stretch events;
+};
+
+class LongestGaps {
+ public:
+  LongestGaps(const EventValues& values, const Passage& passage, std::size_t count, const std::stop_token& stop)
+      : values_(values), trace_(values.trace()), passage_(passage), count_(count), stop_(stop) {}
+
+  std::optional<std::vector<EventRef>> find() {
+    for (const Piece& piece : pieces()) {
+      if (stop_.stop_requested() || read_ > kMostEvents || looks_ > kMostLooks) return std::nullopt;
+      if (is_known() && piece.most < last_gap()) break;
+      look_through(piece.events);
+    }
+    if (!is_known() || stop_.stop_requested()) return std::nullopt;
+    std::vector<EventRef> events(first_.size());
+    for (auto event = events.rbegin(); event != events.rend(); ++event, first_.pop()) *event = first_.top().event;
+    return events;
+  }
+
+ private:
+  struct Found {
+    Nanoseconds gap, start;
+    EventRef event;
+    // In the order of the table.
+    bool operator<(const Found& other) const noexcept {
+      if (gap != other.gap) return gap > other.gap;
+      return start != other.start ? start < other.start : event < other.event;
+    }
+  };
+
+  [[nodiscard]] bool is_known() const noexcept { return first_.size() == count_; }
+  [[nodiscard]] Nanoseconds last_gap() const noexcept { return first_.top().gap; }
+  const Rests& rests(LaneId lane) {
+    std::unique_ptr<const Rests>& known = rests_[lane];
+    if (!known) known = std::make_unique<const Rests>(trace_.lane(lane));
+    return *known;
+  }
+
+  // The most promising first. The first event of a lane stands by itself: its own lane does not bound its gap.
+  std::vector<Piece> pieces() {
+    std::vector<Piece> pieces;
+    for (const Stretch& stretch : passage_.stretches()) {
+      if (!has_gaps(trace_.track_of(stretch.lane).key.kind)) continue;
+      const Lane& lane = trace_.lane(stretch.lane);
+      EventIndex begin = stretch.first;
+      if (begin == 0) {
+        const Nanoseconds start = lane.segment_start(0);
+        if (const auto most = least_of_others(stretch.lane, start, start, kNotEnough)) pieces.push_back({*most, {stretch.lane, 0, 1, stretch.chained}});
+        begin = 1;
+      }
+      while (begin < stretch.last) {
+        const std::size_t s = begin / LaneSegment::kCapacity;
+        const EventIndex end = std::min<EventIndex>(stretch.last, static_cast<EventIndex>(s + 1) * LaneSegment::kCapacity);
+        const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end;
+        // The first part has what lies in front of all its events but the very first of the lane.
+        const Nanoseconds from = s == 0 ? lane.segment_start(0) + 1 : lane.segment_start(s);
+        const Nanoseconds own = rests(stretch.lane).longest(from, until, kNotEnough).value_or(kNotEnough);
+        const Nanoseconds most = std::min(own, least_of_others(stretch.lane, from, until, own).value_or(own));
+        pieces.push_back({most, {stretch.lane, begin, end, stretch.chained}});
+        begin = end;
+      }
+    }
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.most > b.most; });
+    return pieces;
+  }
+
+  // A bound from the other lanes of the row; none where nothing of them lies before.
+  std::optional<Nanoseconds> least_of_others(LaneId lane, Nanoseconds from, Nanoseconds until, Nanoseconds least) {
+    std::optional<Nanoseconds> bound;
+    for (const LaneId other : values_.row_of(lane)) {
+      if (other == lane) continue;
+      if (const auto longest = rests(other).longest(from, until, bound ? std::min(*bound, least) : least)) bound = std::min(bound.value_or(*longest), *longest);
+      if (bound && is_known() && *bound < last_gap()) break;
+    }
+    return bound;
+  }
+
+  void look_through(const Stretch& events) {
+    if (events.first == 0) return consider({events.lane, 0}, events.chained);
+    const Lane& lane = trace_.lane(events.lane);
+    const std::size_t s = events.first / LaneSegment::kCapacity;
+    const auto offset = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+    const Nanoseconds first_start = lane.segment_start(s);
+    const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end + 1;
+    std::vector<Nanoseconds> borders{first_start};  // of its parts
+    for (const Nanoseconds start : rests(events.lane).starts_between(first_start, until)) borders.push_back(start);
+    borders.push_back(until);
+    std::shared_ptr<const LaneSegment> segment;
+    std::vector<std::pair<Nanoseconds, EventIndex>> near;  // time since the event before on the lane
+    for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
+      const Nanoseconds begin = borders[part], end = borders[part + 1];
+      if (is_known()) {
+        const Nanoseconds own = rests(events.lane).longest(begin, end, kNotEnough).value_or(kNotEnough);
+        if (own < last_gap()) continue;
+        if (const auto others = least_of_others(events.lane, begin, end, own); others && *others < last_gap()) continue;
+      }
+      if (!segment) {
+        segment = lane.segment(s);
+        read_ += segment->size();
+      }
+      const EventIndex from = part == 0 ? 0 : segment->lower_bound(begin);
+      const EventIndex last = end == until ? segment->size() : segment->lower_bound(end);
+      for (EventIndex i = std::max(offset + from, events.first); i < std::min(offset + last, events.last); ++i) {
+        const Nanoseconds before = i > offset ? segment->start(i - offset - 1) + segment->duration(i - offset - 1) : lane.end(i - 1);
+        const Nanoseconds own = segment->start(i - offset) - before;
+        if (!is_known() || own >= last_gap()) near.emplace_back(own, i);
+      }
+    }
+    std::sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+    for (const auto& [own, index] : near) {
+      if ((is_known() && own < last_gap()) || stop_.stop_requested() || looks_ > kMostLooks) break;
+      consider({events.lane, index}, events.chained);
+    }
+  }
+
+  void consider(EventRef event, bool chained) {
+    passed_.clear();
+    passage_.gather({event.lane, event.index, event.index + 1, chained}, passed_, {}, std::numeric_limits<std::size_t>::max());
+    if (passed_.empty()) return;
+    looks_ += values_.row_of(event.lane).size();
+    const auto gap = values_.number(event, EventColumn::kGapBefore);
+    if (!gap) return;
+    first_.push({*gap, trace_.lane(event.lane).start(event.index), event});
+    if (first_.size() > count_) first_.pop();
+  }
+
+  const EventValues& values_;
+  const Trace& trace_;
+  const Passage& passage_;
+  std::size_t count_;
+  const std::stop_token& stop_;
+  std::map<LaneId, std::unique_ptr<const Rests>> rests_;
+  std::priority_queue<Found> first_;  // the last of the table on top
+  std::vector<EventRef> passed_;
+  std::uint64_t read_ = 0, looks_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::vector<EventRef>> events_after_longest_gaps(const EventValues& values, std::span<const LaneId> lanes, const EventFilter& filter,
+                                                               std::size_t count, const std::stop_token& stop) {
+  if (count == 0 || holds_events(values.trace())) return std::nullopt;
+  const Passage passage(values.trace(), lanes, filter);
+  return LongestGaps(values, passage, count, stop).find();
+}
+
+}  // namespace lanescope
