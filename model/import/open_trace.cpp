@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -21,6 +23,7 @@
 #include "model/trace/clock_alignment.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/combine.h"
+#include "model/trace/parallel.h"
 #include "chrome/text_source.h"
 
 namespace lanescope {
@@ -232,9 +235,39 @@ struct Rank {
   std::shared_ptr<const Trace> trace;
 };
 
+// Reads several at once, on all cores: few of them keep a core busy whose events stay in the files.
+Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const LoadProgress& progress, std::vector<std::shared_ptr<const Trace>>& traces) {
+  std::mutex mutex;
+  std::map<std::size_t, Error> errors;  // by file
+  std::size_t done = 0;
+  bool is_cancelled = false;
+  const auto goes_on = [&] {
+    const std::lock_guard lock(mutex);
+    if (progress && !is_cancelled) is_cancelled = progress(static_cast<double>(done) / static_cast<double>(paths.size()), nullptr) == LoadStep::kCancel;
+    return !is_cancelled;
+  };
+  parallel_for(paths.size(), [&](std::size_t i) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!errors.empty()) return;  // those before have begun: of them, the first is told
+    }
+    if (!goes_on()) return;
+    const LoadProgress of_one = [&](double, const std::shared_ptr<const Trace>&) { return goes_on() ? LoadStep::kContinue : LoadStep::kCancel; };
+    Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_one, EventPlace::kInFile);
+    const std::lock_guard lock(mutex);
+    if (!trace) return errors.emplace(i, trace.error()), void();
+    traces[i] = *std::move(trace);
+    ++done;
+  });
+  if (!errors.empty()) return errors.begin()->second;
+  if (is_cancelled) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
+  return {};
+}
+
 // Reads those that are not there yet, or, where all shall be in memory, not there.
 Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress,
                       std::vector<std::shared_ptr<const Trace>>& traces) {
+  if (place == EventPlace::kInFile) return read_all_heads(paths, progress, traces);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (traces[i] && (place != EventPlace::kInMemory || holds_events(*traces[i]))) continue;
     LoadStep step = LoadStep::kContinue;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 #include <variant>
 
 #include "compact/file_tables.h"
@@ -622,8 +623,8 @@ FrameIngest::~FrameIngest() = default;
 
 const std::vector<std::optional<TrackKey>>& FrameIngest::file_tracks() const noexcept { return state_->tables.tracks(); }
 NameId FrameIngest::name_of_file(std::uint32_t id) const noexcept { return state_->tables.name(id); }
-std::optional<std::vector<Event>> FrameIngest::events_of(const LaneSegmentEvents& segment) const {
-  auto placed = state_->tables.place(segment, state_->epoch);
+std::optional<std::vector<Event>> FrameIngest::events_of(LaneSegmentEvents segment) const {
+  auto placed = state_->tables.place(std::move(segment), state_->epoch);
   if (!placed) return std::nullopt;
   return std::move(placed->events);
 }

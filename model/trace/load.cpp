@@ -113,7 +113,7 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
 }
 
 // Null where it is to be loaded as a whole.
-std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, EventPlace place) {
+std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   constexpr std::uint64_t kEventBytes = 24;  // in memory, about
   if (place == EventPlace::kInMemoryWhereTheyFit) {
     const auto file = TraceFileReader::open(path);
@@ -121,7 +121,7 @@ std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& pat
   }
   const auto reader = SegmentReader::open(path);
   if (!reader) return nullptr;
-  const auto trace = reader->trace();
+  const auto trace = reader->trace(progress);
   return trace ? *trace : nullptr;
 }
 
@@ -130,7 +130,7 @@ std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& pat
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   try {
     if (place != EventPlace::kInMemory)
-      if (const auto trace = load_from_segments(path, place)) return trace;
+      if (const auto trace = load_from_segments(path, progress, place)) return trace;
     return load(path, progress);
   } catch (const std::bad_alloc&) {
     return Error{"There is not enough memory to open " + path.string() + ". Close other programs, or open it on a machine with more."};

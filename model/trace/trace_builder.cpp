@@ -532,8 +532,9 @@ std::uint64_t TraceBuilder::memory_bytes() const noexcept {
                     state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
 }
 
-std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> lanes) {
+std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> lanes, MemoryTotals totals) {
   Trace& trace = state_->trace;
+  trace.lanes_.resize(trace.track_of_lane_.size());
   for (GivenLane& given : lanes) {
     const TrackId id = state_->track_id(given.track);
     state_->tracks[id].changed = false;  // it has nothing to publish
@@ -545,12 +546,14 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> 
     }
     trace.lanes_[of_track[given.number]] = std::move(given.lane);
   }
-  auto made = snapshot();
+  auto made = snapshot(totals);
   trace.lanes_.clear();
   return made;
 }
 
-std::shared_ptr<const Trace> TraceBuilder::snapshot() {
+std::shared_ptr<const Trace> TraceBuilder::snapshot() { return snapshot(MemoryTotals::kNow); }
+
+std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
   if (state_->lane_thread) state_->lane_thread->wait();
   Trace& trace = state_->trace;
   for (TrackState& track : state_->tracks)
@@ -583,7 +586,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   }
   trace.memory_usage_details_ = state_->memory_usage.rows();
   for (const Track& track : trace.tracks_)
-    if (track.key.kind == TrackKind::kMemoryUsage)
+    if (track.key.kind == TrackKind::kMemoryUsage && totals == MemoryTotals::kNow)
       for (MemoryTotal& total : memory_totals(trace, track, extent.end)) set_series(counter(total.counter), std::move(total.series));
   if (auto records = state_->kernel_records.publish(); records != trace.kernel_records_) {
     trace.kernel_records_ = std::move(records);

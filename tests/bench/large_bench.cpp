@@ -1,10 +1,10 @@
-// lanescope-large-bench: how a compacted recording is shown and ordered whose events are read when they are needed. Prints a line of JSON for
-// each part, once it was measured.
+// lanescope-large-bench: how a compacted recording, or several as one trace, is shown and ordered whose events are read when they are needed. Prints
+// a line of JSON for each part, once it was measured.
 //
-// Use: lanescope-large-bench FILE.trace [--memory MIB] [--jumps N] [--folder FOLDER] [--expand]
+// Use: lanescope-large-bench FILE.trace... [--memory MIB] [--jumps N] [--folder FOLDER] [--expand]
 //
 // Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
-// when it paints. All has settled once no row waits for a segment, and the busy time beside each row and the NVTX ranges on GPUs are known, for
+// when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time beside each row and the NVTX ranges on GPUs are known, for
 // which all events are decoded once. Memory is the largest that was resident so far.
 #include <malloc.h>
 #include <sys/resource.h>
@@ -14,6 +14,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <iostream>
 #include <random>
 #include <thread>
@@ -27,6 +28,7 @@
 #include "model/events/event_query.h"
 #include "model/events/event_values.h"
 #include "model/events/stored_order.h"
+#include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "timeline/widget/timeline_view.h"
@@ -75,15 +77,49 @@ class PaintWatch : public QObject {
   bool was_painted_ = false;
 };
 
-// Paints until all has settled; adds how long the thread was busy at each frame.
-void settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames) {
-  do {
-    const auto begin = Clock::now();
-    QApplication::processEvents();
-    if (painted.take()) frames.push_back(milliseconds_since(begin));
-    else std::this_thread::sleep_for(std::chrono::microseconds(200));
-  } while (view.isMakingReady());
+// Adds how long the thread was busy at a frame.
+void paint_once(PaintWatch& painted, std::vector<double>& frames) {
+  const auto begin = Clock::now();
+  QApplication::processEvents();
+  if (painted.take())
+    frames.push_back(milliseconds_since(begin));
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
+
+// Paints until all has settled.
+void settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames) {
+  do paint_once(painted, frames);
+  while (view.isMakingReady());
+}
+
+// Opens files on a thread of its own, as the viewer does: first the trace that can be shown at once, then the whole.
+class Opening {
+ public:
+  explicit Opening(std::vector<std::filesystem::path> paths)
+      : thread_([this, paths = std::move(paths)] {
+          const LoadProgress progress = [this](double, std::shared_ptr<const Trace> partial) {
+            if (partial && !std::exchange(is_shown_, true)) first_.set_value(std::move(partial));
+            return LoadStep::kContinue;
+          };
+          auto trace = open_traces(paths, EventPlace::kInFile, progress);
+          if (!is_shown_) first_.set_value(trace ? *trace : nullptr);
+          whole_.set_value(std::move(trace));
+        }) {}
+
+  // Waits for what can be shown at once; null where nothing can.
+  std::shared_ptr<const Trace> first() { return first_.get_future().get(); }
+  [[nodiscard]] bool is_done() const { return whole_future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+  // Waits for it.
+  Result<std::shared_ptr<const Trace>> whole() { return whole_future_.get(); }
+
+ private:
+  bool is_shown_ = false;
+  std::promise<std::shared_ptr<const Trace>> first_;
+  std::promise<Result<std::shared_ptr<const Trace>>> whole_;
+  std::future<Result<std::shared_ptr<const Trace>>> whole_future_ = whole_.get_future();
+  std::jthread thread_;
+};
 
 // Anywhere, from all of the recording to a microsecond.
 std::vector<TimeRange> jumps(TimeRange extent, int count) {
@@ -127,14 +163,16 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QCommandLineParser options;
   options.addHelpOption();
-  options.addPositionalArgument("FILE", "A compacted recording.");
+  options.addPositionalArgument("FILE", "A compacted recording; several are one trace.", "FILE...");
   options.addOption({"memory", "For decoded events.", "MIB", "1024"});
   options.addOption({"jumps", "How many ranges are shown.", "N", "200"});
   options.addOption({"folder", "For orders of events.", "FOLDER", "/tmp"});
   options.addOption({"expand", "Open all rows before the jumps."});
   options.process(application);
-  if (options.positionalArguments().size() != 1) {
-    std::cerr << "Name one recording.\n";
+  std::vector<std::filesystem::path> paths;
+  for (const QString& path : options.positionalArguments()) paths.emplace_back(path.toStdString());
+  if (paths.empty()) {
+    std::cerr << "Name a recording.\n";
     return 2;
   }
   SegmentCache::of_process().set_budget(options.value("memory").toULongLong() << 20);
@@ -146,16 +184,24 @@ int main(int argc, char** argv) {
   PaintWatch painted(view.childAt(view.width() * 2 / 3, view.height() / 3));
 
   const auto begin = Clock::now();
-  const auto trace = load_trace(options.positionalArguments().front().toStdString(), {}, EventPlace::kInFile);
+  Opening opening(std::move(paths));
+  const auto first = opening.first();
+  const double opened = milliseconds_since(begin);
+  if (first) {
+    view.setTrace(first);
+    view.repaint();
+    print("first_frame", {{"events", first->event_count()}, {"is_in_file", !holds_events(*first)}, {"opened_ms", opened}, {"ms", milliseconds_since(begin)}});
+  }
+  std::vector<double> frames;
+  while (!opening.is_done()) paint_once(painted, frames);
+  const auto trace = opening.whole();
   if (!trace) {
     std::cerr << trace.error().text << "\n";
     return 1;
   }
-  const double opened = milliseconds_since(begin);
-  view.setTrace(*trace);
-  view.repaint();
-  print("first_frame", {{"events", (*trace)->event_count()}, {"is_in_file", !holds_events(**trace)}, {"opened_ms", opened}, {"ms", milliseconds_since(begin)}});
-  std::vector<double> frames;
+  const double counters = milliseconds_since(begin);
+  print("counters", {{"ms", counters}});
+  if (*trace != first) view.updateTrace(*trace);
   settle(view, painted, frames);
   print("settled", {{"ms", milliseconds_since(begin)}, {"frame_ms", spread(frames)}});
 

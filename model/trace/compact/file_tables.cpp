@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "../ingest/columns.h"
 #include "detail_fields.h"
@@ -174,18 +175,17 @@ bool FileTables::take(const proto::Tracks& message, TraceBuilder& builder) {
   return true;
 }
 
-std::optional<PlacedSegment> FileTables::place(const LaneSegmentEvents& segment, Nanoseconds epoch) const {
+std::optional<PlacedSegment> FileTables::place(LaneSegmentEvents segment, Nanoseconds epoch) const {
   if (segment.lane.track >= tracks_.size() || !tracks_[segment.lane.track]) return std::nullopt;
   if (!is_near(segment.events.front().start - epoch) || !is_near(segment.events.back().end() - epoch)) return std::nullopt;
-  PlacedSegment placed{*tracks_[segment.lane.track], segment.lane.lane, segment.events};
   const proto::DetailKind kind = detail_kinds_[segment.lane.track];
   const EntryTable<DetailId>& details = details_[static_cast<std::size_t>(kind)];
-  for (Event& event : placed.events) {
+  for (Event& event : segment.events) {
     event.start -= epoch;
     event.name = names_[event.name];
     event.detail = kind == proto::DETAIL_NONE ? std::min(event.detail, kPartialCall) : details[event.detail];
   }
-  return placed;
+  return PlacedSegment{*tracks_[segment.lane.track], segment.lane.lane, std::move(segment.events)};
 }
 
 std::size_t FileTables::memory_bytes() const noexcept {

@@ -32,7 +32,7 @@ class FileTables {
   [[nodiscard]] bool take(const proto::Tracks& message, TraceBuilder& builder);
 
   // None where the file has no such track, or its times are not near to the epoch. O(events).
-  [[nodiscard]] std::optional<PlacedSegment> place(const LaneSegmentEvents& segment, Nanoseconds epoch) const;
+  [[nodiscard]] std::optional<PlacedSegment> place(LaneSegmentEvents segment, Nanoseconds epoch) const;
 
   // By their positions in the file; none for those of a kind that this version does not know.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& tracks() const noexcept { return tracks_; }

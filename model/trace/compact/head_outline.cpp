@@ -95,8 +95,8 @@ class HeadOutline {
     const auto frame = file_.read(indexed);
     if (!frame || frame->header.raw_size > most_segment_bytes(indexed.event_count) || !spending_.unpack(cost_to_decode(frame->header))) return {};
     const auto payload = open_frame(*frame);
-    const auto segment = payload ? decode_lane_segment(*payload) : std::nullopt;
-    return segment ? ingest_.events_of(*segment).value_or(std::vector<Event>()) : std::vector<Event>();
+    auto segment = payload ? decode_lane_segment(*payload) : std::nullopt;
+    return segment ? ingest_.events_of(*std::move(segment)).value_or(std::vector<Event>()) : std::vector<Event>();
   }
 
   const TraceFileReader& file_;

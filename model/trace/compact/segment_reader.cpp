@@ -10,6 +10,7 @@
 #include "model/file/trace_file.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/frame_ingest.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope {
 
@@ -20,7 +21,9 @@ struct SegmentReader::State {
   std::filesystem::path path;
   TraceBuilder builder;
   FrameIngest ingest{builder};
+  Spending spending{reader.size()};
   std::shared_ptr<const Trace> surroundings;
+  std::vector<IndexedFrame> samples;  // of counters: frames that were not read yet
   std::vector<TrackKey> tracks;
   std::vector<std::uint32_t> order;  // of tracks by their first segments in the file
   std::vector<Segment> segments;     // by track, lane and time
@@ -35,9 +38,12 @@ struct SegmentReader::State {
   }
 
   Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
-    Spending spending(reader.size());
     for (const IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
+      if (indexed.type == proto::FRAME_EVENTS) {
+        samples.push_back(indexed);
+        continue;
+      }
       const auto frame = reader.read(indexed);
       if (!frame) return frame.error();
       const DecodedFrame decoded(*frame);
@@ -47,13 +53,41 @@ struct SegmentReader::State {
     Provenance& provenance = builder.provenance();
     provenance.format = "Lanescope";
     provenance.finished = !ingest.source_was_cut();
-    if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) {
-      if (!provenance.condition.empty()) provenance.condition += ' ';
-      provenance.condition += malformed_frames(malformed);
-    }
     surroundings = builder.snapshot();
     for (const std::optional<TrackKey>& key : ingest.file_tracks()) tracks.push_back(key.value_or(TrackKey{}));
     return {};
+  }
+
+  // Some at a time, on all cores; in their order.
+  Result<void> read_samples(const LoadProgress& progress) {
+    constexpr std::size_t kAtOnce = 32;                   // frames
+    constexpr std::uint64_t kUnpackedAtOnce = 64u << 20;  // bytes of payload, where these are longer than usual
+    for (std::size_t done = 0; done < samples.size();) {
+      if (progress && progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) == LoadStep::kCancel) return {};
+      std::vector<FrameView> frames;
+      for (std::uint64_t bytes = 0; done < samples.size() && frames.size() < kAtOnce && bytes < kUnpackedAtOnce; ++done) {
+        auto frame = reader.read(samples[done]);
+        if (!frame) return frame.error();
+        bytes += frame->header.raw_size;
+        frames.push_back(*std::move(frame));
+      }
+      std::vector<std::optional<DecodedFrame>> decoded(frames.size());
+      parallel_for(frames.size(), [&](std::size_t i) { decoded[i].emplace(frames[i]); });
+      for (const std::optional<DecodedFrame>& frame : decoded) {
+        if (!frame->holds_counter_samples()) return damaged();
+        if (!spending.unpack(frame->cost()) || !spending.may_keep(ingest.memory_bytes())) return too_much();
+        ingest.add(*frame);
+      }
+    }
+    return {};
+  }
+
+  // What the trace says of frames that were skipped.
+  void tell_malformed() {
+    std::string& condition = builder.provenance().condition;
+    if (ingest.malformed() == 0) return;
+    if (!condition.empty()) condition += ' ';
+    condition += malformed_frames(ingest.malformed());
   }
 
   Result<void> read_heads(const std::vector<IndexedFrame>& index) {
@@ -233,9 +267,9 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   if (frame->header.raw_size > most_segment_bytes(segment.count)) return state_->damaged();
   const auto payload = open_frame(*frame);
   if (!payload) return payload.error();
-  const auto decoded = decode_lane_segment(*payload);
+  auto decoded = decode_lane_segment(*payload);
   if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
-  const auto events = state_->ingest.events_of(*decoded);
+  const auto events = state_->ingest.events_of(*std::move(decoded));
   if (!events) return state_->damaged();
   auto lane_segment = std::make_shared<const LaneSegment>(*events);
   // What was said of it in answers so far must hold.
@@ -249,7 +283,7 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   return lane_segment;
 }
 
-Result<std::shared_ptr<const Trace>> SegmentReader::trace() const {
+Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& progress) const {
   State& state = *state_;
   if (state.surroundings->event_count() > 0) return state.damaged();
   if (!state.fits_into_memory()) return state.too_much();
@@ -275,6 +309,23 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace() const {
         lanes.push_back({tracks()[track], number, whole.publish()});
       }
     }
+  const bool is_more_to_come = !state.samples.empty() || std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) {
+    return given.track.kind == TrackKind::kMemoryUsage;
+  });
+  std::shared_ptr<const Trace> without_values;
+  if (progress && is_more_to_come) {
+    without_values = state.builder.snapshot_with(lanes, TraceBuilder::MemoryTotals::kLater);
+    if (progress(0, without_values) == LoadStep::kCancel) return without_values;
+  }
+  bool is_cancelled = false;
+  const LoadProgress listened = [&](double fraction, std::shared_ptr<const Trace> partial) {
+    const LoadStep step = progress ? progress(fraction, std::move(partial)) : LoadStep::kContinue;
+    is_cancelled = step == LoadStep::kCancel;
+    return step;
+  };
+  if (auto read = state.read_samples(listened); !read) return read.error();
+  if (is_cancelled) return without_values;
+  state.tell_malformed();
   return state.builder.snapshot_with(std::move(lanes));
 }
 

@@ -167,6 +167,21 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
   SegmentCache::of_process().set_budget(SegmentCache::default_budget());
 }
 
+TEST_CASE("of several files that can't be opened, the first is named, and who calls off hears so") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path sound = test::data_file("ranks_late0.trace"), other = test::data_file("ranks_late1.trace");
+  for (int times = 0; times < 20; ++times) {
+    const std::vector<std::filesystem::path> paths = {sound, folder.path() / "first.trace", other, folder.path() / "second.trace"};
+    const auto trace = open_traces(paths, EventPlace::kInFile);
+    REQUIRE_FALSE(trace);
+    CHECK(trace.error().text.find("first.trace") != std::string::npos);
+  }
+  const std::vector<std::filesystem::path> paths = {sound, other};
+  const auto cancelled = open_traces(paths, EventPlace::kInFile, [](double, const std::shared_ptr<const Trace>&) { return LoadStep::kCancel; });
+  REQUIRE_FALSE(cancelled);
+  CHECK(cancelled.error().text == "Opening 2 traces was cancelled.");
+}
+
 TEST_CASE("what is not there, is a folder, is empty or is none of all this is refused") {
   CHECK_FALSE(open_trace("/no/such/file.trace"));
   CHECK_FALSE(open_trace("/tmp"));

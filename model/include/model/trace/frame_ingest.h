@@ -60,7 +60,7 @@ class FrameIngest {
   // added.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& file_tracks() const noexcept;
   [[nodiscard]] NameId name_of_file(std::uint32_t id) const noexcept;
-  [[nodiscard]] std::optional<std::vector<Event>> events_of(const LaneSegmentEvents& segment) const;
+  [[nodiscard]] std::optional<std::vector<Event>> events_of(LaneSegmentEvents segment) const;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
   // Whether the file was made from one that was cut off; the trace's condition says so.

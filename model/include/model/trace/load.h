@@ -13,6 +13,9 @@ namespace lanescope {
 // Called at once with the file's outline where it has one (Provenance::outline_only is set then), and afterwards between chunks with the
 // fraction done (0 to 1) and, from time to time where there is no outline, what there is so far (else null). Returns whether to go on; a
 // load that is not to go on ends with what has been read.
+//
+// Of a compacted file whose events stay there, called at once with the trace but for values of counters and totals of memory, where it has any:
+// they come with the whole, whose lanes are the same.
 enum class LoadStep { kContinue, kCancel };
 using LoadProgress = std::function<LoadStep(double fraction, std::shared_ptr<const Trace> partial)>;
 

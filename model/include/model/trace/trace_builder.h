@@ -139,11 +139,15 @@ class TraceBuilder {
   // What there is now. O(lanes + segments), and the rebuilding of tails, and of what lies behind late events, that came since the last call.
   std::shared_ptr<const Trace> snapshot();
   // The same with lanes that are not the builder's, and that it does not keep. Requires: they are in the order of tracks, and of numbers on
-  // each; no events were added to these tracks; nothing is added afterwards.
-  std::shared_ptr<const Trace> snapshot_with(std::vector<GivenLane> lanes);
+  // each, and the same each time; no events are added, now or later. Totals of memory, for which events of memory usage are gone through, may be
+  // left for later: then there are no such counters.
+  enum class MemoryTotals { kNow, kLater };
+  std::shared_ptr<const Trace> snapshot_with(std::vector<GivenLane> lanes, MemoryTotals totals = MemoryTotals::kNow);
 
  private:
   struct State;
+  std::shared_ptr<const Trace> snapshot(MemoryTotals totals);
+
   std::unique_ptr<State> state_;
 };
 

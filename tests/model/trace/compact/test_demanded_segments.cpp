@@ -75,6 +75,65 @@ void check_answers(const Lane& memory, const Lane& file, unsigned seed, int ques
 
 }  // namespace
 
+TEST_CASE("a trace is there with all its lanes before a segment is decoded or the values of counters are read") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "compact.trace";
+  compacted(recording, path);
+  const auto memory = loaded(path);
+  const Budget budget(256 << 10);
+  const auto has_values = [](const Trace& trace) {
+    bool any = false;
+    for (CounterId id = 0; id < trace.counters().size(); ++id) any = any || (trace.counters()[id].origin == CounterOrigin::kRead && !trace.counter_series(id).empty());
+    return any;
+  };
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  std::shared_ptr<const Trace> first;
+  double done = 0;
+  const auto file = load_trace(
+      path,
+      [&](double fraction, std::shared_ptr<const Trace> partial) {
+        REQUIRE(fraction >= done);
+        done = fraction;
+        if (!partial) return LoadStep::kContinue;
+        REQUIRE_FALSE(first);
+        CHECK(SegmentCache::of_process().use().decoded == before);
+        first = std::move(partial);
+        return LoadStep::kContinue;
+      },
+      EventPlace::kInFile);
+  REQUIRE(file);
+  if (!first) {  // nothing is left for later
+    CHECK_FALSE(has_values(*memory));
+    return;
+  }
+  REQUIRE(first->lanes().size() == (*file)->lanes().size());
+  for (LaneId id = 0; id < first->lanes().size(); ++id) {
+    const Lane &a = first->lane(id), &b = (*file)->lane(id);
+    REQUIRE((first->track_of(id).key == (*file)->track_of(id).key && a.size() == b.size()));
+    for (std::size_t s = 0; s < a.segment_count(); ++s) CHECK(a.segment_identity(s) == b.segment_identity(s));
+  }
+  CHECK_FALSE(has_values(*first));
+
+  REQUIRE((*file)->counters().size() == memory->counters().size());
+  for (CounterId id = 0; id < memory->counters().size(); ++id) {
+    const CounterSeries &a = memory->counter_series(id), &b = (*file)->counter_series(id);
+    CHECK((*file)->counters()[id].name == memory->counters()[id].name);
+    REQUIRE(a.size() == b.size());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      wrong += a.sample(i).time != b.sample(i).time || a.sample(i).duration != b.sample(i).duration || a.sample(i).value != b.sample(i).value;
+    CHECK(wrong == 0);
+  }
+
+  const auto cancelled = load_trace(
+      path, [](double, const std::shared_ptr<const Trace>&) { return LoadStep::kCancel; }, EventPlace::kInFile);
+  REQUIRE(cancelled);
+  CHECK_FALSE(has_values(**cancelled));
+  CHECK((*cancelled)->event_count() == memory->event_count());
+}
+
 TEST_CASE("every recording answers the same from its file, with memory for next to nothing") {
   const fs::path recording = GENERATE(from_range(recordings()));
   INFO(recording);

@@ -14,6 +14,7 @@
 #include "model/file/result.h"
 #include "model/trace/compact/lane_frames.h"
 #include "model/trace/lane.h"
+#include "model/trace/load.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
@@ -29,7 +30,7 @@ class SegmentReader {
     std::uint32_t stored_bytes = 0;
   };
 
-  // Reads the index, the tables, and all frames but lane segments. Fails with one sentence where the file can't be read, is not compacted, or
+  // Reads the index, the tables, and all frames but lane segments and values of counters. Fails with one sentence where the file can't be read, is not compacted, or
   // has no sound index. O(index + tables): for a billion events about 16,000 heads of up to 2 KB.
   static Result<SegmentReader> open(const std::filesystem::path& path);
 
@@ -37,7 +38,8 @@ class SegmentReader {
   SegmentReader& operator=(SegmentReader&&) noexcept;
   ~SegmentReader();
 
-  // The trace but for the events: processes, threads, GPUs, names, details, counters. It has no lanes, and so no tracks and no extent.
+  // The trace but for the events and the values of counters: processes, threads, GPUs, names, details. It has no lanes, and so no tracks and
+  // no extent.
   [[nodiscard]] const std::shared_ptr<const Trace>& surroundings() const noexcept;
   // By the numbers that segments have.
   [[nodiscard]] std::span<const TrackKey> tracks() const noexcept;
@@ -55,9 +57,12 @@ class SegmentReader {
 
   // The whole trace, as load_trace() would have it, with lanes whose segments are decoded when they are needed (demanded_segments.h): it keeps
   // the file open. Fails where the file has events beside its segments, or holds more than a file of its size can (limits.h). To be called
-  // once, on one thread. O(segments), and O(events) of tracks of memory usage, whose totals are counters, and of lanes whose segments are not
-  // full.
-  [[nodiscard]] Result<std::shared_ptr<const Trace>> trace() const;
+  // once, on one thread. O(segments + values of counters), and O(events) of tracks of memory usage, whose totals are counters, and of lanes whose
+  // segments are not full; on all cores.
+  //
+  // Calls progress, where given, after O(segments) with the trace whose counters have no values yet, and which lacks totals of memory, if there are
+  // any; then with what is done. One that is not to go on ends with what was read: the same trace.
+  [[nodiscard]] Result<std::shared_ptr<const Trace>> trace(const LoadProgress& progress = {}) const;
 
  private:
   struct State;
