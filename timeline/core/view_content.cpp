@@ -1,15 +1,18 @@
 #include "timeline/core/view_content.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "model/trace/demanded_segments.h"
+#include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
 namespace {
 
 constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
+constexpr std::uint64_t kMostParts = 64;         // of time, that are gone through one behind the other
 constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
 constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;   // events, for all that one frame shows: some ten milliseconds
 constexpr std::uint64_t kLookedAtForOne = 1u << 16;    // for one of the many levels that may be asked for in one frame
@@ -71,14 +74,47 @@ void Picture::make(const std::stop_token& stop) {
     }
     pixels_[pane].prepare(contents, wanted.viewport, stop);
   }
+  add_up(stop);
+}
+
+// Of lanes that are summed one by one, heads know nearly all. What several lanes cover together is found event by event: for all rows in one
+// part of time before the next, so that rows share what was decoded.
+void Picture::add_up(const std::stop_token& stop) {
+  struct Sum {
+    const std::string* key;
+    const LevelContent* content;
+    RowSum sum;
+  };
+  std::vector<Sum> together;
+  std::set<const Lane*> lanes;
   for (const auto& [key, wanted] : wanted_sums_) {
     if (stop.stop_requested()) return;
     const LevelContent& content = contents_.content(wanted.level);
-    RowSum sum = wanted.sum;
-    sum.busy = row_busy(content, sum.range, sum.sharers);
-    sum.count = content.count(sum.range);
-    sums_[key] = sum;
+    Sum sum{&key, &content, wanted.sum};
+    sum.sum.count = content.count(sum.sum.range);
+    if (content.lanes().size() > 1 && sum.sum.sharers < 2) {
+      for (const ContentLane& lane : content.lanes()) lanes.insert(lane.lane.get());
+      together.push_back(sum);
+    } else {
+      sum.sum.busy = row_busy(content, sum.sum.range, sum.sum.sharers);
+      sums_[key] = sum.sum;
+    }
   }
+  constexpr std::uint64_t kEventBytes = 24;
+  std::uint64_t events = 0;
+  for (const Lane* lane : lanes) events += lane->size();
+  const std::uint64_t room = std::max<std::uint64_t>(1, SegmentCache::of_process().use().budget / 2);
+  const auto parts = static_cast<Nanoseconds>(std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts));
+  for (Nanoseconds part = 0; part < parts; ++part)
+    parallel_for(together.size(), [&](std::size_t index) {
+      if (stop.stop_requested()) return;
+      RowSum& sum = together[index].sum;
+      const Nanoseconds length = sum.range.length() / parts;
+      const Nanoseconds begin = sum.range.begin + length * part;
+      sum.busy += together[index].content->busy({begin, part + 1 < parts ? begin + length : sum.range.end});
+    });
+  if (stop.stop_requested()) return;
+  for (const Sum& sum : together) sums_[*sum.key] = sum.sum;
 }
 
 Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers) {

@@ -71,6 +71,7 @@ class Picture {
 
  private:
   friend class ViewContent;
+  void add_up(const std::stop_token& stop);
   struct Wanted {
     std::vector<Level> levels;
     Viewport viewport;
