@@ -99,6 +99,7 @@ bool Tracer::subscribe() noexcept {
   const Functions& functions = library_.functions;
   char owner[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = {};
   CUptiResult result = CUPTI_SUCCESS;
+  set_phase(channel::AgentPhase::kBeginning);
   if (functions.subscribe_v2 != nullptr && library_.version < kOwnSubscribers) {
     CUpti_SubscriberParams parameters{};
     parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
@@ -109,6 +110,7 @@ bool Tracer::subscribe() noexcept {
   } else {
     result = functions.subscribe(&subscriber_, on_callback, nullptr);
   }
+  set_phase(channel::AgentPhase::kConnected);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     owner[sizeof(owner) - 1] = '\0';
     tell(ComponentState::kOwnedByOther, Severity::kError,

@@ -142,7 +142,7 @@ bool TargetProcess::has_handed_over() const {
 bool TargetProcess::holds_nothing() const {
   if (!memory_ || !connection_.valid()) return true;
   const auto phase = static_cast<AgentPhase>(memory_->shared().header().status.phase.load(std::memory_order_acquire));
-  return phase == AgentPhase::kConnected || phase == AgentPhase::kDone;
+  return phase == AgentPhase::kConnected || phase == AgentPhase::kBeginning || phase == AgentPhase::kDone;
 }
 
 TargetProcess::CaptureCounts TargetProcess::captures() const {
@@ -461,9 +461,25 @@ void TargetProcess::add_last_words(proto::ProcessEnd& end) {
   end.set_crash_address(relaxed(status.crash_address));
 }
 
+// CUPTI begins with the driver's lock.
+void TargetProcess::tell_late_begin() {
+  if (!memory_ || static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kBeginning) return;
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(proto::COMPONENT_CUPTI);
+  diagnostic.set_state(proto::STATE_FAILED);
+  diagnostic.set_text("GPU activity of " + title() +
+                      " is not recorded: CUPTI had not begun when the recording ended. It waits for the CUDA driver's lock, which a program whose queue of "
+                      "launches is always full keeps. Attach for longer or once more, or start the program with lanescope profile.");
+  log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
+  report_(diagnostic.text());
+}
+
 void TargetProcess::finish(std::optional<Ending> known) {
   const Ending ending = known ? *known : own_ending();
   ending_ = ending;
+  if (ending.kind == proto::PROCESS_END_DETACHED) tell_late_begin();
   drain();
   assembler_.finish();
   flush_chunks();

@@ -145,6 +145,8 @@ class TargetProcess {
   void take_diagnostic(const channel::Record& record, std::string_view text);
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending);
+  // That CUPTI never began, where it did not.
+  void tell_late_begin();
   // What the agent said of it: buffers that are lost, and where a fatal signal came to.
   void add_last_words(proto::ProcessEnd& end);
   // Since the process joined; by kind, since this part began.

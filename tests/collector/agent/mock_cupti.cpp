@@ -5,8 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -520,6 +523,10 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callback, void*, CUpti_SubscriberParams* parameters) {
+  if (const char* file = std::getenv("MOCK_CUPTI_WAITS"); file != nullptr) {
+    std::ofstream(std::string(file) + ".waiting").flush();
+    while (std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   const std::lock_guard lock(mock().mutex);
   fault_if("subscribe");
   const int result = number_in("MOCK_CUPTI_SUBSCRIBE", 0);

@@ -6,6 +6,7 @@
 // version, or at subscribe. MOCK_CUPTI_FAULTS_BY: how, if not by using memory at kNowhere: stack (it has no end), abort, trap.
 // MOCK_CUPTI_HANGS: it does not come back when it is asked for what it has. MOCK_CUPTI_REFUSES: what it answers with 7: callbacks, buffers,
 // resources, kernels, memory (its usage). MOCK_CUPTI_IS_SLOW: it takes 30 ms for each kind of records that it is to make.
+// MOCK_CUPTI_WAITS: a file; who subscribes waits until it is gone, as for the driver's lock, and makes another, called as it and ".waiting".
 #pragma once
 
 #include <cstdint>

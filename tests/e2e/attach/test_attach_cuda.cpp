@@ -1,5 +1,7 @@
 // GPU activity of a program that used CUDA before it was attached to.
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -76,6 +78,47 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
     target.send("50\n");
     REQUIRE(target.read_line() == "done");
   }
+  target.close_input();
+  std::string output;
+  CHECK(WEXITSTATUS(target.finish(output)) == 7);
+}
+
+TEST_CASE("where the driver's lock was never free while a program was attached to, that is said, and the next attach records") {
+  setenv("LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI, 1);
+  const TemporaryFolder folder;
+  const std::filesystem::path lock = folder.path() / "lock";
+  std::ofstream(lock).flush();
+  setenv("MOCK_CUPTI_WAITS", lock.c_str(), 1);
+  RunningTarget target({program("attach_cuda_target").string(), LANESCOPE_MOCK_CUDA});
+  unsetenv("MOCK_CUPTI_WAITS");
+  REQUIRE(target.read_line() == "ready");
+  const auto says_so = [](const DiagnosticMessage& diagnostic) {
+    return diagnostic.text.find("CUPTI had not begun when the recording ended") != std::string::npos;
+  };
+  {
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "first.trace");
+    while (!std::filesystem::exists(lock.string() + ".waiting")) std::this_thread::yield();
+    recording->stop();
+    REQUIRE(recording->wait_for(10min));
+  }
+  const std::shared_ptr<const Trace> first = load(folder.path() / "first.trace");
+  CHECK(kernel_count(*first) == 0);
+  CHECK(std::count_if(first->diagnostics().begin(), first->diagnostics().end(), says_so) == 1);
+
+  std::filesystem::remove(lock);
+  const std::filesystem::path file = folder.path() / "second.trace";
+  std::unique_ptr<Recording> recording = attach(target.pid(), file);
+  for (bool is_on = false; !is_on; std::this_thread::yield()) {
+    const Result<std::shared_ptr<const Trace>> trace = load_trace(file);
+    is_on = trace && is_recorded_with_cupti(**trace);
+  }
+  target.send("1000\n");
+  REQUIRE(target.read_line() == "done");
+  recording->stop();
+  REQUIRE(recording->wait_for(10min));
+  const std::shared_ptr<const Trace> second = load(file);
+  CHECK(kernel_count(*second) == 1000 + facts::kUnfinished);
+  CHECK(std::none_of(second->diagnostics().begin(), second->diagnostics().end(), says_so));
   target.close_input();
   std::string output;
   CHECK(WEXITSTATUS(target.finish(output)) == 7);

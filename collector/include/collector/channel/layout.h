@@ -160,6 +160,7 @@ enum class AgentPhase : std::uint32_t {
   kDraining = 2,   // the process is ending or recording stopped: buffers are on their way
   kDone = 3,       // everything that there was has been handed over
   kNoRoom = 4,     // could not be mapped: nothing comes of this process. Written into the memory file itself
+  kBeginning = 5,  // CUPTI is asked to begin, and waits until the driver's lock is free
 };
 
 // Children that a process forked and that found no way to the session: they have its memory, and leave word there.
