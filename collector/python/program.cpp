@@ -78,7 +78,7 @@ std::optional<std::string> Program::read_threads(std::int64_t now) {
   if (outcome == StackReader::Outcome::kNoThreads) return std::nullopt;
   ++readings_;
   has_read_ = has_read_ || std::any_of(threads_.begin(), threads_.end(), [](const ThreadStack& each) { return !each.stack.empty(); });
-  if (!has_read_ && reader_->torn() >= kSenselessReadings) {
+  if (!has_read_ && reader_->nonsense() >= kSenselessReadings) {
     const unsigned minor = reader_->layout().minor;
     reader_.reset();  // what was dropped were no stacks
     next_look_ = now + kLastInterval;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/channel/clock.h"
+
 namespace lanescope::python {
 namespace {
 
@@ -16,6 +18,8 @@ constexpr std::uint64_t kRemembered = 32;            // readings for which a blo
 constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 and newer use for marks
 constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
 constexpr std::uint64_t kLowestAddress = 4096;
+constexpr std::int64_t kMoment = 50'000;             // ns that a reading takes unless it is held up ...
+constexpr std::int64_t kMomentOfPiece = 250;         // ... and for each piece of memory, of which the kernel copies one in some 50
 
 void append_utf8(std::string& text, std::uint32_t letter) {
   const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -58,6 +62,7 @@ void StackReader::read_what_was_of_use() {
     for (auto& [address, block] : blocks->at) pieces_.push_back({address, std::span(block.bytes)});
   }
   memory_.read(pieces_);
+  read_pieces_ = pieces_.size();
   std::size_t piece = 0;
   for (Blocks* blocks : {&words_, &threads_, &frames_, &code_})
     for (auto& [address, block] : blocks->at)
@@ -69,11 +74,13 @@ void StackReader::fetch(Blocks& blocks, const std::vector<Address>& addresses) {
   for (const Address address : addresses) {
     if (blocks.bytes() > kMaximumBlocks) break;
     Block& block = blocks.at[address];
+    block.address = address;
     block.bytes.resize(blocks.size);
     block.used_in = reading_;
     pieces_.push_back({address, std::span(block.bytes)});
   }
   memory_.read(pieces_);
+  read_pieces_ += pieces_.size();
   for (const Piece& piece : pieces_) {
     if (piece.was_read)
       blocks.at[piece.address].read_in = reading_;
@@ -108,17 +115,22 @@ StackReader::Outcome StackReader::read(std::vector<ThreadStack>& threads) {
   threads.clear();
   walks_.clear();
   ++reading_;
+  const std::int64_t begin = channel::monotonic_now();
   read_what_was_of_use();
   if (const Outcome outcome = find_threads(); outcome != Outcome::kRead) return outcome;
   walk_frames();
+  if (channel::monotonic_now() - begin > kMoment + kMomentOfPiece * static_cast<std::int64_t>(read_pieces_)) compare_with_now();
   if (interpreters_ > 1) join_interpreters();
   fetch_code();
   for (const Walk& walk : walks_) {
     ThreadStack read{walk.thread, {}};
-    if (!walk.is_torn && describe(walk, read.stack))
+    const bool makes_sense = !walk.is_torn && describe(walk, read.stack);
+    if (makes_sense && !walk.has_changed) {
       threads.push_back(std::move(read));
-    else
-      ++torn_;
+      continue;
+    }
+    ++torn_;
+    nonsense_ += makes_sense || walk.has_changed ? 0 : 1;
   }
   return Outcome::kRead;
 }
@@ -146,13 +158,16 @@ bool StackReader::find_threads_of(Address interpreter, Address head) {
     if (thread == nullptr || field<Address>(thread->bytes, layout_.thread_interpreter) != interpreter) return false;
     Walk walk;
     walk.thread = field<std::uint64_t>(thread->bytes, layout_.thread_number);
+    walk.innermost_at = address + layout_.thread_frame;
     walk.next = field<Address>(thread->bytes, layout_.thread_frame);
     if (layout_.frame_of_c_frame >= 0) {
       walk.place = walk.next;
-      const std::optional<Address> frame = word<Address>(walk.next + static_cast<std::uint64_t>(layout_.frame_of_c_frame));
+      walk.innermost_at = walk.next + static_cast<std::uint64_t>(layout_.frame_of_c_frame);
+      const std::optional<Address> frame = word<Address>(walk.innermost_at);
       walk.is_torn = !frame;
       walk.next = frame.value_or(0);
     }
+    walk.innermost = walk.next;
     walks_.push_back(std::move(walk));
     address = field<Address>(thread->bytes, layout_.thread_next);
   }
@@ -183,6 +198,44 @@ void StackReader::walk_frames() {
   } while (!missing.empty());
 }
 
+void StackReader::compare_with_now() {
+  std::vector<Piece> pieces;
+  std::size_t frames = 0;
+  for (const Walk& walk : walks_) frames += walk.frames.size();
+  std::vector<std::byte> bytes(walks_.size() * sizeof(Address) + frames * layout_.frame_size);
+  std::span<std::byte> left = bytes;
+  const auto add = [&](Address address, std::size_t size) {
+    pieces.push_back({address, left.first(size)});
+    left = left.subspan(size);
+  };
+  for (const Walk& walk : walks_) {
+    add(walk.innermost_at, sizeof(Address));
+    for (const Block* frame : walk.frames) add(frame->address, layout_.frame_size);
+  }
+  memory_.read(pieces);
+  auto piece = pieces.begin();
+  for (Walk& walk : walks_) {
+    bool is_same = piece->was_read && field<Address>(piece->into, 0) == walk.innermost;
+    ++piece;
+    for (const Block* frame : walk.frames) {
+      is_same = is_same && piece->was_read && is_same_call(*frame, piece->into, frame == walk.frames.front());
+      ++piece;
+    }
+    walk.has_changed = !is_same;
+  }
+}
+
+// The innermost call goes on meanwhile; each other one is where it called the next.
+bool StackReader::is_same_call(const Block& frame, std::span<const std::byte> now, bool is_innermost) const {
+  const auto is_same_field = [&](std::uint64_t offset, std::size_t size) {
+    return offset + size > frame.bytes.size() || std::memcmp(frame.bytes.data() + offset, now.data() + offset, size) == 0;
+  };
+  if (!is_same_field(layout_.frame_previous, sizeof(Address))) return false;
+  if (is_of_native_code(frame)) return layout_.frame_owner < 0 || is_same_field(static_cast<std::uint64_t>(layout_.frame_owner), 1);
+  const std::size_t instruction = layout_.code_instructions != 0 ? sizeof(Address) : sizeof(std::int32_t);
+  return is_same_field(layout_.frame_code, sizeof(Address)) && (is_innermost || is_same_field(layout_.frame_instruction, instruction));
+}
+
 // A thread that calls into another interpreter has frames in both: one stack, whose inner part lies lower on its native stack. Where no
 // place is known there, the newer interpreter, which comes first, was called from the older.
 void StackReader::join_interpreters() {
@@ -196,6 +249,7 @@ void StackReader::join_interpreters() {
     }
     joined.back().frames.insert(joined.back().frames.end(), walk.frames.begin(), walk.frames.end());
     joined.back().is_torn = joined.back().is_torn || walk.is_torn;
+    joined.back().has_changed = joined.back().has_changed || walk.has_changed;
   }
   walks_ = std::move(joined);
 }

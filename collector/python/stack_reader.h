@@ -1,7 +1,7 @@
 // Reads what the threads of a process that runs CPython are doing, in all of its interpreters, from its memory, while it runs on.
 //
 // The threads do not stop for it: a stack is read within some microseconds, in which frames may come and go. A stack whose parts do not
-// fit together is dropped and counted. What it has read of code objects is kept, and checked each time against what is there now; the
+// fit together is dropped and counted. So is one that took longer to read, as where all processors are busy, and was another at the end. What it has read of code objects is kept, and checked each time against what is there now; the
 // places of frames are remembered, so that a reading takes few system calls.
 #pragma once
 
@@ -57,6 +57,7 @@ class StackReader {
   Outcome read(std::vector<ThreadStack>& threads);
 
   [[nodiscard]] std::uint64_t torn() const noexcept { return torn_; }  // stacks that were dropped
+  [[nodiscard]] std::uint64_t nonsense() const noexcept { return nonsense_; }  // of those, what may be no stacks at all
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
  private:
@@ -64,6 +65,7 @@ class StackReader {
   // Pieces of memory of one sort, by where they lie. What was of use in one reading is read at the begin of the next.
   static constexpr std::size_t kBlockOverhead = 96;  // bytes
   struct Block {
+    Address address = 0;
     std::vector<std::byte> bytes;
     std::uint64_t read_in = 0;  // the reading in which it was last read ...
     std::uint64_t used_in = 0;  // ... and was of use
@@ -83,10 +85,13 @@ class StackReader {
   };
   struct Walk {
     std::uint64_t thread = 0;
+    Address innermost_at = 0;  // where the thread says which frame that is
+    Address innermost = 0;
     Address next = 0;   // frame; 0 behind the outermost
     Address place = 0;  // of something of the innermost run of the loop on the thread's native stack, which grows down; 0: not known
     std::vector<const Block*> frames;
     bool is_torn = false;
+    bool has_changed = false;  // since it was read
   };
 
   void read_what_was_of_use();
@@ -101,6 +106,9 @@ class StackReader {
   // False where the list could not be followed to its end.
   bool find_threads_of(Address interpreter, Address head);
   void walk_frames();
+  // Finds the stacks that are no longer what was read.
+  void compare_with_now();
+  [[nodiscard]] bool is_same_call(const Block& frame, std::span<const std::byte> now, bool is_innermost) const;
   void join_interpreters();
   void fetch_code();
   bool describe(const Walk& walk, Stack& stack);
@@ -118,13 +126,16 @@ class StackReader {
   FunctionTable& functions_;
   std::uint64_t reading_ = 0;  // number of the reading under way
   std::uint64_t torn_ = 0;
+  std::uint64_t nonsense_ = 0;
   Address code_type_ = 0;
   Blocks words_;
   Blocks threads_;
   Blocks frames_;
   Blocks code_;
-  std::size_t interpreters_ = 0;             // of the reading under way
-  std::vector<Walk> walks_;                  // of it
+  // Of the reading under way:
+  std::size_t interpreters_ = 0;
+  std::size_t read_pieces_ = 0;
+  std::vector<Walk> walks_;
   std::unordered_map<Address, Code> codes_;  // what is known of code objects
   std::size_t code_bytes_ = 0;               // about what that takes
   std::vector<Piece> pieces_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,10 +20,12 @@ class FakeMemory final : public python::Memory {
   using python::Memory::read;
   void read(std::span<python::Piece> pieces) override {
     ++calls;
+    before_call();
     for (python::Piece& piece : pieces) {
       piece.was_read = piece.address >= kBase && piece.address - kBase <= kSize && piece.into.size() <= kSize - (piece.address - kBase);
       if (piece.was_read && !piece.into.empty()) std::memcpy(piece.into.data(), bytes.data() + (piece.address - kBase), piece.into.size());
     }
+    after_call();
   }
   template <typename Value>
   void put(std::uint64_t address, Value value) {
@@ -31,6 +34,8 @@ class FakeMemory final : public python::Memory {
 
   std::vector<std::byte> bytes = std::vector<std::byte>(kSize);
   std::size_t calls = 0;
+  std::function<void()> before_call = [] {};
+  std::function<void()> after_call = [] {};
 };
 
 // Structures as the layout of 3.12 has them, and what a free-threaded 3.14 has in addition.

@@ -25,7 +25,7 @@ std::shared_ptr<const Trace> record_attached(const RunningTarget& target, const 
 // Of the process that worked: the others started it.
 std::vector<Chain> samples_of_worker(const Trace& trace);
 
-// Checks the two functions' shares, within four standard deviations. Where all processors are busy, several samples take one reading.
+// Checks the two functions' shares, within four standard deviations, of samples in the order of time.
 void check_share(const std::vector<Chain>& chains);
 
 // Whether these functions stand in the chain in this order, innermost first, others between them or not.
