@@ -135,6 +135,8 @@ Result<std::filesystem::path> find_agent() {
   if (const char* variable = std::getenv("LANESCOPE_AGENT"); variable != nullptr && *variable != '\0') return existing_agent(variable);
   std::error_code ignored;
   const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (programs.empty())
+    return Error{"The agent can't be looked for: /proc is not mounted, where the kernel says where this program lies. Mount it with: mount -t proc proc /proc"};
   const std::filesystem::path installed = programs / LANESCOPE_LIBRARIES_FROM_PROGRAMS / "liblanescope-agent.so";
   return existing_agent(std::filesystem::exists(installed, ignored) ? installed : programs / "../lib/liblanescope-agent.so");  // of the build
 }

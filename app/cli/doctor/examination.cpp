@@ -216,6 +216,7 @@ utsname own_system() {
 
 std::vector<Finding> examine() {
   const Machine machine{.root = "/", .user = geteuid(), .processor = own_system().machine};
+  if (const std::optional<Finding> missing = missing_process_files(machine)) return {*missing};
   const std::optional<int> cuda = driver_version();
   std::vector<Finding> findings{agent_finding(), parts_finding(own_folder(), missing_parts()), driver_finding(machine, cuda)};
   if (cuda) findings.push_back(gpus_finding(machine));

@@ -68,6 +68,14 @@ Finding driver_finding(const Machine& machine, std::optional<int> cuda) {
   return {Verdict::kWorks, "driver", "NVIDIA driver", "CUDA " + cuda_version(*cuda) + (module.empty() ? "" : "; " + module), {}};
 }
 
+std::optional<Finding> missing_process_files(const Machine& machine) {
+  std::error_code ignored;
+  if (fs::exists(machine.root / "proc/self", ignored)) return std::nullopt;
+  return Finding{Verdict::kFails, "proc", "Processes",
+                 "/proc is not mounted, where the kernel says which processes and programs there are: nothing can be recorded, and no more be told of this machine",
+                 {"mount -t proc proc /proc"}};
+}
+
 Finding gpus_finding(const Machine& machine) {
   std::vector<std::string> names;
   std::error_code failed;

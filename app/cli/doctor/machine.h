@@ -21,6 +21,8 @@ struct Machine {
   std::string processor = "x86_64";  // as uname has it
 };
 
+// None where the kernel's files of processes are there, without which nothing else can be told of the machine.
+std::optional<Finding> missing_process_files(const Machine& machine);
 // `cuda`: the version that the driver serves, 13000 for 13.0; none where programs can't load it.
 Finding driver_finding(const Machine& machine, std::optional<int> cuda);
 Finding gpus_finding(const Machine& machine);

@@ -48,6 +48,15 @@ TEST_CASE("ptrace_scope decides what can be attached to, and by whom") {
   CHECK_THAT(remedy(attach_finding(grace)), contains_text("--arm"));
 }
 
+TEST_CASE("without the kernel's files of processes that is what is wrong, and not the agent") {
+  CHECK_FALSE(missing_process_files(Tree().with("proc/self/mounts", "").machine()));
+  const std::optional<Finding> finding = missing_process_files(Tree().with("proc/readme", "").machine());
+  REQUIRE(finding);
+  CHECK(finding->verdict == Verdict::kFails);
+  CHECK_THAT(finding->text, contains_text("/proc is not mounted"));
+  CHECK(remedy(*finding) == "mount -t proc proc /proc");
+}
+
 TEST_CASE("counters are open where the driver's module says so, and to root") {
   CHECK_THAT(counters_finding(Tree().machine()).text, contains_text("no NVIDIA kernel module"));
   Tree open;
