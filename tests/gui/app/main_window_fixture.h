@@ -44,7 +44,7 @@ inline std::unique_ptr<ui::MainWindow> window_of(const QString& path) {
   auto window = std::make_unique<ui::MainWindow>(ui::Layout::kInitial);
   window->show();
   window->activateWindow();
-  return QTest::qWaitForWindowActive(window.get()) && open_and_settle(*window, path) ? std::move(window) : nullptr;
+  return QTest::qWaitForWindowActive(window.get(), kPatienceMs) && open_and_settle(*window, path) ? std::move(window) : nullptr;
 }
 
 // Where the known trace now is.

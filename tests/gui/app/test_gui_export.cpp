@@ -259,7 +259,7 @@ class ExportTest : public QObject {
   // The keys reach the window once it is active again behind the dialog before.
   bool press(const QKeySequence& keys) {
     window_->activateWindow();
-    if (!QTest::qWaitForWindowActive(window_.get())) return false;
+    if (!QTest::qWaitForWindowActive(window_.get(), kPatienceMs)) return false;
     QTest::keySequence(window_.get(), keys);
     return true;
   }

@@ -62,7 +62,7 @@ class FleetTest : public QObject {
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
     window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(QTest::qWaitForWindowActive(window_.get(), kPatienceMs));
   }
   void cleanup() { window_.reset(); }
 
@@ -271,7 +271,7 @@ class FleetTest : public QObject {
   }
   FleetWindow* open() {
     FleetWindow* fleet = window_->openFleet(path());
-    if (fleet == nullptr || !QTest::qWaitForWindowExposed(fleet)) qFatal("The fleet can't be shown.");
+    if (fleet == nullptr || !QTest::qWaitForWindowExposed(fleet, kPatienceMs)) qFatal("The fleet can't be shown.");
     return fleet;
   }
   static void click(FleetWindow* fleet, int row, int column, Qt::KeyboardModifiers modifiers = {}) {

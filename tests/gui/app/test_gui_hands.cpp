@@ -276,7 +276,7 @@ class HandsTest : public QObject {
     const auto restore = qScopeGuard([&] { bindings.resetAll(); });
     ui::KeyBindingsDialog dialog(bindings);  // of no window: one of them ends first
     dialog.show();
-    QVERIFY(QTest::qWaitForWindowActive(&dialog));
+    QVERIFY(QTest::qWaitForWindowActive(&dialog, kPatienceMs));
     auto* table = dialog.findChild<QTableWidget*>();
     auto* key = dialog.findChild<ui::KeyField*>();
     const auto choose = [&](const QString& text) {
@@ -302,7 +302,7 @@ class HandsTest : public QObject {
 
     const auto check = [](MainWindow& window) {
       window.activateWindow();
-      QVERIFY(QTest::qWaitForWindowActive(&window));
+      QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
       timeline::TimelineView& view = window.timelineView();
       view.setFocus();
       view.setCurrentRow("gpu:0");

@@ -317,7 +317,7 @@ class LoadingTest : public QObject {
   void theTimelineHasTheFocusOnceATraceIsShown() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
     QVERIFY(open_and_settle(window, long_));
     QCOMPARE(window.focusWidget(), static_cast<QWidget*>(&window.timelineView()));
   }

@@ -29,7 +29,7 @@ class RanksTest : public QObject {
   void init() {
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
   }
   void cleanup() { window_.reset(); }
 

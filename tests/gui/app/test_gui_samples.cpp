@@ -76,7 +76,7 @@ class SamplesTest : public QObject {
     panel_ = std::make_unique<SamplesPanel>(*state_);
     panel_->resize(1000, 400);
     panel_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(panel_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(panel_.get(), kPatienceMs));
     state_->setTrace(program(), ui::TraceChange::kOther);
     QVERIFY(settled());
   }

@@ -38,7 +38,7 @@ class TestGuiSelection : public QObject {
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
     window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(QTest::qWaitForWindowActive(window_.get(), kPatienceMs));
   }
   void cleanup() { window_.reset(); }
 

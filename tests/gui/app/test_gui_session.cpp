@@ -66,7 +66,7 @@ class TestGuiSession : public QObject {
   void init() {
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
   }
   void cleanup() {
     const pid_t pid = window_ && window_->session().recording() ? window_->session().recording()->pid() : 0;

@@ -109,7 +109,7 @@ class StoriesTest : public QObject {
     window_->show();
     window_->resize(1800, 1100);
     window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(QTest::qWaitForWindowActive(window_.get(), kPatienceMs));
     if (name != nullptr) QVERIFY(open_and_settle(*window_, recording(name)));
     gestures_ = std::make_unique<Gestures>(*window_);
   }

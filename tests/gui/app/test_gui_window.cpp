@@ -294,7 +294,7 @@ class MainWindowTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'280, 720);
     window.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
     const auto docks = window.findChildren<QDockWidget*>();
     const auto places = [&] {
       QStringList list;
@@ -362,7 +362,7 @@ class MainWindowTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.show();
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
     QVERIFY(open_and_settle(window, known_));
     const auto has_keyboard = [&](const char* name) {
       const QWidget* focus = QApplication::focusWidget();
@@ -438,7 +438,7 @@ class MainWindowTest : public QObject {
       MainWindow window;
       window.resize(1'600, 1'000);
       window.show();
-      QVERIFY(QTest::qWaitForWindowExposed(&window));
+      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
       QDockWidget* details = details_of(window);
       details->show();
       window.resizeDocks({details}, {500}, Qt::Horizontal);
