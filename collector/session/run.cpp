@@ -176,7 +176,13 @@ void Recording::Run::compare_clocks() {
 }
 
 void Recording::Run::accept_agents() {
+  constexpr std::int64_t kLook = 10'000'000;  // ns: hundreds may have come at once, and who lives for a moment is to be seen meanwhile
+  std::int64_t looked = monotonic_now();
   for (Reception::Guest& guest : reception_.receive()) {
+    if (const std::int64_t now = monotonic_now(); now - looked > kLook) {
+      processes_.listen();
+      looked = now;
+    }
     if (guest.outcome == Reception::Outcome::kArrived) {
       const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
       processes_.greet(std::move(guest.connection), guest.greeting, open ? Joining::kWelcome : Joining::kRefused);

@@ -234,7 +234,8 @@ std::string system_text() {
 void print_examination(std::ostream& to, const std::vector<Finding>& findings) {
   to << "lanescope " LANESCOPE_VERSION " on " << system_text() << "\n\n";
   for (const Finding& finding : findings) print(to, finding);
-  to << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";
+  const bool can_record = findings.empty() || findings.front().key != "proc";
+  if (can_record) to << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";
 }
 
 }  // namespace lanescope::cli

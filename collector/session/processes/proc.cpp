@@ -157,6 +157,8 @@ ProgramState program_state(pid_t pid) {
   return {true, stat.substr(open + 1, close - open - 1), std::strtoull(fields[kStackStart].c_str(), nullptr, 10)};
 }
 
+bool has_arguments(pid_t pid) { return !file_content(folder_of(pid) / "cmdline").empty(); }
+
 StartEnvironment start_environment(pid_t pid, std::string_view variable) {
   const std::filesystem::path path = folder_of(pid) / "environ";
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -51,6 +51,9 @@ struct ProgramState {
 };
 [[nodiscard]] ProgramState program_state(pid_t pid);
 
+// Whether a process's program has been given its arguments, and with them its environment, which exec does last; false for one without any.
+[[nodiscard]] bool has_arguments(pid_t pid);
+
 // Whether a process's program was started with a variable: kUnknown where the program has written over what it was started with, kForbidden of
 // another user's.
 enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };

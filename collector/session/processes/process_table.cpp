@@ -123,13 +123,18 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
 }
 
 void ProcessTable::listen() {
-  for (const auto& process : live_) process->listen(unfollowed_);
+  for (const auto& process : live_) {
+    const bool was_joined = process->connection() >= 0;
+    process->listen(unfollowed_);
+    if (strays_ && was_joined && process->connection() < 0) strays_->look_soon(process->pid());
+  }
   std::erase_if(heirs_, [this](Heirs& heirs) { return !heirs.look(unfollowed_); });
   if (!strays_) return;
-  for (const StrayProcesses::Stray& stray : strays_->look()) {
-    const TargetProcess* process = find(stray.pid);
-    if (process == nullptr || process->connection() < 0) unfollowed_.add(stray.who, stray.reason);
-  }
+  const auto is_joined = [this](pid_t pid) {
+    const TargetProcess* process = find(pid);
+    return process != nullptr && process->connection() >= 0;
+  };
+  for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) unfollowed_.add(stray.who, stray.reason);
 }
 
 void ProcessTable::add_sources(std::vector<pollfd>& sources) const {

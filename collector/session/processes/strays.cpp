@@ -20,7 +20,7 @@ constexpr std::size_t kMostLooks = 128;  // at once
 
 }  // namespace
 
-std::vector<StrayProcesses::Stray> StrayProcesses::look() {
+std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool(pid_t)>& is_joined) {
   const std::int64_t now = monotonic_now();
   if (now < next_look_) return {};
   next_look_ = now + kShortestInterval;
@@ -34,13 +34,19 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look() {
       member.interval = std::clamp(member.interval * 2, kFirstInterval, kLongestInterval);
       member.next_look = now + member.interval;
       Stray stray{entry->first, {}, {}};
-      const Finding finding = look_at(entry->first, member, stray);
+      const Finding finding = look_at(entry->first, member, stray, is_joined);
       if (finding == Finding::kStray) strays.push_back(std::move(stray));
       if (finding == Finding::kGone) family_.erase(entry);
     }
     entry = next;
   }
   return strays;
+}
+
+void StrayProcesses::look_soon(pid_t pid) {
+  take_on(pid);
+  const auto member = family_.find(pid);
+  if (member != family_.end()) member->second.next_look = member->second.interval = 0;
 }
 
 void StrayProcesses::find_children() {
@@ -63,10 +69,11 @@ void StrayProcesses::take_on(pid_t pid) {
   }
 }
 
-StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray) const {
+StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) const {
   const ProgramState program = program_state(pid);
   if (!program.runs) return Finding::kGone;
   if (program.number != 0 && program.number == member.known_program) return Finding::kNothing;
+  const bool has_begun = has_arguments(pid);
   std::string obstacle = obstacle_of(pid, program);
   const std::uint64_t number = program.number != 0 ? program.number : static_cast<std::uint64_t>(pid);
   if (obstacle.empty()) {
@@ -74,10 +81,12 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
     member.known_program = program.number;
     return Finding::kNothing;
   }
-  if (std::exchange(member.suspect, number) != number) {
+  const bool is_the_same = has_begun && program.number != 0 && program_state(pid).number == number;
+  if (std::exchange(member.suspect, number) != number && !is_the_same) {
     member.next_look = 0;  // at the next look: it may have become another program while it was looked at
     return Finding::kNothing;
   }
+  if (is_joined(pid)) return Finding::kNothing;  // not known yet
   if (std::exchange(member.known_program, number) == number) return Finding::kNothing;
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
   stray.reason = std::move(obstacle);

@@ -1,13 +1,15 @@
 // Processes that come of the launched one, and that no agent can join: their program was started without the variables that lead an agent to
 // us (env -i, sudo), or where the agent's file is not to be found (chroot). Nobody else would tell of them.
 //
-// They are found by looking, so one that lives for less than about 50 ms may be missed, and so is one whose parent ended before it was seen.
+// They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
+// busy; and so is one whose parent ended before it was seen.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,8 +33,11 @@ class StrayProcesses {
   };
   // Those found since the last look, each of which is told once for each program that it runs. To be called often: it does something a hundred
   // times a second at most. Does not block; O(tasks that were made since the last look, and processes that are to be looked at again), of which it
-  // takes some hundreds at a time.
-  std::vector<Stray> look();
+  // takes some hundreds at a time. One that `is_joined` is looked at again until it is not: its agent came with the program that it ran before,
+  // and is gone as soon as we hear of it.
+  std::vector<Stray> look(const std::function<bool(pid_t)>& is_joined);
+  // Has a process looked at the next time, and often from there on: its agent has just left, so it ends, or has become another program.
+  void look_soon(pid_t pid);
 
  private:
   struct Member {
@@ -44,7 +49,7 @@ class StrayProcesses {
   void find_children();
   void take_on(pid_t pid);
   enum class Finding { kNothing, kStray, kGone };
-  [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray) const;
+  [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) const;
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 

@@ -53,10 +53,12 @@ void wait_until_it_runs(pid_t pid, const std::string& name) {
   while (program_state(pid).name != name) usleep(1000);
 }
 
+bool none_is_joined(pid_t) { return false; }
+
 // Until one is told of.
 StrayProcesses::Stray next_of(StrayProcesses& strays) {
   for (;;) {
-    const std::vector<StrayProcesses::Stray> found = strays.look();
+    const std::vector<StrayProcesses::Stray> found = strays.look(none_is_joined);
     if (!found.empty()) return found.front();
     usleep(1000);
   }
@@ -97,11 +99,61 @@ TEST_CASE("a process is told of when it becomes a program without the variable, 
   }
   const Child child(pid);
   wait_until_it_runs(pid, "sh");
-  for (int i = 0; i < 100; ++i) CHECK(strays.look().empty());
+  for (int i = 0; i < 100; ++i) CHECK(strays.look(none_is_joined).empty());
   REQUIRE(write(go[1], "\n", 1) == 1);
   close(go[0]);
   close(go[1]);
   CHECK(next_of(strays).who == "[" + std::to_string(pid) + "] sleep");
+}
+
+TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
+  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  next_of(strays);  // this one
+  const Child stray(start_program({}));
+  wait_until_it_runs(stray.pid(), "sleep");
+  int asked = 0;
+  const auto is_joined = [&](pid_t pid) { return pid == stray.pid() && ++asked <= 3; };
+  std::vector<StrayProcesses::Stray> found;
+  for (; found.empty(); usleep(1000)) {
+    CHECK(asked <= 3);
+    found = strays.look(is_joined);
+  }
+  CHECK(asked == 4);
+  CHECK(found.front().pid == stray.pid());
+}
+
+TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
+  const std::string with = std::string(kVariable) + "=1";
+  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  next_of(strays);  // this one
+  int go[2];
+  REQUIRE(pipe(go) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(go[1]);
+    const std::string script = "read line <&" + std::to_string(go[0]) + "; exec env -i sleep 100000";
+    char* variables[] = {const_cast<char*>(with.c_str()), const_cast<char*>("PATH=/usr/bin:/bin"), nullptr};
+    execle("/bin/sh", "sh", "-c", script.c_str(), nullptr, variables);
+    _exit(125);
+  }
+  const Child child(pid);
+  wait_until_it_runs(pid, "sh");
+  constexpr int kLooks = 250;  // after so many, 11 ms apart, there is a second between two
+  for (int i = 0; i < kLooks; ++i, usleep(11'000)) CHECK(strays.look(none_is_joined).empty());
+  REQUIRE(write(go[1], "\n", 1) == 1);
+  close(go[0]);
+  close(go[1]);
+  wait_until_it_runs(pid, "sleep");
+  while (program_state(pid).number == 0) usleep(1000);
+  strays.look_soon(pid);
+  std::vector<StrayProcesses::Stray> found;
+  for (int looks = 0; looks < 2 && found.empty(); ++looks) {
+    usleep(11'000);
+    found = strays.look(none_is_joined);
+  }
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().pid == pid);
 }
 
 TEST_CASE("what a process was started with is read once its program is there") {
