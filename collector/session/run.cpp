@@ -177,6 +177,7 @@ void Recording::Run::compare_clocks() {
 
 void Recording::Run::accept_agents() {
   constexpr std::int64_t kLook = 10'000'000;  // ns: hundreds may have come at once, and who lives for a moment is to be seen meanwhile
+  read_words();
   std::int64_t looked = monotonic_now();
   for (Reception::Guest& guest : reception_.receive()) {
     if (const std::int64_t now = monotonic_now(); now - looked > kLook) {
@@ -192,6 +193,11 @@ void Recording::Run::accept_agents() {
       processes_.note_unfollowed(guest.greeting.pid, kNoDescriptorForIt);
     }
   }
+}
+
+void Recording::Run::read_words() {
+  for (const channel::Word& word : reception_.take_words())
+    processes_.note_unfollowed("[" + std::to_string(word.process) + "] " + word.program, reason_of(word.problem));
 }
 
 void Recording::Run::drain_gpu_metrics() {
@@ -317,6 +323,7 @@ void Recording::Run::note_left_behind() {
 
 void Recording::Run::end(EndReason reason) {
   if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
+  read_words();
   reception_.close();  // what follows may take a while, for which no program is to wait
   log_->keep_rest();
   if (gpu_metrics_)

@@ -92,6 +92,7 @@ class Recording::Run {
   void wait();
   [[nodiscard]] std::chrono::milliseconds longest_period() const;  // between looks
   void compare_clocks();
+  void read_words();  // of agents that can't come
   void accept_agents();
   void drain_gpu_metrics();
   [[nodiscard]] machine_metrics::Sampler::Take take_machine_metrics();  // into the log, while it records

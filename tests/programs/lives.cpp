@@ -512,6 +512,16 @@ int is_guarded_first() {
   may_only_write();
   return 98;
 }
+// Without sockets, which are refused.
+int may_have_no_sockets() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  must_filter(code, std::size(code));
+  steps(100);
+  return kCode;
+}
 // A thread that may only write, a child that is such a thread, and then others.
 int has_strict_threads() {
   const auto be_strict = [](int code) {
@@ -707,6 +717,7 @@ const std::map<std::string, int (*)()> ways{
     {"not-dumpable", can_not_be_dumped},
     {"seccomp", may_only_write},
     {"seccomp-first", is_guarded_first},
+    {"seccomp-no-sockets", may_have_no_sockets},
     {"seccomp-strict", has_strict_threads},
     {"seccomp-children", has_guarded_children},
     {"seccomp-threads", may_only_have_threads},
@@ -721,7 +732,7 @@ const std::map<std::string, int (*)()> ways{
 
 // These come before the agent is there.
 bool begins_with_its_way(int (*way)()) {
-  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory || way == is_guarded_first;
+  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory || way == is_guarded_first || way == may_have_no_sockets;
 }
 
 void wait_for(const char* file) {

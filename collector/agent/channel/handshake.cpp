@@ -6,7 +6,9 @@
 #include <cstring>
 #include <string_view>
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -150,6 +152,10 @@ void tell_no_room(int file) noexcept {
   system::write_at(file, &kPhase, sizeof(kPhase), kPlace);
 }
 
+constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
+
+int refused(int problem) noexcept { return problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? problem : kNoSockets; }
+
 std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry) noexcept {
   if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
   channel::Welcome welcome{};
@@ -171,10 +177,26 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   if (address == nullptr) return joining;
   const Address session(address);
   OwnDescriptor socket = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  joining.problem = socket.was_opened() ? -connect_to(socket.number(), session.path) : errno;
+  joining.problem = socket.was_opened() ? -connect_to(socket.number(), session.path) : refused(errno);
+  if (joining.problem == EPERM) joining.problem = kNoSockets;
   if (joining.problem == 0) joining.connection = join_over(socket, session.token, ancestry);
   if (!joining.connection) socket.close();
   return joining;
+}
+
+void leave_word_beside(const char* address, int problem) noexcept {
+  const KeepErrno keep;
+  if (address == nullptr) return;
+  const std::string_view path = Address(address).path;
+  char file[channel::kAddressBytes + sizeof(channel::kWordSuffix)] = {};
+  if (path.size() >= channel::kAddressBytes) return;
+  std::memcpy(file, path.data(), path.size());
+  std::memcpy(file + path.size(), channel::kWordSuffix, sizeof(channel::kWordSuffix));
+  const Descriptor word_file(system::open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  if (word_file.get() < 0) return;
+  channel::Word word{system::process_id(), problem, {}};
+  system::system_call(SYS_prctl, PR_GET_NAME, system::word(word.program));
+  system::write(word_file.get(), &word, sizeof(word));
 }
 
 std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept {

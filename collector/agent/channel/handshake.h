@@ -27,6 +27,9 @@ struct Joining {
 // seconds at most. errno is kept.
 Joining connect_to_session(const char* address, Ancestry ancestry) noexcept;
 
+// Leaves word of a process that can't report, in the file for that beside the session's socket. Where there is none, it does nothing. errno is kept.
+void leave_word_beside(const char* address, int problem) noexcept;
+
 // Reports over a socket that is connected to the session at this address, and takes it over. None when it is gone, or the session refuses
 // or says nothing for five seconds.
 std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept;

@@ -67,9 +67,14 @@ const char* session_address() noexcept {
   return membership.environment_address[0] != '\0' ? membership.environment_address : getenv(channel::kSocketVariable);
 }
 
-// Word for the session, in the parent's memory, of a child that it does not know. Requires: join_lock is held.
+// Word for the session of a process that it does not know: of a child in the parent's memory, of others in a file, where a filter of theirs lets them
+// load the agent and not report. Requires: join_lock is held.
 void leave_word(int problem) noexcept {
-  if (problem == 0 || !membership.inherited_memory) return;
+  if (problem == 0) return;
+  if (!membership.inherited_memory) {
+    if (may_join()) leave_word_beside(session_address(), problem);
+    return;
+  }
   channel::LostChildren& lost = membership.inherited_memory.header().status.lost_children;
   const std::uint32_t index = lost.count.fetch_add(1, std::memory_order_acq_rel);
   if (index >= channel::LostChildren::kNamed) return;

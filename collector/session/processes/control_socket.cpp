@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
 constexpr std::string_view kSocketName = "control";
+constexpr std::string_view kWordsName = "control.word";  // kSocketName and channel::kWordSuffix
 constexpr int kBacklog = 256;  // processes that a target may start at once
 
 bool fits(const std::filesystem::path& folder) {
@@ -86,6 +87,13 @@ bool open_to(std::optional<uid_t> user, int folder) {
          (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
 }
 
+// Invalid where it can't be made: nobody leaves word then.
+FileDescriptor words_for(std::optional<uid_t> user, int folder) {
+  FileDescriptor words(openat(folder, kWordsName.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (words.valid() && user && fchown(words.get(), *user, static_cast<gid_t>(-1)) != 0) words.reset();
+  return words;
+}
+
 bool ask_peer(int connection, ucred& peer) {
   socklen_t size = sizeof(peer);
   return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
@@ -110,6 +118,7 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
     const FileDescriptor folder = own_folder(place.get(), name.c_str());
     if (!folder.valid() || !is_abandoned(folder.get())) continue;
     unlinkat(folder.get(), kSocketName.data(), 0);
+    unlinkat(folder.get(), kWordsName.data(), 0);
     unlinkat(place.get(), name.c_str(), AT_REMOVEDIR);
   }
 }
@@ -139,6 +148,7 @@ Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
   if (!control.folder_.valid() || !listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 ||
       listen(listener.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
     return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
+  control.words_ = words_for(agents_user, control.folder_.get());
   control.spare_ = spare_descriptor();
   control.token_ = random_letters();
   if (!control.token_.empty()) control.sockets_.back() = listen_without_place(control.path_);
@@ -149,6 +159,8 @@ ControlSocket::ControlSocket(ControlSocket&& other) noexcept
     : sockets_(std::move(other.sockets_)),
       folder_(std::move(other.folder_)),
       spare_(std::move(other.spare_)),
+      words_(std::move(other.words_)),
+      words_taken_(other.words_taken_),
       path_(std::exchange(other.path_, {})),
       token_(std::move(other.token_)),
       agents_user_(other.agents_user_),
@@ -157,6 +169,7 @@ ControlSocket::ControlSocket(ControlSocket&& other) noexcept
 ControlSocket::~ControlSocket() {
   if (path_.empty()) return;
   unlinkat(folder_.get(), kSocketName.data(), 0);
+  unlinkat(folder_.get(), kWordsName.data(), 0);
   rmdir(path_.parent_path().c_str());
 }
 
@@ -165,6 +178,18 @@ std::string ControlSocket::address() const { return token_.empty() ? path_.strin
 std::array<int, 2> ControlSocket::descriptors() const noexcept {
   if (is_clogged_) return {-1, -1};
   return {sockets_.front().get(), sockets_.back().get()};
+}
+
+std::vector<channel::Word> ControlSocket::take_words() {
+  constexpr std::int64_t kMost = 4096 * sizeof(channel::Word);  // who writes more counts no more
+  std::vector<channel::Word> words;
+  channel::Word word;
+  while (words_.valid() && words_taken_ < kMost && pread(words_.get(), &word, sizeof(word), words_taken_) == static_cast<ssize_t>(sizeof(word))) {
+    words_taken_ += static_cast<std::int64_t>(sizeof(word));
+    word.program[sizeof(word.program) - 1] = '\0';
+    words.push_back(word);
+  }
+  return words;
 }
 
 bool ControlSocket::is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept {

@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collector/channel/layout.h"
 #include "file_descriptor.h"
@@ -39,6 +40,8 @@ class ControlSocket {
   // The next one that waits. None when none waits, or where the system lends no descriptor even to send it away: descriptors() are -1 then
   // until the next call. Does not block.
   std::optional<Visitor> accept();
+  // What agents that may have no socket have left in the file beside it since the last call, some thousand words in all. Does not block.
+  [[nodiscard]] std::vector<channel::Word> take_words();
   [[nodiscard]] bool is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept;
 
  private:
@@ -46,6 +49,8 @@ class ControlSocket {
   std::array<FileDescriptor, 2> sockets_;  // the second has an abstract name
   FileDescriptor folder_;
   FileDescriptor spare_;  // given up to send somebody away
+  FileDescriptor words_;
+  std::int64_t words_taken_ = 0;  // bytes
   std::filesystem::path path_;
   std::string token_;
   uid_t agents_user_ = 0;

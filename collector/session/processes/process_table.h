@@ -50,6 +50,8 @@ class ProcessTable {
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
   // One that reports and can't be answered.
   void note_unfollowed(pid_t pid, const std::string& reason);
+  // `who`: "[4711] python".
+  void note_unfollowed(const std::string& who, const std::string& reason) { unfollowed_.add(who, reason); }
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
   // Hears what agents say over their connections, sees which hung up, and who came that has none. O(processes that live).
   void listen();

@@ -33,6 +33,9 @@ class Reception {
   // Those who have made themselves known since the last call. Who is none of ours is sent away without a word.
   std::vector<Guest> receive();
 
+  // Of agents that can't come.
+  [[nodiscard]] std::vector<channel::Word> take_words() { return socket_ ? socket_->take_words() : std::vector<channel::Word>(); }
+
   // Where agents find us (channel::kSocketVariable); empty once it is closed.
   [[nodiscard]] std::string address() const { return socket_ ? socket_->address() : std::string(); }
   // From here on nobody is let in, and who tries knows at once.

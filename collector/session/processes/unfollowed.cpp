@@ -40,6 +40,8 @@ std::string reason_of(int problem) {
       return "the system has no file descriptor left by which it could report. Close other programs and record again.";
     case EPERM:
       return "its seccomp filter has the kernel end it for what joining the recording takes. Its threads can be recorded from outside (-t none).";
+    case EAFNOSUPPORT:
+      return "it may have no socket by which it could report, as under a seccomp filter that refuses them. Its threads can be recorded from outside (-t none).";
     case EAGAIN:
       return "so many others reported at the same time that it gave up.";
     default:

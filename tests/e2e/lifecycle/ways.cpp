@@ -55,6 +55,7 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-children"}, .ranges = 130});
   ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
   ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});
+  ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
     ways.push_back({.arguments = {"exit"}, .before = closed});
     ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed, .only = Joining::kLaunched});

@@ -74,6 +74,15 @@ struct Regret {
   std::int32_t problem = 0;  // errno
 };
 
+// From an agent that may have no socket, as under a seccomp filter that refuses them: it is appended to a file beside the session's socket, at PATH
+// and kWordSuffix.
+struct Word {
+  std::int32_t process = 0;  // as it knows itself
+  std::int32_t problem = 0;  // errno
+  char program[16] = {};     // as the kernel shortens its name
+};
+inline constexpr char kWordSuffix[] = ".word";
+
 // The host's answer; the memory file comes with it as SCM_RIGHTS. Refused when `accepted` is 0 (no file then).
 struct Welcome {
   std::uint32_t layout_version = kLayoutVersion;
