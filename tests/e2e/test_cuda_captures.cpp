@@ -328,7 +328,7 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
 TEST_CASE("of a capture that ends while a kernel runs for seconds it is said that this is missing, and the program goes on") {
   const TemporaryFolder folder;
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
-  LanescopeProcess recording(folder.path(), {"profile", "-d", "1", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"},
+  LanescopeProcess recording(folder.path(), {"profile", "-d", "10", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"},
                              kMock);
   recording.wait_for_line("running");
   const pid_t target = recording.target();

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "../collector/cpu/recorded.h"
+#include "model/trace/load.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -126,14 +127,19 @@ TEST_CASE("each capture observes threads as its start has it") {
     return observed(sessions.elsewhere() / (name + ".trace"));
   };
   CHECK(capture("as_launched", {}).states == 0);
-  for (const char* name : {"sampled", "sampled_again"}) {  // names of code come anew, too
-    const Observed found = capture(name, {"-s", "process-tree", "--cpuctxsw=process-tree"});
+  for (const std::string name : {"sampled", "sampled_again"}) {  // names of code come anew, too
+    REQUIRE(sessions.ask({"start", "-o", name, "-s", "process-tree", "--cpuctxsw=process-tree"}).code == 0);
+    const std::filesystem::path file = sessions.elsewhere() / (name + ".trace");
+    while (!load_trace(file)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (Observed so_far; so_far.states <= 10 || so_far.samples <= 50; so_far = observed(file)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    REQUIRE(sessions.ask({"stop"}).code == 0);
+    const Observed found = observed(file);
     CHECK(found.states > 10);
     CHECK(found.samples > 50);
     CHECK(found.sixty + found.forty > found.samples / 2);
     CHECK(found.sixty > 0);
     CHECK(found.forty > 0);
-    const Observed between = capture(std::string(name) + "_between", {});
+    const Observed between = capture(name + "_between", {});
     CHECK(between.states == 0);
     CHECK(between.samples == 0);
   }

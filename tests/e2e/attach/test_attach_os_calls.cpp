@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "../recorder.h"
+#include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -61,14 +62,21 @@ TEST_CASE("calls of a program that runs already are recorded from the attach on,
   const TemporaryFolder folder;
   FILE* output = nullptr;
   const pid_t pid = start_ticking("-1", output);
-  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(pid), "-t", "osrt,nvtx", "-d", "0.5", "-o", "x"});
-  CAPTURE(ran.messages);
+  LanescopeProcess recording(folder.path(), {"attach", std::to_string(pid), "-t", "osrt,nvtx", "-o", "x"});
+  constexpr std::size_t kTicks = 40;
+  for (std::size_t ticks = 0; ticks < kTicks; usleep(10'000)) {
+    const Result<std::shared_ptr<const Trace>> so_far = load_trace(folder.path() / "x.trace");
+    if (so_far) ticks = std::min(events(**so_far, TrackKind::kNvtxRanges, "tick").size(), events(**so_far, TrackKind::kOsRuntime, "nanosleep").size());
+  }
+  kill(recording.pid(), SIGINT);
+  const int code = recording.wait();
+  CAPTURE(recording.messages());
   const bool still_runs = kill(pid, 0) == 0;
   kill(pid, SIGTERM);
   int status = 0;
   waitpid(pid, &status, 0);
   fclose(output);
-  REQUIRE(ran.code == 0);
+  REQUIRE(code == 0);
   CHECK(still_runs);
   CHECK(WIFSIGNALED(status));  // by us, not by a call that went astray
   const auto trace = load(folder.path() / "x.trace");
