@@ -83,6 +83,18 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   CHECK(row.all == row.levels[0]);
   const Row& other = tree.row(*tree.find("process:1/thread:4712"));
   CHECK_FALSE(other.share.has_value());
+  // What it does after 100 of 350 ns is not known while it is recorded; it may wait for all of them.
+  Program live;
+  live.builder.provenance().format = "Lanescope";
+  const auto so_far = live.builder.snapshot();
+  const RowTree now(*so_far);
+  const Row& recorded = now.row(*now.find("process:1/thread:4711"));
+  CHECK(row_title(recorded).english() == "[4711] main");
+  CHECK(recorded.levels == row.levels);
+  live.builder.provenance().finished = true;
+  const auto whole = live.builder.snapshot();
+  const RowTree then(*whole);
+  CHECK(row_title(then.row(*then.find("process:1/thread:4711"))).english() == "30.0 % [4711] main");
   CHECK(LevelContent(program.trace, other.all).busy({0, 100}) == 10);
   CHECK(tree.place_of(program.lane(TrackKind::kThreadStates))->row == *tree.find("process:1/thread:4711"));
   CHECK(tree.place_of(program.lane(TrackKind::kCpuSamples))->level == 1);

@@ -67,7 +67,10 @@ class RowTreeBuilder {
   struct RunningTime {
     Nanoseconds running = 0;
     Nanoseconds known = 0;  // from the first state to the last
+    Nanoseconds end = 0;    // of the last one
   };
+  // Whether too little is known by now of what a thread of this process does since then.
+  [[nodiscard]] bool is_behind(const RunningTime& time, ProcessId process) const;
   [[nodiscard]] RunningTime running_time(const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks);

@@ -10,7 +10,7 @@ namespace lanescope::timeline {
 // Below come the samples.
 void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
   Level states;
-  const auto [running, known] = running_time(tracks);
+  const RunningTime time = running_time(tracks);
   for (const Track* track : select(tracks, TrackKind::kThreadStates))
     for (const LaneId lane : track->lanes) {
       tree_.place_of_lane_[lane] = RowTree::Place{index, 0};
@@ -21,8 +21,8 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
       }
     }
   Row& row = tree_.rows_[index];
-  if (known > 0) {
-    row.share = share_of(running, known);
+  if (time.known > 0) {
+    if (!is_behind(time, tracks.front()->key.process)) row.share = share_of(time.running, time.known);
     row.levels.push_back(states);
     row.all = states;
   }
@@ -62,10 +62,20 @@ RowTreeBuilder::RunningTime RowTreeBuilder::running_time(const Tracks& tracks) {
   for (const Track* track : select(tracks, TrackKind::kThreadStates))
     for (const LaneId lane : track->lanes) {
       time.known += trace_.lane(lane).extent().length();
+      time.end = std::max(time.end, trace_.lane(lane).extent().end);
       for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName))
         if (trace_.name(sum.key) == thread_state_name(ThreadState::kRunning)) time.running += sum.total;
     }
   return time;
+}
+
+// A state is told once it is over. So while it is recorded, a thread that ran for a second and waits since then has run for all of the time that is
+// known of it.
+bool RowTreeBuilder::is_behind(const RunningTime& time, ProcessId process) const {
+  constexpr Nanoseconds kMostUnknown = 10;  // the tenth part of what is known
+  const Provenance& provenance = trace_.provenance();
+  const bool is_recorded_now = provenance.format == "Lanescope" && !provenance.finished && !trace_.processes()[process].end;
+  return is_recorded_now && trace_.extent().end - time.end > time.known / kMostUnknown;
 }
 
 bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
@@ -74,8 +84,8 @@ bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
     return track->key.kind != TrackKind::kThreadStates && track->key.kind != TrackKind::kCpuSamples;
   });
   if (calls) return false;
-  const auto [running, known] = running_time(tracks);
-  return known > 0 && share_of(running, known) < kMostRunning;
+  const RunningTime time = running_time(tracks);
+  return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
 }
 
 // Of many processes, those that call CUDA or set ranges are open at first. Where there are none, those that ran longest are: a script starts

@@ -36,7 +36,8 @@ enum class RowKind : std::uint8_t {
   kGpuRanges,        // "NVTX" below a GPU, and each thread's ranges in it: as they are on the GPU (see gpu_projection.h)
   kProcesses,        // "Processes"
   kProcess,          // "[4711] python"
-  kThread,           // "[4711] main": its states, where they were recorded; then with the share of the time that it ran
+  kThread,           // "[4711] main": its states, where they were recorded; then with the share of the time that it ran, unless
+                     // it is recorded still, and what it does since its last known state may be most of it
   kQuietThreads,     // "57 threads with little activity": of a process, that called nothing and hardly ran
   kCudaApi,          // "CUDA API"
   kNvtx,             // an NVTX domain
