@@ -4,11 +4,13 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "model/trace/nvtx_payload.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope {
 namespace {
@@ -151,6 +153,17 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
     const std::optional<Nanoseconds> shift = shift_by_boot(*traces[known], *traces[i]);
     return shift ? std::optional(ClockAlignment{*shift, found[known]->by, found[known]->collectives, found[known]->spread}) : std::nullopt;
   };
+  // At once, on all cores, where one of a machine is to be set: by it, the others of the machine are.
+  const auto find_ends = [&] {
+    std::vector<std::size_t> wanted;
+    std::set<std::string_view> machines;
+    for (std::size_t i = 1; i < traces.size(); ++i) {
+      const std::string& boot = traces[i]->provenance().boot_id;
+      if (!found[i] && !ends[i] && (boot.empty() || machines.insert(boot).second)) wanted.push_back(i);
+    }
+    if (!wanted.empty() && !ends.front()) wanted.push_back(0);
+    parallel_for(wanted.size(), [&](std::size_t i) { ends[wanted[i]].emplace(collective_ends(*traces[wanted[i]])); });
+  };
   const auto by_collectives = [&](std::size_t known, std::size_t i) { return aligned(ends_of(known), ends_of(i)); };
   // One that has been set serves others, whose times it shifts as well.
   const auto set_by = [&](const auto& way) {
@@ -165,7 +178,7 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
   };
   found.front() = ClockAlignment{};
   for (;;) {
-    while (set_by(by_boot) || set_by(by_collectives)) {
+    while (set_by(by_boot) || (find_ends(), set_by(by_collectives))) {
     }
     const auto left = std::find(found.begin(), found.end(), std::nullopt);
     if (left == found.end()) break;
