@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 16;
+inline constexpr std::uint32_t kLayoutVersion = 17;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
