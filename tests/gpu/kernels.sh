@@ -38,8 +38,9 @@ done
 for set in triage full sampled; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
 "$lanescope" stats -r instruction_count_sum -q -f csv -o - source.trace > source.csv 2> source.csv.err
 [ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace source.trace "$out/" 2> /dev/null
-python3 - <<'P'
-import csv, collections, math
+PYTHONPATH=$here python3 - <<'P'
+import csv, collections
+from ncu_values import EXACT as exact, apart, brief, is_share, of_lanescope as ours, of_ncu as ncus, outside as is_outside
 failures = 0
 def check(what, holds, found=""):
     global failures
@@ -49,38 +50,11 @@ times, codes = collections.defaultdict(list), {}
 for line in open("times"):
     name, seconds, code = line.split()
     times[name].append(float(seconds)); codes[name] = int(code)
-def brief(name): return name.split("(")[0].split("<")[0].split(" ")[-1]
-def ours(file):
-    values = collections.OrderedDict()
-    try:
-        for row in csv.DictReader(open(file)):
-            values.setdefault((int(row["ID"]), brief(row["Kernel"])), {})[row["Metric"]] = float(row["Value"])
-    except (OSError, KeyError): pass
-    return values
-def ncus(file):
-    lines = [l for l in open(file, errors="replace") if l.startswith('"')]
-    rows = list(csv.reader(lines))
-    header, units = rows[0], rows[1]
-    kernels = []
-    for row in rows[2:]:
-        if len(row) != len(header): continue
-        values = {}
-        for name, unit, text in zip(header, units, row):
-            try: value = float(text.replace(",", ""))
-            except ValueError: continue
-            for prefix, factor in (("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)):
-                if unit.startswith(prefix + "byte") or unit.startswith(prefix + "hz"): value *= factor
-            value *= {"us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}.get(unit, 1)
-            values[name] = value
-        kernels.append((brief(row[header.index("Kernel Name")]), values))
-    return kernels
 reference, again = ncus("ncu_full.out"), dict(ncus("ncu_again.out"))
 check("ncu measured twelve kernels", len(reference) == 12, len(reference))
 full = ours("full.csv")
 by_name = {name: values for (_, name), values in full.items()}
 check("full: twelve kernels", len(by_name) == 12, len(by_name))
-exact = ["smsp__inst_executed.sum", "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
-         "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"]
 wrong = [(n, m, by_name.get(n, {}).get(m), v[m]) for n, v in reference for m in exact if m in v and by_name.get(n, {}).get(m) != v[m]]
 check("instruction counts are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in exact)} counts")
 counts = collections.defaultdict(collections.Counter)
@@ -96,7 +70,6 @@ check("source: instructions of twelve kernels", len(counts) == 12, len(counts))
 check("source: sums of the counts at instructions are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in by_counts)} sums")
 shares, far, unsteady, outside = 0, [], 0, []
 hit_rates = []
-def apart(one, other): return abs(one - other) > max(0.02 * abs(other), 0.5 if other < 10 else 0)
 for name, values in reference:
     for metric, theirs in values.items():
         mine = by_name.get(name, {}).get(metric)
@@ -105,12 +78,12 @@ for name, values in reference:
             # ncu itself says 54, 103 and 88 % in three runs of a kernel that hardly uses the L2 cache.
             if values.get("lts__t_sectors.sum", 0) >= 1e6: hit_rates.append((name, metric, mine, theirs))
             continue
-        if not (".pct" in metric or ".ratio" in metric or "per_cycle" in metric): continue
+        if not is_share(metric): continue
         shares += 1
         second = again.get(name, {}).get(metric, theirs)
         unsteady += apart(second, theirs)
         if apart(mine, theirs): far.append((name, metric.split(".")[0], round(mine, 3), round(theirs, 3), round(second, 3)))
-        if apart(mine, min(max(mine, min(theirs, second)), max(theirs, second))): outside.append(name)
+        if is_outside(mine, theirs, second): outside.append(name)
 print(f"      {shares} shares and ratios, {len(far)} further than 2 % (0.5 below 10) from ncu's; ncu's own second run is so far from its first in {unsteady}")
 print(f"      {len(outside)} lie further than that outside of what ncu's two runs span: {dict(collections.Counter(outside))}")
 for line in far[:60]: print("     ", *line)

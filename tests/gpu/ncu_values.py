@@ -1,0 +1,61 @@
+"""Values of kernels as Nsight Compute and Lanescope print them, to compare one with the other."""
+import collections
+import csv
+
+PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+NANOSECONDS = {"us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}
+EXACT = ["smsp__inst_executed.sum", "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
+         "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"]
+
+
+def brief(name):
+    """The name of a function without its parameters, namespaces and result."""
+    return name.split("(")[0].split("<")[0].split(" ")[-1]
+
+
+def of_lanescope(file):
+    """{(ID, brief name): {metric: value}} of `lanescope kernels --page raw -f csv`, in the order of launches; empty where there is no such file."""
+    values = collections.OrderedDict()
+    try:
+        for row in csv.DictReader(open(file)):
+            values.setdefault((int(row["ID"]), brief(row["Kernel"])), {})[row["Metric"]] = float(row["Value"])
+    except (OSError, KeyError):
+        pass
+    return values
+
+
+def of_ncu(file):
+    """[(brief name, {metric: value})] of `ncu --csv --page raw`, in bytes, Hz and ns, in the order of launches."""
+    rows = list(csv.reader(line for line in open(file, errors="replace") if line.startswith('"')))
+    header, units = rows[0], rows[1]
+    kernels = []
+    for row in rows[2:]:
+        if len(row) != len(header):
+            continue
+        values = {}
+        for name, unit, text in zip(header, units, row):
+            try:
+                value = float(text.replace(",", ""))
+            except ValueError:
+                continue
+            for prefix, factor in PREFIXES.items():
+                if unit.startswith(prefix + "byte") or unit.startswith(prefix + "hz"):
+                    value *= factor
+            values[name] = value * NANOSECONDS.get(unit, 1)
+        kernels.append((brief(row[header.index("Kernel Name")]), values))
+    return kernels
+
+
+def is_share(metric):
+    """Whether it is a share or a ratio, but no hit rate: these are held to points."""
+    return "hit_rate" not in metric and (".pct" in metric or ".ratio" in metric or "per_cycle" in metric)
+
+
+def apart(one, other):
+    """Whether two shares or ratios are further than 2 % from each other, or 0.5 where they are below 10."""
+    return abs(one - other) > max(0.02 * abs(other), 0.5 if other < 10 else 0)
+
+
+def outside(mine, one, other):
+    """Whether a value is further than that outside of what two values of the other span."""
+    return apart(mine, min(max(mine, min(one, other)), max(one, other)))
