@@ -227,7 +227,7 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
       if (set.metrics[i] == kDuration && values[i] > 0) duration = values[i];
     }
     const auto kernel = kernels.find(record.correlation);
-    if (kernel == kernels.end() || duration <= 0) return;
+    if (kernel == kernels.end() || kernel->second.name.empty() || duration <= 0) return;
     if (plan_.replay == channel::CounterReplay::kRange)
       kernel->second.name += record.launches == 1 ? " (1 launch)" : " (" + std::to_string(record.launches) + " launches)";
     chunk.add(kernel->second, record.begin, static_cast<std::uint64_t>(duration));

@@ -1,6 +1,7 @@
 """Values of kernels as Nsight Compute and Lanescope print them, to compare one with the other."""
 import collections
 import csv
+import re
 
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 NANOSECONDS = {"us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}
@@ -10,7 +11,7 @@ EXACT = ["smsp__inst_executed.sum", "smsp__sass_inst_executed_op_global_ld.sum",
 
 def brief(name):
     """The name of a function without its parameters, namespaces and result."""
-    return name.split("(")[0].split("<")[0].split(" ")[-1]
+    return re.split(r"[(<]", name.replace("(anonymous namespace)::", "").replace("<unnamed>::", ""))[0].split(" ")[-1].split("::")[-1]
 
 
 def of_lanescope(file):

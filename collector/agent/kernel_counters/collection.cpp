@@ -177,6 +177,32 @@ void write_record(CounterOutcome outcome, const Launch& launch, const Measuremen
   put({bytes_of(record), bytes_of(launch.name), bytes_of(reason), image});
 }
 
+channel::KernelRecord record_of(std::string_view name, std::uint32_t correlation) noexcept {
+  channel::KernelRecord record{};
+  record.head = {channel::kKernelRecordMark, 0, sizeof(record) + name.size()};
+  record.correlation = correlation;
+  record.name_bytes = name.size();
+  return record;
+}
+
+void place_in(CUcontext context, channel::KernelRecord& record) noexcept {
+  const Functions& f = all().functions;
+  static_cast<void>(f.get_device_id(context, &record.device));
+  if (f.get_context_id != nullptr) static_cast<void>(f.get_context_id(context, &record.context));
+}
+
+// CUPTI's record of the kernel comes with its next buffer, and not at all where the program is ended before. Until then this one stands for it,
+// without the block's shape: with it, and without registers, its occupancy would seem to be known.
+void write_kernel(const Launch& launch) noexcept {
+  channel::KernelRecord record = record_of(launch.name, launch.correlation);
+  place_in(launch.context, record);
+  const Functions& f = all().functions;
+  if (f.get_stream_id != nullptr) static_cast<void>(f.get_stream_id(launch.context, launch.stream, 0, &record.stream));
+  std::copy_n(launch.shape, 3, record.grid);
+  record.dynamic_shared_memory = launch.shape[6];
+  put({bytes_of(record), bytes_of(launch.name)});
+}
+
 void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason) noexcept {
   if (entry.was_left_out) return;
   entry.was_left_out = true;
@@ -338,8 +364,10 @@ void end_measurement(const Launch& launch) noexcept {
                  c.plan.kind() == channel::CounterKind::kInstructions ? "CUPTI could not count the instructions of its code."
                                                                       : "Something else ran on the GPU while it was counted.",
                  {});
-  else
+  else {
     write_record(CounterOutcome::kMeasured, launch, c.now, spent, {}, image);
+    if (c.plan.kind() == channel::CounterKind::kHardware) write_kernel(launch);
+  }
   write_code();
   c.spent += spent;
   const std::uint64_t budget = c.plan.choice().budget;
@@ -409,12 +437,8 @@ void end_range() noexcept {
   range.correlation = c.range.correlation;
   const Measurement measurement{&counters, c.range.set, c.table.new_group(), now, c.range.begin};
   write_record(CounterOutcome::kMeasured, range, measurement, c.range.spent + static_cast<std::uint64_t>(monotonic_now() - now), {}, counters.image());
-  channel::KernelRecord record{};
-  record.head = {channel::kKernelRecordMark, 0, sizeof(record) + range.name.size()};
-  record.correlation = range.correlation;
-  static_cast<void>(c.functions.get_device_id(counters.context(), &record.device));
-  if (c.functions.get_context_id != nullptr) static_cast<void>(c.functions.get_context_id(counters.context(), &record.context));
-  record.name_bytes = range.name.size();
+  channel::KernelRecord record = record_of(range.name, range.correlation);
+  place_in(counters.context(), record);
   put({bytes_of(record), bytes_of(range.name)});
 }
 
@@ -606,12 +630,13 @@ void forget_all() noexcept {
 }
 
 bool take_record(const CUpti_ActivityKernel10& record) noexcept {
-  if (record.start != 0 || record.end != 0 || state.load(std::memory_order_relaxed) == State::kOff) return false;
-  if (measured[record.correlationId % kRemembered].load() != record.correlationId) return false;
+  if (state.load(std::memory_order_relaxed) == State::kOff || measured[record.correlationId % kRemembered].load() != record.correlationId) return false;
+  if (record.start != 0 || record.end != 0) {
+    put({bytes_of(record_of({}, record.correlationId))});  // it is an event of the recording
+    return false;
+  }
   const std::string_view name = record.name != nullptr ? record.name : "";
-  channel::KernelRecord kernel{};
-  kernel.head = {channel::kKernelRecordMark, 0, sizeof(kernel) + name.size()};
-  kernel.correlation = record.correlationId;
+  channel::KernelRecord kernel = record_of(name, record.correlationId);
   kernel.device = record.deviceId;
   kernel.context = record.contextId;
   kernel.stream = record.streamId;
@@ -631,7 +656,6 @@ bool take_record(const CUpti_ActivityKernel10& record) noexcept {
   kernel.launch_type = record.launchType;
   kernel.cache_config = record.cacheConfig.both;
   kernel.local_memory_total = record.localMemoryTotal_v2;
-  kernel.name_bytes = name.size();
   put({bytes_of(kernel), bytes_of(name)});
   return true;
 }

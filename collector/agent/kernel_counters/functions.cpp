@@ -30,6 +30,7 @@ bool resolve(const void* function_of_cupti, Functions& f) noexcept {
   find(cupti, "cuptiRangeProfilerPushRange", f.push_range);
   find(cupti, "cuptiRangeProfilerPopRange", f.pop_range);
   find(cupti, "cuptiGetContextId", f.get_context_id);
+  find(cupti, "cuptiGetStreamIdEx", f.get_stream_id);
   find(cupti, "cuptiSassMetricsGetProperties", f.sass_properties);
   find(cupti, "cuptiSassMetricsSetConfig", f.sass_set_config);
   find(cupti, "cuptiSassMetricsEnable", f.sass_enable);

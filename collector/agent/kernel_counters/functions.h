@@ -32,6 +32,7 @@ struct Functions {
   decltype(&::cuptiRangeProfilerPushRange) push_range = nullptr;
   decltype(&::cuptiRangeProfilerPopRange) pop_range = nullptr;
   decltype(&::cuptiGetContextId) get_context_id = nullptr;
+  decltype(&::cuptiGetStreamIdEx) get_stream_id = nullptr;
   CUresult (*push_context)(CUcontext) = nullptr;  // cuCtxPushCurrent
   CUresult (*pop_context)(CUcontext*) = nullptr;  // cuCtxPopCurrent
   // Of counts of instructions, likewise.

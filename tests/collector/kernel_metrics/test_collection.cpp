@@ -487,15 +487,38 @@ TEST_CASE("records without times are taken of launches that were counted, and of
   record.correlationId = program.last() + 1;
   CHECK_FALSE(counters::take_record(record));
   record.correlationId = program.last();
-  record.start = 1;
-  CHECK_FALSE(counters::take_record(record));
-  record.start = 0;
   CHECK(counters::take_record(record));
+  const auto kernels = program.records().kernels;
+  REQUIRE(kernels.size() == 2);
+  CHECK(kernels[1].name == "_Z4gemmv");
+  CHECK(kernels[1].record.grid[0] == 128);
+  CHECK(kernels[1].record.registers_per_thread == 32);
+}
+
+TEST_CASE("a launch that was counted is a kernel before CUPTI's record of it comes, which may be never") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
   const auto kernels = program.records().kernels;
   REQUIRE(kernels.size() == 1);
   CHECK(kernels[0].name == "_Z4gemmv");
+  CHECK(kernels[0].record.correlation == program.last());
   CHECK(kernels[0].record.grid[0] == 128);
-  CHECK(kernels[0].record.registers_per_thread == 32);
+  CHECK(kernels[0].record.block[0] == 0);
+}
+
+TEST_CASE("a kernel of which CUPTI has the times is an event already") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
+  CUpti_ActivityKernel10 record{};
+  record.name = "_Z4gemmv";
+  record.correlationId = program.last();
+  record.start = 1;
+  record.end = 2;
+  CHECK_FALSE(counters::take_record(record));
+  const auto kernels = program.records().kernels;
+  REQUIRE(kernels.size() == 2);
+  CHECK(kernels[1].record.correlation == program.last());
+  CHECK(kernels[1].name.empty());
 }
 
 TEST_CASE("a program whose files may not grow runs on, and what does not fit is not written") {

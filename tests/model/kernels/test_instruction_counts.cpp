@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/export/trace_file_export.h"
@@ -245,6 +246,23 @@ TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
     REQUIRE(code);
     CHECK(code->counts.values == found->counts.values);
     CHECK_FALSE(code->lines.empty());
+  }
+}
+
+// Recorded on an H200: tests/gpu/kernels_triton.py adds 2^22 pairs of floats and stores each sum twice, the second time 32 bytes apart.
+TEST_CASE("counts of a Triton kernel stand at the lines of its Python file") {
+  constexpr std::uint64_t kPieces = (1ULL << 22) * sizeof(float) / 32;
+  constexpr std::pair<std::string_view, std::uint64_t> kAsked[] = {{"kernels_triton.py:33", kPieces}, {"kernels_triton.py:34", kPieces}, {"kernels_triton.py:35", kPieces}, {"kernels_triton.py:36", 8 * kPieces}};
+  const auto trace = load_trace(data_file("triton_counts.trace"));
+  REQUIRE(trace);
+  const std::vector<CountSum> lines = sum_counts(**trace, SumBy::kLine);
+  CHECK(std::all_of(lines.begin(), lines.end(), [](const CountSum& line) { return line.line.find("kernels_triton.py:") != std::string::npos; }));
+  for (const auto& [place, asked] : kAsked) {
+    INFO(place);
+    const auto found = std::find_if(lines.begin(), lines.end(), [place = place](const CountSum& line) { return line.line.ends_with(place); });
+    REQUIRE(found != lines.end());
+    CHECK(found->counts.of(Count::kGlobalSectors) == asked);
+    CHECK(found->counts.of(Count::kGlobalSectorsIdeal) == kPieces);
   }
 }
 

@@ -144,6 +144,8 @@ struct CodeRecord {
 };
 
 // CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name follows.
+// Of several with one correlation id the last counts: the first stands for a kernel until CUPTI's own record of it has come. One without a name
+// withdraws those before it: CUPTI's record has times.
 struct KernelRecord {
   RecordHead head;
   std::uint32_t correlation;
