@@ -186,7 +186,7 @@ void Recording::Run::accept_agents() {
     }
     if (guest.outcome == Reception::Outcome::kArrived) {
       const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
-      processes_.greet(std::move(guest.connection), guest.greeting, open ? Joining::kWelcome : Joining::kRefused);
+      processes_.greet(std::move(guest.connection), guest.greeting, guest.answer, open ? Joining::kWelcome : Joining::kRefused);
     } else if (guest.outcome == Reception::Outcome::kOtherLayout) {
       processes_.note_unfollowed(guest.greeting.pid, other_layout_reason(guest.greeting));
     } else {

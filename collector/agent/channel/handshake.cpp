@@ -89,7 +89,7 @@ int connect_to(int socket, std::string_view path) noexcept {
 
 bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept {
   channel::Hello hello;
-  if (!token.empty()) std::memcpy(hello.token, token.data(), token.size());
+  if (!token.empty()) std::memcpy(hello.token, token.data(), sizeof(hello.token));
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
@@ -130,6 +130,11 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
          welcome.memory_bytes <= channel::memory_bytes_for(channel::kMostPoolBytes) && memory_file.get() >= 0;
 }
 
+// What comes from others who listen at its address, once it is over, is none of our memory: they could change it under the program's hands.
+bool comes_from_session(const channel::Welcome& welcome, std::string_view token) noexcept {
+  return token.empty() || std::memcmp(welcome.token, token.data() + channel::kTokenHalf, sizeof(welcome.token)) == 0;
+}
+
 // Where the program locks all memory that it maps (MCL_FUTURE), the kernel fills what can be used while it is mapped, all at once. What
 // can be used only later it fills page by page, as it is.
 void* map_memory(int file, std::uint64_t bytes) noexcept {
@@ -160,7 +165,7 @@ std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_vie
   if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
-  if (!receive_welcome(socket.number(), welcome, memory_file)) return std::nullopt;
+  if (!receive_welcome(socket.number(), welcome, memory_file) || !comes_from_session(welcome, token)) return std::nullopt;
   void* mapping = map_memory(memory_file.get(), welcome.memory_bytes);
   if (mapping == nullptr) {
     tell_no_room(memory_file.get());

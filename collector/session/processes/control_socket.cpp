@@ -192,8 +192,12 @@ std::vector<channel::Word> ControlSocket::take_words() {
   return words;
 }
 
-bool ControlSocket::is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept {
-  return token_.size() == sizeof(token) && std::equal(token_.begin(), token_.end(), token);
+bool ControlSocket::is_our_token(const char (&half)[channel::kTokenHalf]) const noexcept {
+  return token_.size() == channel::kTokenLetters && std::equal(std::begin(half), std::end(half), token_.begin());
+}
+
+void ControlSocket::sign(channel::Welcome& welcome) const noexcept {
+  if (token_.size() == channel::kTokenLetters) token_.copy(welcome.token, sizeof(welcome.token), channel::kTokenHalf);
 }
 
 std::optional<ControlSocket::Visitor> ControlSocket::accept() {

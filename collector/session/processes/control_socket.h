@@ -42,7 +42,10 @@ class ControlSocket {
   std::optional<Visitor> accept();
   // What agents that may have no socket have left in the file beside it since the last call, some thousand words in all. Does not block.
   [[nodiscard]] std::vector<channel::Word> take_words();
-  [[nodiscard]] bool is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept;
+  // Whether somebody shows the half of the token by which programs of ours are known.
+  [[nodiscard]] bool is_our_token(const char (&half)[channel::kTokenHalf]) const noexcept;
+  // Adds the half by which they know us.
+  void sign(channel::Welcome& welcome) const noexcept;
 
  private:
   ControlSocket() = default;

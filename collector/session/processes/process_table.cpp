@@ -74,10 +74,9 @@ void ProcessTable::replace_or_adopt(const Greeting& greeting) {
   add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0});
 }
 
-void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Joining joining) {
-  channel::Welcome welcome;
+void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, channel::Welcome answer, Joining joining) {
   if (joining == Joining::kRefused) {
-    send_welcome(connection.get(), welcome, -1);
+    send_welcome(connection.get(), answer, -1);
     return;
   }
   replace_or_adopt(greeting);
@@ -85,15 +84,15 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
   Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process.instance(), settings_);
   if (!memory) {
     note_unfollowed(process.pid(), memory.error().text);
-    send_welcome(connection.get(), welcome, -1);
+    send_welcome(connection.get(), answer, -1);
     return;
   }
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
-  welcome.accepted = 1;
-  welcome.process_instance = process.instance();
-  welcome.memory_bytes = (*memory)->shared().size();
-  if (!send_welcome(connection.get(), welcome, (*memory)->descriptor()))
+  answer.accepted = 1;
+  answer.process_instance = process.instance();
+  answer.memory_bytes = (*memory)->shared().size();
+  if (!send_welcome(connection.get(), answer, (*memory)->descriptor()))
     return note_unfollowed(process.pid(), "its agent waited for an answer for five seconds, and then no longer.");
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));

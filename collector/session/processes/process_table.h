@@ -46,8 +46,9 @@ class ProcessTable {
   [[nodiscard]] bool is_naming() const;
   void write_names();
   void stop_naming();  // what is left stays without names
-  // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
-  void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
+  // An agent reports. It gets memory, or a refusal, by an answer that says who we are. Another program under a pid that is known replaces the one
+  // before (exec).
+  void greet(FileDescriptor connection, const Greeting& greeting, channel::Welcome answer, Joining joining);
   // One that reports and can't be answered.
   void note_unfollowed(pid_t pid, const std::string& reason);
   // `who`: "[4711] python".

@@ -32,8 +32,10 @@ std::vector<Reception::Guest> Reception::receive() {
     const GreetingState state = receive_greeting(silent.connection.get(), greeting);
     if (state == GreetingState::kWaiting) return silent.limit != 0 && monotonic_now() > silent.limit;
     const bool is_ours = silent.limit == 0 || (state == GreetingState::kArrived && socket_->is_our_token(greeting.hello.token));
-    if (is_ours && state == GreetingState::kArrived)
+    if (is_ours && state == GreetingState::kArrived) {
       guests.push_back({Outcome::kArrived, greeting, std::move(silent.connection)});
+      if (socket_) socket_->sign(guests.back().answer);
+    }
     if (is_ours && state == GreetingState::kOtherLayout) guests.push_back({Outcome::kOtherLayout, greeting, {}});
     return true;
   });

@@ -29,6 +29,7 @@ class Reception {
     Outcome outcome;
     Greeting greeting;
     FileDescriptor connection;
+    channel::Welcome answer{};  // to be filled in; it says already that we are the session
   };
   // Those who have made themselves known since the last call. Who is none of ours is sent away without a word.
   std::vector<Guest> receive();

@@ -150,6 +150,7 @@ class TestHost {
   }
 
   std::uint64_t pool_bytes = channel::kDefaultPoolBytes;  // of every process that reports
+  std::string token;                                      // by which they know us, where their address has one
   int standard_output = -1;                               // of programs; -1: as ours
   bool reads = true;                                      // whether rings are emptied while a program runs
   std::function<void()> on_serve;                         // called each time that the host has looked
@@ -170,6 +171,7 @@ class TestHost {
     welcome.accepted = 1;
     welcome.process_instance = process->instance;
     welcome.memory_bytes = process->bytes_;
+    token.copy(welcome.token, sizeof(welcome.token));
     send_with_file(connection, welcome, process->file_);
     processes.push_back(std::move(process));
   }

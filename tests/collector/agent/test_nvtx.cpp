@@ -36,6 +36,18 @@ std::uint32_t domain_id(const HostedProcess& process, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("a program takes memory from who knows the token of its session, and from nobody else who listens at its address") {
+  const std::string shown(channel::kTokenHalf, 'a'), known(channel::kTokenHalf, 'b');
+  TestHost host;
+  host.token = GENERATE_COPY(known, shown, std::string());
+  REQUIRE(host.run({kProgram}, {{channel::kSocketVariable, host.socket_path().string() + channel::kTokenMark + shown + known}}) == 0);
+  REQUIRE_FALSE(host.processes.empty());
+  for (const auto& process : host.processes) {
+    CHECK(std::string(process->hello.token, sizeof(process->hello.token)) == shown);
+    CHECK(process->records.empty() == (host.token != known));
+  }
+}
+
 TEST_CASE("every NVTX range, mark and name of a program with threads is recorded") {
   namespace facts = nvtx_threads;
   TestHost host;

@@ -39,10 +39,12 @@ inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 inline constexpr char kPythonLockVariable[] = "LANESCOPE_PYTHON_LOCK";
 inline constexpr char kPythonLockAlone[] = "alone";
 // environment: address of the session's control socket, "PATH#TOKEN". It listens at PATH, and at the abstract name of the same letters for
-// programs that the path does not lead there, or may not: below another root, as another user. The token is how they are known then.
+// programs that the path does not lead there, or may not: below another root, as another user. By the token each knows the other: who shows its first
+// half is one of ours, and who answers with the second is the session. Others may listen at the address once the session is over.
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";
 inline constexpr char kTokenMark = '#';
-inline constexpr std::size_t kTokenLetters = 32;
+inline constexpr std::size_t kTokenHalf = 32;  // letters, of four random bits each
+inline constexpr std::size_t kTokenLetters = 2 * kTokenHalf;
 inline constexpr std::size_t kAddressBytes = 108 + 1 + kTokenLetters;  // of such an address, with a zero byte: the longest path of a socket is 107
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
@@ -66,7 +68,7 @@ struct Hello {
   std::uint32_t forked = 0;  // 1 when this process came from fork() and its parent already had an agent
   std::int64_t time = 0;     // CLOCK_MONOTONIC ns
   char agent_version[32] = {};
-  char token[kTokenLetters] = {};  // of the session's address; zeros where it has none
+  char token[kTokenHalf] = {};  // the first half of the token of the session's address; zeros where it has none
 };
 
 // From an agent that was welcomed and can't take part: it hangs up behind it.
@@ -90,6 +92,7 @@ struct Welcome {
   std::uint32_t process_instance = 0;  // goes into the header of every frame of this process
   std::uint32_t reserved = 0;
   std::uint64_t memory_bytes = 0;  // size of the memory file
+  char token[kTokenHalf] = {};     // the second half
 };
 
 // Who says when a capture begins and ends. Where the target does, it counts in AgentStatus::capture_begins and waits, ten seconds at most, for
