@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/file_room.h"
 #include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
@@ -151,10 +151,13 @@ void* map_memory(int file, std::uint64_t bytes) noexcept {
 }
 
 // So that the user learns why nothing comes of this process.
-void tell_no_room(int file) noexcept {
+void tell_no_room(int file, int socket) noexcept {
   constexpr auto kPhase = static_cast<std::uint32_t>(channel::AgentPhase::kNoRoom);
   constexpr off_t kPlace = offsetof(channel::SharedHeader, status) + offsetof(channel::AgentStatus, phase);
-  system::write_at(file, &kPhase, sizeof(kPhase), kPlace);
+  if (may_write_up_to(kPlace + static_cast<off_t>(sizeof(kPhase))))
+    system::write_at(file, &kPhase, sizeof(kPhase), kPlace);
+  else
+    send_regret(socket, ENOMEM);
 }
 
 constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
@@ -168,7 +171,7 @@ std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_vie
   if (!receive_welcome(socket.number(), welcome, memory_file) || !comes_from_session(welcome, token)) return std::nullopt;
   void* mapping = map_memory(memory_file.get(), welcome.memory_bytes);
   if (mapping == nullptr) {
-    tell_no_room(memory_file.get());
+    tell_no_room(memory_file.get(), socket.number());
     return std::nullopt;
   }
   return Connection{channel::SharedMemory(mapping, welcome.memory_bytes), welcome.process_instance, socket};
@@ -197,10 +200,14 @@ void leave_word_beside(const char* address, int problem) noexcept {
   if (path.size() >= channel::kAddressBytes) return;
   std::memcpy(file, path.data(), path.size());
   std::memcpy(file + path.size(), channel::kWordSuffix, sizeof(channel::kWordSuffix));
-  const Descriptor word_file(system::open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  if (word_file.get() < 0) return;
+  // Once the session is over, anything of anybody's may lie there: a pipe would hold the program.
+  const Descriptor word_file(system::open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (word_file.get() < 0 || !system::file_status(word_file.get(), status) || !S_ISREG(status.st_mode) || status.st_nlink != 1) return;
   channel::Word word{system::process_id(), problem, {}};
-  system::system_call(SYS_prctl, PR_GET_NAME, system::word(word.program));
+  constexpr off_t kMostBytes = channel::kMostWords * sizeof(word);
+  if (status.st_size >= kMostBytes || !may_write_up_to(status.st_size + static_cast<off_t>(sizeof(word)))) return;
+  if (program_invocation_short_name != nullptr) std::strncpy(word.program, program_invocation_short_name, sizeof(word.program) - 1);
   system::write(word_file.get(), &word, sizeof(word));
 }
 

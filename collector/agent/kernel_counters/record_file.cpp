@@ -4,21 +4,17 @@
 #include <cstdio>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
+#include "agent/core/file_room.h"
 #include "agent/core/system_calls.h"
 #include "collector/channel/kernel_counters.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {
 
-// Whether the program's limit allows it. What goes beyond would send it a signal that ends it.
 bool has_room(int file, std::size_t bytes) noexcept {
-  rlimit limit{};
   struct stat status {};
-  if (system::system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, system::word(&limit)) != 0 || !system::file_status(file, status)) return false;
-  const auto size = static_cast<rlim_t>(status.st_size);
-  return limit.rlim_cur == RLIM_INFINITY || (size <= limit.rlim_cur && bytes <= limit.rlim_cur - size);
+  return system::file_status(file, status) && may_write_up_to(status.st_size + static_cast<off_t>(bytes));
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ std::array<int, 2> ControlSocket::descriptors() const noexcept {
 }
 
 std::vector<channel::Word> ControlSocket::take_words() {
-  constexpr std::int64_t kMost = 4096 * sizeof(channel::Word);  // who writes more counts no more
+  constexpr std::int64_t kMost = channel::kMostWords * sizeof(channel::Word);  // who writes more counts no more
   std::vector<channel::Word> words;
   channel::Word word;
   while (words_.valid() && words_taken_ < kMost && pread(words_.get(), &word, sizeof(word), words_taken_) == static_cast<ssize_t>(sizeof(word))) {

@@ -38,6 +38,8 @@ std::string reason_of(int problem) {
       return "it has no file descriptor left by which it could report. Allow it more (ulimit -n) and record again.";
     case ENFILE:
       return "the system has no file descriptor left by which it could report. Close other programs and record again.";
+    case ENOMEM:
+      return "it has no room for the memory in which it would report. Allow it more (ulimit -v) and record again.";
     case EPERM:
       return "its seccomp filter has the kernel end it for what joining the recording takes. Its threads can be recorded from outside (-t none).";
     case EAFNOSUPPORT:

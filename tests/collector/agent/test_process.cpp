@@ -1,7 +1,10 @@
 // Locks, threads and forks of the agent's own, in this process.
 #include <atomic>
 #include <csignal>
+#include <cerrno>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <thread>
@@ -9,18 +12,23 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/channel/handshake.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
 #include "agent/process/own_descriptor.h"
 #include "agent/process/this_thread.h"
 #include "agent/process/threads.h"
+#include "collector/channel/layout.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope::agent;
 
@@ -216,4 +224,71 @@ TEST_CASE("a process does not join any more once a filter would have the kernel 
     CHECK_FALSE(may_join());
   }
   CHECK(may_join());
+}
+
+TEST_CASE("a process that can't report leaves word in the session's file alone, as far as that and its own files may grow") {
+  namespace fs = std::filesystem;
+  using lanescope::channel::Word;
+  const lanescope::test::TemporaryFolder folder;
+  const fs::path words = folder.path() / (std::string("control") + lanescope::channel::kWordSuffix), other = folder.path() / "other";
+  std::ofstream(other).flush();
+  // The wait status of a process that leaves word; it ends by an alarm where that holds it.
+  const auto leave_word = [&](rlim_t room = RLIM_INFINITY) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      const rlimit limit{room, RLIM_INFINITY};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      leave_word_beside((folder.path() / "control").c_str(), EAFNOSUPPORT);
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return status;
+  };
+  SECTION("where there is none, none is made") {
+    CHECK(leave_word() == 0);
+    CHECK_FALSE(fs::exists(words));
+  }
+  SECTION("its number, its name and why") {
+    std::ofstream(words).flush();
+    CHECK(leave_word() == 0);
+    Word word;
+    std::ifstream(words).read(reinterpret_cast<char*>(&word), sizeof(word));
+    CHECK(fs::file_size(words) == sizeof(word));
+    CHECK(word.problem == EAFNOSUPPORT);
+    CHECK(word.process > 0);
+    CHECK(std::string(word.program) == std::string("test_agent"));
+  }
+  SECTION("a pipe does not hold it, and nothing goes into one that somebody reads") {
+    REQUIRE(mkfifo(words.c_str(), 0600) == 0);
+    CHECK(leave_word() == 0);
+    const int reader = open(words.c_str(), O_RDONLY | O_NONBLOCK);
+    CHECK(leave_word() == 0);
+    char letter = 0;
+    CHECK(read(reader, &letter, 1) == 0);
+    close(reader);
+  }
+  SECTION("links lead to no other file") {
+    fs::create_symlink(other, words);
+    CHECK(leave_word() == 0);
+    fs::remove(words);
+    fs::create_hard_link(other, words);
+    CHECK(leave_word() == 0);
+    CHECK(fs::file_size(other) == 0);
+  }
+  SECTION("a full file grows no more") {
+    std::ofstream(words).flush();
+    fs::resize_file(words, lanescope::channel::kMostWords * sizeof(Word));
+    CHECK(leave_word() == 0);
+    CHECK(fs::file_size(words) == lanescope::channel::kMostWords * sizeof(Word));
+  }
+  SECTION("a process whose own files may not grow is not ended") {
+    std::ofstream(words).flush();
+    CHECK(leave_word(sizeof(Word) - 1) == 0);
+    CHECK(fs::file_size(words) == 0);
+    CHECK(leave_word(sizeof(Word)) == 0);
+    CHECK(fs::file_size(words) == sizeof(Word));
+    CHECK(leave_word(sizeof(Word)) == 0);
+  }
 }

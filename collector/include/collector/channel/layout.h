@@ -77,13 +77,14 @@ struct Regret {
 };
 
 // From an agent that may have no socket, as under a seccomp filter that refuses them: it is appended to a file beside the session's socket, at PATH
-// and kWordSuffix.
+// and kWordSuffix, up to so many.
 struct Word {
   std::int32_t process = 0;  // as it knows itself
   std::int32_t problem = 0;  // errno
-  char program[16] = {};     // as the kernel shortens its name
+  char program[16] = {};     // the begin of its name
 };
 inline constexpr char kWordSuffix[] = ".word";
+inline constexpr std::size_t kMostWords = 4096;
 
 // The host's answer; the memory file comes with it as SCM_RIGHTS. Refused when `accepted` is 0 (no file then).
 struct Welcome {
