@@ -67,11 +67,11 @@ class LongestGaps {
 
   std::optional<std::vector<EventRef>> find() {
     for (const Piece& piece : pieces()) {
-      if (stop_.stop_requested() || read_ > kMostEvents || looks_ > kMostLooks) return std::nullopt;
+      if (has_taken_long()) return std::nullopt;
       if (is_known() && piece.most < last_gap()) break;
       look_through(piece.events);
     }
-    if (!is_known() || stop_.stop_requested()) return std::nullopt;
+    if (!is_known() || has_taken_long()) return std::nullopt;
     std::vector<EventRef> events(first_.size());
     for (auto event = events.rbegin(); event != events.rend(); ++event, first_.pop()) *event = first_.top().event;
     return events;
@@ -88,6 +88,7 @@ class LongestGaps {
     }
   };
 
+  [[nodiscard]] bool has_taken_long() const noexcept { return stop_.stop_requested() || read_ > kMostEvents || looks_ > kMostLooks; }
   [[nodiscard]] bool is_known() const noexcept { return first_.size() == count_; }
   [[nodiscard]] Nanoseconds last_gap() const noexcept { return first_.top().gap; }
   const Rests& rests(LaneId lane) {
@@ -101,6 +102,7 @@ class LongestGaps {
     std::vector<Piece> pieces;
     for (const Stretch& stretch : passage_.stretches()) {
       if (!has_gaps(trace_.track_of(stretch.lane).key.kind)) continue;
+      if (has_taken_long()) break;
       const Lane& lane = trace_.lane(stretch.lane);
       EventIndex begin = stretch.first;
       if (begin == 0) {
@@ -129,6 +131,7 @@ class LongestGaps {
     std::optional<Nanoseconds> bound;
     for (const LaneId other : values_.row_of(lane)) {
       if (other == lane) continue;
+      if (++looks_ > kMostLooks) break;
       if (const auto longest = rests(other).longest(from, until, bound ? std::min(*bound, least) : least)) bound = std::min(bound.value_or(*longest), *longest);
       if (bound && is_known() && *bound < last_gap()) break;
     }

@@ -360,6 +360,36 @@ TEST_CASE("events after the longest gaps are found where heads say that lanes re
   CHECK_FALSE(events_after_longest_gaps(in_memory, all.lanes(), {}, 20));
 }
 
+TEST_CASE("the longest gaps of what programs did are those that a look at each event finds, in all rows at once and in each") {
+  const TemporaryFolder folder;
+  const Budget budget(128 << 10);
+  for (const fs::directory_entry& recording : fs::directory_iterator(data_file(""))) {
+    if (recording.path().extension() != ".trace") continue;
+    INFO(recording.path());
+    const Both both(recording.path(), folder.path());
+    std::vector<EventScope> scopes{EventScope::whole_trace(*both.file)};
+    const RowTree tree(*both.memory);
+    for (const Row& row : tree.rows()) {
+      std::vector<LaneId> lanes;
+      for (const LaneSource& source : row.all)
+        if (source.whole()) lanes.push_back(source.lane);
+      if (lanes.size() > 1) scopes.push_back(EventScope::row(lanes));
+    }
+    for (const EventScope& scope : scopes) {
+      const EventValues in_memory(both.memory, scope), in_file(both.file, scope);
+      std::vector<EventRef> order = sort_events(in_memory, gather_by_start(*both.memory, scope.lanes(), {}), EventColumn::kGapBefore, SortDirection::kDescending);
+      std::erase_if(order, [&](EventRef event) { return !in_memory.number(event, EventColumn::kGapBefore); });
+      for (const std::size_t count : {std::size_t{1}, std::size_t{20}, order.size() / 2, order.size()}) {
+        if (count == 0 || count > order.size()) continue;
+        const auto first = events_after_longest_gaps(in_file, scope.lanes(), {}, count);
+        REQUIRE(first);
+        CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)));
+      }
+      CHECK_FALSE(events_after_longest_gaps(in_file, scope.lanes(), {}, order.size() + 1));
+    }
+  }
+}
+
 TEST_CASE("sums of a range take whole segments from their heads") {
   const TemporaryFolder folder;
   write_long_recording(folder.path() / "log.trace", 700'000);
