@@ -182,6 +182,7 @@ bool Tracer::start(Arrival arrival) noexcept {
   if (call_cupti([&] { started = start_recording(arrival); }) == Guarded::kFaulted) {
     has_faulted_.store(true, std::memory_order_release);
     is_over_ = true;
+    set_phase(channel::AgentPhase::kConnected);  // it begins no more
     set_current_tracer(this);
     report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedAtBegin);
     return false;

@@ -124,6 +124,32 @@ TEST_CASE("where the driver's lock was never free while a program was attached t
   CHECK(WEXITSTATUS(target.finish(output)) == 7);
 }
 
+TEST_CASE("a CUPTI that faults as it begins is not taken for one that waits for the driver's lock") {
+  setenv("LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI, 1);
+  setenv("MOCK_CUPTI_FAULTS", "subscribe", 1);
+  const TemporaryFolder folder;
+  RunningTarget target({program("attach_cuda_target").string(), LANESCOPE_MOCK_CUDA});
+  unsetenv("MOCK_CUPTI_FAULTS");
+  REQUIRE(target.read_line() == "ready");
+  const auto says = [](const Trace& trace, const std::string& words) {
+    return std::count_if(trace.diagnostics().begin(), trace.diagnostics().end(), [&](const DiagnosticMessage& each) { return each.text.find(words) != std::string::npos; });
+  };
+  constexpr const char* kFault = "CUPTI faulted when it was asked to begin";
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  for (bool is_told = false; !is_told; std::this_thread::yield()) {
+    const Result<std::shared_ptr<const Trace>> trace = load_trace(folder.path() / "x.trace");
+    is_told = trace && says(**trace, kFault) > 0;
+  }
+  recording->stop();
+  REQUIRE(recording->wait_for(10min));
+  const std::shared_ptr<const Trace> trace = load(folder.path() / "x.trace");
+  CHECK(says(*trace, kFault) == 1);
+  CHECK(says(*trace, "CUPTI had not begun when the recording ended") == 0);
+  target.close_input();
+  std::string output;
+  CHECK(WEXITSTATUS(target.finish(output)) == 7);
+}
+
 TEST_CASE("warps of a program that runs already are sampled, in the context that it had, and no more when the recording ends while it launches on") {
   setenv("LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI, 1);
   const session::KernelSettings settings = GENERATE(session::KernelSettings{session::KernelCollection::kPcSamples, 0, 0ms, 0ms},
