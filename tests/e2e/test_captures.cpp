@@ -59,12 +59,23 @@ TEST_CASE("the range that is captured is recorded whole, and nothing else, plain
 
 TEST_CASE("a range in another domain begins no capture, and no file is made") {
   const TemporaryFolder folder;
-  for (const auto& [kind, range] : {std::pair{"plain", "wanted@app"}, {"registered", "wanted"}, {"plain", "want"}}) {
-    const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", range, "-o", "x", captures(), kind});
+  struct Case {
+    std::string kind;
+    std::string range;
+    std::string awaited;
+  };
+  for (const Case& each : {Case{"plain", "wanted@app", "the NVTX range \"wanted\" in the domain \"app\""},
+                           Case{"registered", "wanted", "the NVTX range \"wanted\" in the default domain"},
+                           Case{"plain", "want", "the NVTX range \"want\" in the default domain"}}) {
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", each.range, "-o", "x", captures(), each.kind});
     CHECK(ran.code == 3);
     CHECK(ran.messages.find("No file was made") != std::string::npos);
+    CHECK(ran.messages.find("One begins with " + each.awaited) != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace"));
   }
+  const Ran without = run_lanescope(folder.path(), {"profile", "-c", "cudaProfilerApi", "-o", "x", captures(), "plain"});
+  CHECK(without.messages.find("No file was made") != std::string::npos);
+  CHECK(without.messages.find("cudaProfilerStart()") != std::string::npos);
 }
 
 TEST_CASE("at the end of the range the program ends, unless it is to go on") {

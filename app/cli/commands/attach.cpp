@@ -157,7 +157,7 @@ int run_attach(Arguments arguments) {
     std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
   else if (options.recording.duration == 0 || options.asking >= 0)
     std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
-  const Watched watched = watch(**recording, server, signals, OnSignal::kDetach);
+  const Watched watched = watch(**recording, server, signals, OnSignal::kDetach, request->settings.range);
   return watched.outcome.failure ? fail(*watched.outcome.failure) : kSuccess;
 }
 

@@ -173,12 +173,13 @@ int run_program(const Form& form, Arguments arguments) {
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
   };
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
+  const session::CaptureRange range = request->settings.range;
   RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
   SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
-  const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram);
+  const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
   if (counters) add_counters(*counters, watched.outcome);
   if (imports_sources)
     for (const auto& file : watched.outcome.files)

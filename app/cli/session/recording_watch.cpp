@@ -109,8 +109,24 @@ void add_outlines(const session::RecordingOutcome& outcome) {
   }
 }
 
-void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {
-  if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept.\n";
+// What begins a capture, for somebody who got none.
+std::string begin_of(const session::CaptureRange& range) {
+  switch (range.trigger) {
+    case session::CaptureTrigger::kNone:
+      return "";
+    case session::CaptureTrigger::kRequest:
+      return " One begins with: lanescope start";
+    case session::CaptureTrigger::kProfilerApi:
+      return " One begins when the program calls cudaProfilerStart().";
+    case session::CaptureTrigger::kNvtxRange:
+      break;
+  }
+  const std::string where = !range.domain ? "any domain" : range.domain->empty() ? "the default domain" : "the domain \"" + *range.domain + '"';
+  return " One begins with the NVTX range \"" + range.name + "\" in " + where + ", as it is spelled; of any domain: -p TEXT@*";
+}
+
+void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome, const session::CaptureRange& range) {
+  if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept." << begin_of(range) << '\n';
   if (!outcome.files.empty()) std::cerr << "Generated:\n";
   for (const session::RecordedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << '\n';
   std::uint64_t events = 0;
@@ -173,13 +189,13 @@ void RecorderSignals::release() {
   pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
 }
 
-Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal) {
+Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range) {
   Watched watched;
   watched.signal = wait_for_end(recording, signals, on_signal);
   server.close();
   watched.outcome = recording.outcome();
   add_outlines(watched.outcome);
-  print_outcome(recording, watched.outcome);
+  print_outcome(recording, watched.outcome, range);
   signals.release();
   for (const session::RecordedFile& file : watched.outcome.files) make_reports(file.path, server.reports_of(file));
   return watched;

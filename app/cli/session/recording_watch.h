@@ -39,7 +39,7 @@ struct Watched {
 // Waits for the end; the first signal that asks for it ends the recording in order, the second at once. What becomes of other signals is
 // told on standard error. Then nobody can ask the recording any more; large
 // files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
-// the files is made, which signals interrupt.
-Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal);
+// the files is made, which signals interrupt. `range`: what begins a capture, which is told where none began.
+Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range);
 
 }  // namespace lanescope::cli
