@@ -37,5 +37,8 @@ list(JOIN others " " others)
 set(c_library "${PROJECT_BINARY_DIR}/CMakeFiles/lanescope_c_library.dir/packaging/portable/c_library.c.o")
 set(CMAKE_CXX_LINK_EXECUTABLE
   "${LANESCOPE_ZIG} cc -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.2.28 -Wl,--build-id=sha1 -Wl,--gc-sections <OBJECTS> -o <TARGET> -L${gcc_folder} -Wl,--start-group <LINK_LIBRARIES> ${others} ${c_library} -nostdlib++ ${gcc_archives} -Wl,--end-group -lpthread -ldl -lm")
+# Functions and data that nothing uses are left out of programs and libraries.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)  # of libraries; programs have it above
 # Paths of this machine would make the same source differ elsewhere.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build -g1)

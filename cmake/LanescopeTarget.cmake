@@ -35,7 +35,18 @@ endfunction()
 
 # lanescope_for_people(NAME): code of a face of the program, which waits for a person, is compiled in less time: a release optimises it as `dev` does.
 function(lanescope_for_people NAME)
-  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(LANESCOPE_PORTABLE)
+    lanescope_small(${NAME})
+  else()
+    target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
+# lanescope_small(NAME): code that runs once, or waits for others, takes less room in packages of the recorder, which are copied to many machines.
+function(lanescope_small NAME)
+  if(LANESCOPE_PORTABLE)
+    target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
 endfunction()
 
 # Instruments a target where the build asks for it (LANESCOPE_SANITIZE).

@@ -68,4 +68,4 @@ find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
 (cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_$architecture.deb" >/dev/null
+dpkg-deb --root-owner-group -Zxz -z9 -Sextreme --uniform-compression --build "$tree" "$out/${name}_${version}_$architecture.deb" >/dev/null

@@ -141,7 +141,7 @@ for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
   try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
   try "$system" deb "$(echo "$packages"/lanescope-recorder_*_amd64.deb)"
-  viewer=$(find "$packages" -name 'lanescope-*-linux-x86_64.tar.xz')
+  viewer=$(find "$packages" -name 'lanescope-[0-9]*-linux-x86_64.tar.xz')
   if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
   if with_python "$system" >"$work/log" 2>&1; then
     try "$system" whl "$(echo "$packages"/lanescope-*_x86_64.whl)"

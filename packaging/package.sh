@@ -2,6 +2,7 @@
 # package.sh [--viewer] [--aarch64] [FOLDER]: makes what is given to others, into FOLDER (build/packages):
 #
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
+#   lanescope-recorder-VERSION-linux-x86_64.tar.xz    the same in fewer bytes, where there is xz
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
 #   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where rpmbuild is installed)
 #   lanescope-recorder-VERSION-image.tar              the same as a layer for containers (docker load, podman load), to be copied from
@@ -9,7 +10,7 @@
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
 #   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where patchelf is installed)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
-#   ...linux-aarch64.tar.gz, ..._arm64.deb, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; takes Debian's cross compiler)
+#   ...linux-aarch64.tar.gz, .tar.xz, ..._arm64.deb, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; takes Debian's cross compiler)
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
@@ -83,7 +84,11 @@ strip_tree() {
 }
 
 # Same order, times, owners: same bytes.
-archive() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | gzip -9n >"$1"; }
+archive() {  # FILE FOLDER NAME
+  local pack=(gzip -9n)
+  [[ $1 != *.xz ]] || pack=(xz -9e -T1)
+  tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | "${pack[@]}" >"$1"
+}
 
 rm -rf "$out"
 mkdir -p "$out"
@@ -110,6 +115,7 @@ put_archive() {
   mkdir -p "$work/tar/$3/share/doc/lanescope-recorder"
   packaging/licences.py lanescope-recorder >"$work/tar/$3/share/doc/lanescope-recorder/copyright"
   archive "$out/$3.tar.gz" "$work/tar" "$3"
+  archive "$out/$3.tar.xz" "$work/tar" "$3"
   mv "$2/.build-id" "$work/debugtree/$3-debug/.build-id"
   archive "$out/$3-debug.tar.gz" "$work/debugtree" "$3-debug"
 }

@@ -38,6 +38,6 @@ cp -a "$tree/." "%{buildroot}/"
 END
 # Nothing is changed in the tree: neither stripped nor compressed again.
 rpmbuild -bb --quiet --target x86_64 --define "_topdir $work/rpm" --define "_rpmdir $work" --define "_build_id_links none" --define "_buildhost reproducible" \
-  --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_binary_payload w9.gzdio" --define "__os_install_post %{nil}" \
+  --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_binary_payload w9.xzdio" --define "__os_install_post %{nil}" \
   --define "debug_package %{nil}" "$work/lanescope-recorder.spec" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 mv "$work/x86_64/lanescope-recorder-$version-1.x86_64.rpm" "$out/"

@@ -465,16 +465,16 @@ struct DecodedFrame::Content {
   // What would take more than a frame may is not parsed.
   template <typename Message>
   void parse(const std::string& payload) {
-    if (is_within_limits(*Message::descriptor(), payload)) sound = message.emplace<Message>().ParseFromString(payload);
+    if (is_within_limits(Message::default_instance(), payload)) sound = message.emplace<Message>().ParseFromString(payload);
   }
   // The same for columns, which may be as long as those of a chunk.
   template <typename Message>
   void parse_columns(const std::string& payload) {
-    if (is_within_limits(*Message::descriptor(), payload) && size.longest_column <= limits::kChunkRows)
+    if (is_within_limits(Message::default_instance(), payload) && size.longest_column <= limits::kChunkRows)
       sound = message.emplace<Message>().ParseFromString(payload);
   }
   void parse_chunk(const std::string& payload) {
-    if (is_within_limits(*proto::EventChunk::descriptor(), payload) && size.longest_column <= limits::kChunkRows &&
+    if (is_within_limits(proto::EventChunk::default_instance(), payload) && size.longest_column <= limits::kChunkRows &&
         size.numbers <= limits::kChunkNumbers)
       sound = message.emplace<DecodedChunk>().parse(payload);
   }
@@ -485,8 +485,8 @@ struct DecodedFrame::Content {
   }
 
  private:
-  bool is_within_limits(const google::protobuf::Descriptor& type, const std::string& payload) {
-    size = measure_message(type, payload, limits::kDecodedFrameBytes);
+  bool is_within_limits(const google::protobuf::MessageLite& type, const std::string& payload) {
+    size = measure_message(type.GetTypeName(), payload, limits::kDecodedFrameBytes);
     return size.bytes <= limits::kDecodedFrameBytes;
   }
 };

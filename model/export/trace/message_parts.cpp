@@ -1,90 +1,104 @@
 #include "message_parts.h"
 
-#include <array>
-#include <memory>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace lanescope::exporters {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
 constexpr std::size_t kEntryHead = 8;  // bytes at most, in front of an entry
 
-std::size_t entry_bytes(const Message& message, const FieldDescriptor& entries, int index) {
-  const Reflection& fields = *message.GetReflection();
-  if (entries.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-    return kEntryHead + fields.GetRepeatedMessage(message, &entries, index).ByteSizeLong();
-  std::string scratch;
-  return kEntryHead + fields.GetRepeatedStringReference(message, &entries, index, &scratch).size();
+// A list of entries in a message, and the field that has the id of the first one; null where entries do not count up.
+template <typename Message, typename Entry>
+struct MessageTable {
+  google::protobuf::RepeatedPtrField<Entry>* (Message::*entries)();
+  std::uint32_t (Message::*first_id)() const = nullptr;
+  void (Message::*set_first_id)(std::uint32_t) = nullptr;
+};
+
+template <typename Message, typename Entry>
+MessageTable<Message, Entry> table(google::protobuf::RepeatedPtrField<Entry>* (Message::*entries)(),
+                                   std::uint32_t (Message::*first_id)() const = nullptr, void (Message::*set_first_id)(std::uint32_t) = nullptr) {
+  return {entries, first_id, set_first_id};
 }
 
-void copy_entry(const Message& from, const FieldDescriptor& entries, int index, Message& to) {
-  const Reflection& fields = *from.GetReflection();
-  if (entries.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-    fields.AddMessage(&to, &entries)->CopyFrom(fields.GetRepeatedMessage(from, &entries, index));
-  else
-    fields.AddString(&to, &entries, fields.GetRepeatedString(from, &entries, index));
+auto tables_of(const proto::EventChunk&) {
+  using Chunk = proto::EventChunk;
+  return std::tuple(table(&Chunk::mutable_strings, &Chunk::first_string, &Chunk::set_first_string),
+                    table(&Chunk::mutable_launch_shapes, &Chunk::first_shape, &Chunk::set_first_shape),
+                    table(&Chunk::mutable_queues, &Chunk::first_queue, &Chunk::set_first_queue),
+                    table(&Chunk::mutable_copy_shapes, &Chunk::first_copy_shape, &Chunk::set_first_copy_shape),
+                    table(&Chunk::mutable_kernel_names, &Chunk::first_kernel_name, &Chunk::set_first_kernel_name),
+                    table(&Chunk::mutable_code_locations, &Chunk::first_code_location, &Chunk::set_first_code_location),
+                    table(&Chunk::mutable_call_nodes, &Chunk::first_call_node, &Chunk::set_first_call_node));
+}
+
+auto tables_of(const proto::Symbols&) {
+  using Symbols = proto::Symbols;
+  return std::tuple(table(&Symbols::mutable_strings, &Symbols::first_string, &Symbols::set_first_string), table(&Symbols::mutable_locations));
+}
+
+auto tables_of(const proto::Resources&) {
+  using Resources = proto::Resources;
+  return std::tuple(table(&Resources::mutable_devices), table(&Resources::mutable_contexts), table(&Resources::mutable_streams),
+                    table(&Resources::mutable_threads), table(&Resources::mutable_nvtx_domains), table(&Resources::mutable_nvtx_categories),
+                    table(&Resources::mutable_counters), table(&Resources::mutable_cuda_names));
+}
+
+std::size_t bytes_of(const std::string& text) { return kEntryHead + text.size(); }
+std::size_t bytes_of(const google::protobuf::MessageLite& message) { return kEntryHead + message.ByteSizeLong(); }
+
+template <typename Message>
+class Parts {
+ public:
+  Parts(Message& message, std::size_t most_bytes, const EmitPart& emit) : message_(message), most_bytes_(most_bytes), emit_(emit) {}
+
+  template <typename... Table>
+  bool emit_all(const std::tuple<Table...>& tables) {
+    return std::apply([this](const auto&... table) { return (emit(table) && ...); }, tables) && (bytes_ == 0 || emit_(part_));
+  }
+
+ private:
+  template <typename Entry>
+  bool emit(const MessageTable<Message, Entry>& table) {
+    auto& entries = *(message_.*table.entries)();
+    for (int i = 0; i < entries.size(); ++i) {
+      const std::size_t more = bytes_of(entries.Get(i));
+      if (bytes_ > 0 && bytes_ + more + kRoomForIds > most_bytes_) {
+        if (!emit_(part_)) return false;
+        part_.Clear();
+        bytes_ = 0;
+      }
+      auto& taken = *(part_.*table.entries)();
+      if (table.first_id != nullptr && taken.empty())
+        (part_.*table.set_first_id)((message_.*table.first_id)() + static_cast<std::uint32_t>(i));
+      *taken.Add() = entries.Get(i);
+      bytes_ += more;
+    }
+    entries.Clear();
+    if (table.set_first_id != nullptr) (message_.*table.set_first_id)(0);
+    return true;
+  }
+
+  static constexpr std::size_t kRoomForIds = kEntryHead * std::tuple_size_v<decltype(tables_of(std::declval<Message>()))>;
+  Message& message_;
+  const std::size_t most_bytes_;
+  const EmitPart& emit_;
+  Message part_;
+  std::size_t bytes_ = 0;  // of the part, about
+};
+
+template <typename Message>
+bool emit_parts(Message& message, std::size_t most_bytes, const EmitPart& emit) {
+  return Parts(message, most_bytes, emit).emit_all(tables_of(message));
 }
 
 }  // namespace
 
-std::span<const MessageTable> tables_of(const proto::EventChunk&) noexcept {
-  using Chunk = proto::EventChunk;
-  static constexpr std::array<MessageTable, 7> kTables{{{Chunk::kFirstStringFieldNumber, Chunk::kStringsFieldNumber},
-                                                        {Chunk::kFirstShapeFieldNumber, Chunk::kLaunchShapesFieldNumber},
-                                                        {Chunk::kFirstQueueFieldNumber, Chunk::kQueuesFieldNumber},
-                                                        {Chunk::kFirstCopyShapeFieldNumber, Chunk::kCopyShapesFieldNumber},
-                                                        {Chunk::kFirstKernelNameFieldNumber, Chunk::kKernelNamesFieldNumber},
-                                                        {Chunk::kFirstCodeLocationFieldNumber, Chunk::kCodeLocationsFieldNumber},
-                                                        {Chunk::kFirstCallNodeFieldNumber, Chunk::kCallNodesFieldNumber}}};
-  return kTables;
-}
-
-std::span<const MessageTable> tables_of(const proto::Symbols&) noexcept {
-  static constexpr std::array<MessageTable, 2> kTables{
-      {{proto::Symbols::kFirstStringFieldNumber, proto::Symbols::kStringsFieldNumber}, {0, proto::Symbols::kLocationsFieldNumber}}};
-  return kTables;
-}
-
-std::span<const MessageTable> tables_of(const proto::Resources&) noexcept {
-  using Resources = proto::Resources;
-  static constexpr std::array<MessageTable, 8> kTables{{{0, Resources::kDevicesFieldNumber},
-                                                        {0, Resources::kContextsFieldNumber},
-                                                        {0, Resources::kStreamsFieldNumber},
-                                                        {0, Resources::kThreadsFieldNumber},
-                                                        {0, Resources::kNvtxDomainsFieldNumber},
-                                                        {0, Resources::kNvtxCategoriesFieldNumber},
-                                                        {0, Resources::kCountersFieldNumber},
-                                                        {0, Resources::kCudaNamesFieldNumber}}};
-  return kTables;
-}
-
-bool emit_tables(Message& message, std::span<const MessageTable> tables, std::size_t most_bytes,
-                 const std::function<bool(const Message&)>& emit) {
-  const Reflection& fields = *message.GetReflection();
-  const std::unique_ptr<Message> part(message.New());
-  std::size_t bytes = 0;  // of the part, about
-  for (const MessageTable& table : tables) {
-    const FieldDescriptor& entries = *message.GetDescriptor()->FindFieldByNumber(table.entries);
-    const FieldDescriptor* first_id = table.first_id == 0 ? nullptr : message.GetDescriptor()->FindFieldByNumber(table.first_id);
-    for (int i = 0; i < fields.FieldSize(message, &entries); ++i) {
-      const std::size_t more = entry_bytes(message, entries, i);
-      if (bytes > 0 && bytes + more + kEntryHead * tables.size() > most_bytes) {
-        if (!emit(*part)) return false;
-        part->Clear();
-        bytes = 0;
-      }
-      if (first_id != nullptr && fields.FieldSize(*part, &entries) == 0)
-        fields.SetUInt32(part.get(), first_id, fields.GetUInt32(message, first_id) + static_cast<std::uint32_t>(i));
-      copy_entry(message, entries, i, *part);
-      bytes += more;
-    }
-    fields.ClearField(&message, &entries);
-    if (first_id != nullptr) fields.ClearField(&message, first_id);
-  }
-  return bytes == 0 || emit(*part);
-}
+bool emit_tables(proto::EventChunk& message, std::size_t most_bytes, const EmitPart& emit) { return emit_parts(message, most_bytes, emit); }
+bool emit_tables(proto::Symbols& message, std::size_t most_bytes, const EmitPart& emit) { return emit_parts(message, most_bytes, emit); }
+bool emit_tables(proto::Resources& message, std::size_t most_bytes, const EmitPart& emit) { return emit_parts(message, most_bytes, emit); }
 
 }  // namespace lanescope::exporters

@@ -1,27 +1,24 @@
 // Cuts messages into parts that a writer may put into one frame (limits.h). Internal to model/export.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <span>
 
-#include <google/protobuf/message.h>
+#include <google/protobuf/message_lite.h>
 
 #include "lanescope/trace.pb.h"
 
 namespace lanescope::exporters {
 
-// A list of entries in a message, by field numbers.
-struct MessageTable {
-  int first_id = 0;  // the field that has the id of the first entry; 0: entries do not count up
-  int entries = 0;
-};
-[[nodiscard]] std::span<const MessageTable> tables_of(const proto::EventChunk&) noexcept;  // its dictionary
-[[nodiscard]] std::span<const MessageTable> tables_of(const proto::Symbols&) noexcept;
-[[nodiscard]] std::span<const MessageTable> tables_of(const proto::Resources&) noexcept;
+using EmitPart = std::function<bool(const google::protobuf::MessageLite&)>;
 
-// Takes the tables out of the message and gives them to emit() in parts of at most `most_bytes` each, or of one entry, in their order,
-// until that returns false. Returns what it did last. O(bytes).
-bool emit_tables(google::protobuf::Message& message, std::span<const MessageTable> tables, std::size_t most_bytes,
-                 const std::function<bool(const google::protobuf::Message&)>& emit);
+// Takes the tables out of the message (those of a chunk are its dictionary) and gives them to emit() in parts of at most `most_bytes` each,
+// or of one entry, in their order, until that returns false. Returns what it did last. O(bytes).
+bool emit_tables(proto::EventChunk& message, std::size_t most_bytes, const EmitPart& emit);
+bool emit_tables(proto::Symbols& message, std::size_t most_bytes, const EmitPart& emit);
+bool emit_tables(proto::Resources& message, std::size_t most_bytes, const EmitPart& emit);
+
+template <typename Message>
+concept HasTables = requires(Message& message, const EmitPart& emit) { emit_tables(message, 0, emit); };
 
 }  // namespace lanescope::exporters

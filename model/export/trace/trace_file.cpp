@@ -185,7 +185,7 @@ class TraceFileExport {
   template <typename Message>
   void put(proto::FrameType type, std::uint32_t instance, const Message& message, std::uint32_t events = 0) {
     if (!written_) return;
-    if constexpr (requires { tables_of(message); })
+    if constexpr (HasTables<Message>)
       if (message.ByteSizeLong() > limits::kWrittenPayloadBytes) return put_in_parts(type, instance, message, events);
     put_frame(type, instance, message, events);
   }
@@ -193,15 +193,15 @@ class TraceFileExport {
   // What it has in tables, in frames of their own, and then what is left: the events of a chunk.
   template <typename Message>
   void put_in_parts(proto::FrameType type, std::uint32_t instance, Message message, std::uint32_t events) {
-    const auto put_part = [&](const google::protobuf::Message& part) {
+    const auto put_part = [&](const google::protobuf::MessageLite& part) {
       put_frame(type, instance, part, 0);
       return written_.has_value();
     };
-    if (emit_tables(message, tables_of(message), limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0)
+    if (emit_tables(message, limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0)
       put_frame(type, instance, message, events);
   }
 
-  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::Message& message, std::uint32_t events,
+  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::MessageLite& message, std::uint32_t events,
                  proto::FrameSource source = proto::SOURCE_AGENT) {
     FrameHeader header;
     header.type = static_cast<std::uint16_t>(type);

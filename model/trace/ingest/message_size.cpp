@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
+#include <string>
 
-#include <google/protobuf/descriptor.h>
-
+#include "lanescope/schema.h"
 #include "model/file/wire.h"
 
 namespace lanescope {
 namespace {
-
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
 
 // What an entry of a repeated field takes beside itself: a pointer to it, twice while the array of these grows, and the allocator's own.
 constexpr std::uint64_t kMessageEntryBytes = 32;
@@ -39,72 +35,124 @@ struct Shape {
   bool has_columns = false;
 };
 
-std::uint8_t width_of(const FieldDescriptor& field) {
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
+// Fields of the messages that describe a schema, and their values, as google/protobuf/descriptor.proto numbers them.
+namespace schema {
+enum FileSet : std::uint32_t { kFile = 1 };
+enum File : std::uint32_t { kPackage = 2, kMessageType = 4 };
+enum Message : std::uint32_t { kMessageName = 1, kField = 2, kNestedType = 3 };
+enum FieldOf : std::uint32_t { kNumber = 3, kLabel = 4, kType = 5, kTypeName = 6 };
+enum Label : std::uint64_t { kRepeated = 3 };
+enum Type : std::uint64_t {
+  kDouble = 1,
+  kFloat = 2,
+  kInt32 = 5,
+  kFixed64 = 6,
+  kFixed32 = 7,
+  kBool = 8,
+  kString = 9,
+  kMessage = 11,
+  kBytes = 12,
+  kUint32 = 13,
+  kEnum = 14,
+  kSfixed32 = 15,
+  kSfixed64 = 16,
+  kSint32 = 17
+};
+}  // namespace schema
+
+std::uint8_t width_of(std::uint64_t type) {
+  switch (type) {
+    case schema::kBool:
       return 1;
-    case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_ENUM:
+    case schema::kInt32:
+    case schema::kUint32:
+    case schema::kSint32:
+    case schema::kFixed32:
+    case schema::kSfixed32:
+    case schema::kFloat:
+    case schema::kEnum:
       return 4;
     default:
       return 8;
   }
 }
 
-std::uint8_t packed_width_of(const FieldDescriptor& field) {
-  switch (field.type()) {
-    case FieldDescriptor::TYPE_FIXED64:
-    case FieldDescriptor::TYPE_SFIXED64:
-    case FieldDescriptor::TYPE_DOUBLE:
+std::uint8_t packed_width_of(std::uint64_t type) {
+  switch (type) {
+    case schema::kFixed64:
+    case schema::kSfixed64:
+    case schema::kDouble:
       return 8;
-    case FieldDescriptor::TYPE_FIXED32:
-    case FieldDescriptor::TYPE_SFIXED32:
-    case FieldDescriptor::TYPE_FLOAT:
+    case schema::kFixed32:
+    case schema::kSfixed32:
+    case schema::kFloat:
       return 4;
     default:
       return 0;
   }
 }
 
-// The shapes of types that were asked for, and of those in them.
+// The shapes of all types of the schema, by name.
 class Shapes {
  public:
-  const Shape& of(const Descriptor& type) {
-    const std::lock_guard lock(mutex_);
-    return find(type);
+  explicit Shapes(std::string_view files) {
+    for (WireReader reader(files); const auto file = reader.next();)
+      if (file->number == schema::kFile) add_file(file->bytes);
+  }
+
+  const Shape& of(std::string_view type) const {
+    static const Shape kOther;
+    const auto found = shapes_.find(type);
+    return found == shapes_.end() ? kOther : found->second;
   }
 
  private:
-  const Shape& find(const Descriptor& type) {
-    std::unique_ptr<Shape>& shape = shapes_[&type];
-    if (shape) return *shape;
-    shape = std::make_unique<Shape>();
-    Shape& made = *shape;
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& field = *type.field(i);
-      const bool repeated = field.is_repeated();
-      made.object_bytes += repeated ? kColumnBytes : kFieldBytes;
-      if (static_cast<std::size_t>(field.number()) >= Shape::kMostFields) continue;
-      Shape::Field& known = made.fields[static_cast<std::size_t>(field.number())];
-      known.width = width_of(field);
-      known.packed_width = packed_width_of(field);
-      if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        known.kind = repeated ? Shape::Kind::kMessages : Shape::Kind::kMessage;
-        known.message = &find(*field.message_type());
-      } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-        known.kind = repeated ? Shape::Kind::kTexts : Shape::Kind::kText;
-      } else {
-        known.kind = repeated ? Shape::Kind::kColumn : Shape::Kind::kNumber;
-        made.has_columns |= repeated;
-      }
-    }
-    return made;
+  void add_file(std::string_view file) {
+    std::string package;
+    for (WireReader reader(file); const auto field = reader.next();)
+      if (field->number == schema::kPackage) package = field->bytes;
+    for (WireReader reader(file); const auto field = reader.next();)
+      if (field->number == schema::kMessageType) add_message(package, field->bytes);
   }
 
-  std::mutex mutex_;
-  std::map<const Descriptor*, std::unique_ptr<Shape>> shapes_;
+  void add_message(const std::string& scope, std::string_view description) {
+    std::string name = scope;
+    for (WireReader reader(description); const auto field = reader.next();)
+      if (field->number == schema::kMessageName) name.append(".").append(field->bytes);
+    Shape& shape = shapes_[name];
+    for (WireReader reader(description); const auto field = reader.next();) {
+      if (field->number == schema::kField) add_field(shape, field->bytes);
+      if (field->number == schema::kNestedType) add_message(name, field->bytes);
+    }
+  }
+
+  void add_field(Shape& shape, std::string_view description) {
+    std::uint64_t number = 0, type = 0;
+    bool repeated = false;
+    std::string_view message;  // its name, with a dot in front
+    for (WireReader reader(description); const auto field = reader.next();) {
+      if (field->number == schema::kNumber) number = field->value;
+      if (field->number == schema::kLabel) repeated = field->value == schema::kRepeated;
+      if (field->number == schema::kType) type = field->value;
+      if (field->number == schema::kTypeName) message = field->bytes;
+    }
+    shape.object_bytes += repeated ? kColumnBytes : kFieldBytes;
+    if (number >= Shape::kMostFields) return;
+    Shape::Field& known = shape.fields[number];
+    known.width = width_of(type);
+    known.packed_width = packed_width_of(type);
+    if (type == schema::kMessage) {
+      known.kind = repeated ? Shape::Kind::kMessages : Shape::Kind::kMessage;
+      known.message = &shapes_[std::string(message.substr(1))];
+    } else if (type == schema::kString || type == schema::kBytes) {
+      known.kind = repeated ? Shape::Kind::kTexts : Shape::Kind::kText;
+    } else {
+      known.kind = repeated ? Shape::Kind::kColumn : Shape::Kind::kNumber;
+      shape.has_columns |= repeated;
+    }
+  }
+
+  std::map<std::string, Shape, std::less<>> shapes_;
 };
 
 std::uint64_t numbers_in(const Shape::Field& field, const WireField& wire) {
@@ -165,8 +213,8 @@ class Measurement {
 
 }  // namespace
 
-MessageSize measure_message(const Descriptor& type, std::string_view payload, std::uint64_t most_bytes) {
-  static Shapes shapes;
+MessageSize measure_message(std::string_view type, std::string_view payload, std::uint64_t most_bytes) {
+  static const Shapes shapes(proto::schema());
   Measurement measurement(most_bytes);
   measurement.add(shapes.of(type), payload);
   return measurement.size;

@@ -4,10 +4,6 @@
 #include <cstdint>
 #include <string_view>
 
-namespace google::protobuf {
-class Descriptor;
-}
-
 namespace lanescope {
 
 struct MessageSize {
@@ -17,8 +13,8 @@ struct MessageSize {
   std::uint64_t longest_column = 0;  // numbers in the longest of these
 };
 
-// Stops where the message takes more than `most_bytes`. Bytes that are no message count as those that come before; to parse them fails.
-// O(bytes of the payload).
-[[nodiscard]] MessageSize measure_message(const google::protobuf::Descriptor& type, std::string_view payload, std::uint64_t most_bytes);
+// `type` is one of the schema, with its package: "lanescope.proto.EventChunk"; of others nothing is known. Stops where the message takes more
+// than `most_bytes`. Bytes that are no message count as those that come before; to parse them fails. O(bytes of the payload).
+[[nodiscard]] MessageSize measure_message(std::string_view type, std::string_view payload, std::uint64_t most_bytes);
 
 }  // namespace lanescope
