@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "run.h"
 
 namespace lanescope::cli {
-
-using Arguments = std::vector<std::string>;  // what stands behind the command's name
 
 // Exit codes. `profile` returns the target's own where there is one.
 inline constexpr int kSuccess = 0;
@@ -28,9 +27,6 @@ struct Command {
   int (*run)(Arguments arguments);
 };
 [[nodiscard]] std::span<const Command> commands();
-
-// Runs the command that the arguments name (without the program's own name); answers --help and --version. Returns the exit code.
-int run(Arguments arguments);
 
 // Parses arguments into what `app` describes. Returns the exit code where the command is over with that: after printing the help, or one
 // sentence on what is wrong (with the nearest option where an unknown one was given). `of_launch`: what to say of options that this command

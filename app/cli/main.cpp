@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "collector/session/inheritance.h"
-#include "command.h"
 #include "output/printable_stream.h"
+#include "run.h"
 
 int main(int argc, char** argv) {
   lanescope::session::keep_inheritance();

@@ -1,0 +1,122 @@
+#include "application.h"
+
+#include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <QApplication>
+#include <QLibraryInfo>
+
+#include "base/catalogue_translator.h"
+#include "model/trace/demanded_segments.h"
+#include "model/trace/load.h"
+#include "options.h"
+#include "timeline/widget/surely.h"
+#include "window/main_window.h"
+#include "window/screenshot.h"
+#include "window/theme.h"
+#include "window/windows.h"
+
+namespace lanescope::ui {
+namespace {
+
+QStringList arguments_of(int count, char** values) {
+  QStringList arguments;
+  for (int i = 1; i < count; ++i) arguments += QString::fromLocal8Bit(values[i]);
+  return arguments;
+}
+
+int say(const QString& text, int exit_code) {
+  std::fputs(text.toLocal8Bit().constData(), exit_code == 0 ? stdout : stderr);
+  return exit_code;
+}
+
+// The part of Qt that draws without a display says of each window that it can't tell its size to one.
+void say_message(QtMsgType, const QMessageLogContext&, const QString& text) {
+  if (!text.contains(u"propagateSizeHints")) say(text + u'\n', 1);
+}
+
+// What panels work out side by side, and give back, is room for what others work out next: each thread would keep its own.
+void share_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kArenas = 2;
+  mallopt(M_ARENA_MAX, kArenas);
+#endif
+}
+
+// What the command line says, else what was chosen in the window, else what the desktop has.
+const lanescope::Language& wished_language(const Options& options, const QString& chosen) {
+  if (options.language) return *options.language;
+  const lanescope::Language* const language = chosen.isEmpty() ? nullptr : lanescope::find_language(chosen.toStdString());
+  return language ? *language : lanescope::language_of_environment();
+}
+
+int take_screenshot(const ScreenshotRequest& request) {
+  MainWindow window(Layout::kInitial);
+  Screenshot screenshot(window, request);
+  QString problem;
+  QObject::connect(
+      &screenshot, &Screenshot::finished, &screenshot,
+      [&](const QString& sentence) {
+        problem = sentence;
+        QCoreApplication::quit();
+      },
+      Qt::QueuedConnection);
+  screenshot.start();
+  QApplication::exec();
+  return problem.isEmpty() ? 0 : say(problem + u'\n', 1);
+}
+
+// Goes on where handling an event needed more memory than there is: the window says so, and lacks what was to be shown.
+class Application : public QApplication {
+ public:
+  using QApplication::QApplication;
+  bool notify(QObject* receiver, QEvent* event) override {
+    bool handled = false;
+    lanescope::timeline::within_memory([&] { handled = QApplication::notify(receiver, event); });
+    return handled;
+  }
+};
+
+}  // namespace
+
+int run_viewer(int argc, char** argv) {
+  const auto parsed = parse_options(arguments_of(argc, argv));
+  if (const Answer* answer = std::get_if<Answer>(&parsed)) return say(answer->text, answer->exit_code);
+  const Options& options = std::get<Options>(parsed);
+
+  const bool has_display = qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+  if (options.screenshot && !has_display && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  if (options.screenshot) qInstallMessageHandler(say_message);
+
+  lanescope::keep_memory_for_decoding();
+  share_freed_memory();
+  int qt_argc = 1;  // the options are ours alone
+  Application application(qt_argc, argv);
+  QApplication::setApplicationName(QStringLiteral("lanescope-ui"));
+  QApplication::setApplicationDisplayName(QStringLiteral("Lanescope"));
+  QApplication::setApplicationVersion(QStringLiteral(LANESCOPE_VERSION));
+  QApplication::setDesktopFileName(QStringLiteral("io.github.lanescope.Lanescope"));
+  QApplication::setWindowIcon(QIcon(QStringLiteral(":/lanescope/lanescope.svg")));
+  const Settings settings;
+  lanescope::show_in(wished_language(options, settings.language()));
+  CatalogueTranslator translator;
+  QTranslator of_qt;  // what Qt itself says
+  const std::string_view code = lanescope::shown_language().code;
+  const QLocale locale(QString::fromUtf8(code.data(), static_cast<qsizetype>(code.size())));
+  QCoreApplication::installTranslator(&translator);
+  // The last is asked first: words of Qt may be ours, too, with another meaning.
+  if (of_qt.load(locale, QStringLiteral("qtbase"), QStringLiteral("_"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
+    QCoreApplication::installTranslator(&of_qt);
+  apply_theme(settings.theme());
+  if (const auto bytes = settings.memoryForEvents()) lanescope::SegmentCache::of_process().set_budget(*bytes);
+
+  if (options.screenshot) return take_screenshot(*options.screenshot);
+  Windows windows(Layout::kRemembered);
+  MainWindow& window = windows.add();
+  window.openAll(options.files, options.several);
+  return QApplication::exec();
+}
+
+}  // namespace lanescope::ui
