@@ -15,11 +15,12 @@ struct Effort {
   // Threads for the values of one GPU's samples where somebody waits for them; 0: half of the processors, four at most.
   std::size_t evaluators = 0;
   int niceness = 0;  // of all its threads: 19 gives way to everything else
-  // Of the memory into which the hardware counts. Where the driver has less, half of it, and so on.
-  std::size_t hardware_buffer = 2048u << 20;  // bytes
+  // At most, of the memory into which the hardware counts. Where the driver has less, half of it, and so on.
+  std::size_t hardware_buffer = 4096ull << 20;  // bytes
   // How long counted samples may wait to be fetched where other programs keep all processors busy, or shorter where that memory, or what they are
-  // decoded into, has no room for more.
-  std::chrono::milliseconds patience{10'000};
+  // decoded into, has no room for more; 0: as fits what fetches them.
+  std::chrono::milliseconds patience{0};
+  enum class Fetching { kBest, kByCupti } fetching = Fetching::kBest;
   std::size_t decoded = 4096u << 20;  // bytes at most that samples are decoded into after a pause; less where little memory is free
   QueueLimits waiting;  // of what has been fetched and waits to be evaluated, for each GPU
 };

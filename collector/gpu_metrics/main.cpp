@@ -72,6 +72,7 @@ int main(int count, char** arguments) {
   int patience = static_cast<int>(effort.patience.count());
   std::size_t buffer = effort.hardware_buffer >> 20;
   bool accounts = false;
+  bool by_cupti = false;
   bool lists = false;
   bool checks = false;
   app.add_option("--devices", devices, "all, cuda-visible, or numbers as nvidia-smi has them");
@@ -84,8 +85,9 @@ int main(int count, char** arguments) {
   app.add_option("--evaluators", effort.evaluators,
                  "Threads for the values of one GPU's samples where one falls behind; 0: as fits the machine")
       ->check(CLI::Range(0, 64));
-  app.add_option("--patience", patience, "Milliseconds that counted samples may wait for a processor to be fetched")
-      ->check(CLI::Range(1, 60'000));
+  app.add_option("--patience", patience, "Milliseconds that counted samples may wait for a processor to be fetched; 0: as fits")
+      ->check(CLI::Range(0, 60'000));
+  app.add_flag("--by-cupti", by_cupti, "Fetches by CUPTI, although the library below it may be there");
   app.add_option("--hardware-buffer", buffer, "MiB that the hardware counts into")->check(CLI::Range(32, 65'536));
   app.add_flag("--account", accounts, "Says at the end, on standard error, what fetching and evaluating took");
   app.add_option("--nice", effort.niceness, "Niceness of all its threads")->check(CLI::Range(0, 19));
@@ -111,6 +113,7 @@ int main(int count, char** arguments) {
   effort.nvml_every = std::chrono::milliseconds(nvml_every);
   effort.patience = std::chrono::milliseconds(patience);
   effort.hardware_buffer = buffer << 20;
+  if (by_cupti) effort.fetching = Effort::Fetching::kByCupti;
   const auto account = accounts ? SamplingRequest::Account::kStandardError : SamplingRequest::Account::kNone;
   Sampling sampling({*choice, *wishes, frequency, effort, account}, output);
   output.acknowledge();  // it samples now, or has said why not

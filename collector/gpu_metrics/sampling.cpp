@@ -53,19 +53,28 @@ const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
   return &*functions;
 }
 
+// What fetches samples: the library below CUPTI where it can.
+PmLibraries libraries_for(const CuptiFunctions& cupti, const Effort& effort) {
+  static std::string why_not;
+  static std::optional<nvperf::Functions> below;
+  if (effort.fetching == Effort::Fetching::kByCupti) return {cupti, nullptr, {}};
+  if (!below && why_not.empty()) below = nvperf::load(reinterpret_cast<const void*>(cupti.get_version), why_not);
+  return {cupti, below ? &*below : nullptr, why_not};
+}
+
 std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::uint64_t frequency) {
   return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name + " (" + sampler.chip() + "): " + std::to_string(sampler.metrics().size()) +
-         " metrics at " + std::to_string(frequency) + " Hz.";
+         " metrics at " + std::to_string(frequency) + " Hz, fetched " + sampler.way() + ".";
 }
 
 std::string account_text(const PmSampler& sampler) {
   const PmAccount& account = sampler.account();
   const auto milliseconds = [](std::int64_t nanoseconds) { return std::to_string(nanoseconds / 1'000'000) + " ms"; };
-  return sampler.chip() + ": " + std::to_string(account.samples) + " samples in " + std::to_string(account.rounds) +
+  return sampler.chip() + ", " + sampler.way() + ": " + std::to_string(account.samples) + " samples in " + std::to_string(account.rounds) +
          " rounds; decoding took " + milliseconds(account.decoding) + ", evaluation " + milliseconds(account.evaluation) +
          "; longest pause " + milliseconds(account.longest_pause) + "; most samples that waited " + std::to_string(account.most_waiting) +
          "; " + std::to_string(account.sample_bytes) + " bytes a sample, hardware buffer " +
-         std::to_string(account.hardware_buffer >> 20) + " MiB, " + std::to_string(account.overflows) + " overflows.";
+         std::to_string(account.hardware_buffer >> 20) + " MiB (most in it " + std::to_string(account.most_unread >> 20) + "), " + std::to_string(account.overflows) + " overflows.";
 }
 
 // How often a driver may be asked while programs compute on all processors: the readings take two hundredths of one at most.
@@ -192,10 +201,12 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
     return driver.gpus;
   }
   std::vector<GpuDevice> without;
+  const PmLibraries libraries = libraries_for(*cupti, request.effort);
+  const PmPace pace{request.frequency, request.effort, driver.gpus.size()};
   const bool returns = can_return_from_left_over();
   for (const GpuDevice& gpu : driver.gpus) {
     const std::shared_ptr<PmSampler> sampler =
-        PmSampler::open(*cupti, gpu, request.wishes, {request.frequency, request.effort}, output_, refusal);
+        PmSampler::open(libraries, gpu, request.wishes, pace, output_, refusal);
     if (!sampler || !sampler->start()) {
       if (sampler)
         refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
@@ -205,13 +216,15 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
     }
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
     Worker::Job job;
-    job.period = PmPace{request.frequency, request.effort}.look_every();
-    job.sample = [this, sampler](Due due) {
-      const bool rests = rests_.load(std::memory_order_relaxed);
-      if (!rests && !sampler->is_started()) sampler->start();
-      const Round round = sampler->collect(rests ? Due::kYes : due);
-      if (rests) sampler->stop();
-      return round;
+    job.period = pace.look_every();
+    job.sample = [this, sampler, returns](Due due) {
+      if (rests_.load(std::memory_order_relaxed) || ends_.load(std::memory_order_relaxed)) {
+        sampler->stop_with_rest();
+        return Round::kDone;
+      }
+      if (!sampler->is_started()) sampler->start();
+      const bool is_watched = returns || sampler->keeps_its_time();
+      return sampler->collect(due == Due::kNo && !is_watched ? Due::kUrgent : due);
     };
     job.flush = [] {};  // values are written as they are known
     job.hand_over = [sampler] { sampler->finish(); };
@@ -223,6 +236,7 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
 }
 
 Sampling::~Sampling() {
+  ends_.store(true, std::memory_order_relaxed);
   watch_.reset();
   workers_.clear();
   for (const auto& sampler : accounted_) std::fprintf(stderr, "%s\n", account_text(*sampler).c_str());
@@ -249,7 +263,7 @@ std::vector<std::string> check(const DeviceChoice& devices, std::span<const Metr
   const auto nvml = open_nvml();
   if (cupti == nullptr && !wishes.empty()) sentences.push_back(refusal.text);
   for (const GpuDevice& gpu : driver.gpus) {
-    const auto sampler = cupti != nullptr ? PmSampler::open(*cupti, gpu, wishes, {frequency, {}}, nowhere, refusal) : nullptr;
+    const auto sampler = cupti != nullptr ? PmSampler::open(libraries_for(*cupti, {}), gpu, wishes, {frequency, {}}, nowhere, refusal) : nullptr;
     if (sampler || cupti != nullptr) sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);
     if (sampler || !nvml) continue;
     std::string reason;

@@ -52,6 +52,7 @@ class Sampling {
 
   FrameOutput& output_;
   std::atomic<bool> rests_{false};
+  std::atomic<bool> ends_{false};
   std::vector<std::shared_ptr<const PmSampler>> accounted_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Watch> watch_;  // last: it uses all of the above

@@ -65,8 +65,7 @@ void Worker::run() {
     const unsigned asked = asked_;
     const bool hands_over = ends_ || answered_ != asked;
     lock.unlock();
-    const bool is_due = hands_over || !is_patient() || hurried_.load();
-    is_done = job_.sample(is_due ? Due::kYes : Due::kNo) == Round::kDone;
+    is_done = job_.sample(hands_over ? Due::kAll : hurried_.load() ? Due::kUrgent : Due::kNo) == Round::kDone;
     if (hands_over) {
       job_.hand_over();
     } else if (round % rounds_per_frame == 0) {

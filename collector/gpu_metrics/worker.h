@@ -17,7 +17,11 @@
 
 namespace lanescope::gpu_metrics {
 
-enum class Due { kNo, kYes };        // kYes: it has waited as long as it may, or somebody waits for it
+enum class Due {
+  kNo,
+  kUrgent,  // it has waited as long as it may
+  kAll,     // somebody waits for all of it
+};
 enum class Round { kDone, kPutOff };  // kPutOff: it waits on
 
 // Does a job on a thread of its own, until it is destroyed.
@@ -25,7 +29,7 @@ class Worker {
  public:
   struct Job {
     std::chrono::milliseconds period;
-    std::function<Round(Due)> sample;  // every period; a job without patience is always due
+    std::function<Round(Due)> sample;  // every period; a job without patience is due only where somebody waits
     std::function<void()> flush;      // several times a second
     std::function<void()> hand_over;  // where everything up to now is asked for, and at the end
     // How long `sample` may wait for a processor, or put itself off, since it was last done: the thread takes what others leave meanwhile (see

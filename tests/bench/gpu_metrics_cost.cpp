@@ -71,6 +71,7 @@ double median(std::vector<double> values) {
 int main(int argument_count, char** arguments) {
   const int pairs = argument_count > 1 ? std::atoi(arguments[1]) : 5;
   const bool usual = argument_count > 2 && std::strcmp(arguments[2], "usual") == 0;
+  const bool is_watched = !usual && can_return_from_left_over();
   Monitors imaginary;
   monitors = &imaginary;
   imaginary.before_evaluation = [] { work(kEvaluation); };
@@ -82,7 +83,7 @@ int main(int argument_count, char** arguments) {
   std::vector<double> alone, beside;
   for (int pair = 0; pair < pairs; ++pair) {
     alone.push_back(steps(40));
-    const auto sampler = PmSampler::open(cupti, gpu, std::vector<MetricWish>{{"a", "", {"a.sum"}, ""}}, pace, output, refusal);
+    const auto sampler = PmSampler::open({cupti}, gpu, std::vector<MetricWish>{{"a", "", {"a.sum"}, ""}}, pace, output, refusal);
     if (!sampler || !sampler->start()) return 1;
     std::int64_t counted_until = channel::monotonic_now();
     std::uint64_t counted = 0;
@@ -93,10 +94,10 @@ int main(int argument_count, char** arguments) {
                       counted += static_cast<std::uint64_t>(samples);
                       imaginary.count(static_cast<std::size_t>(samples));
                       for (std::int64_t done = 0; done < samples; ++done) work(kDecoding);
-                      return sampler->collect(due);
+                      return sampler->collect(is_watched || due != Due::kNo ? due : Due::kUrgent);
                     },
                     [] {}, [&] { sampler->finish(); }, {}};
-    if (!usual && can_return_from_left_over()) job.patience = [&] { return sampler->patience(); };
+    if (is_watched) job.patience = [&] { return sampler->patience(); };
     std::vector<std::unique_ptr<Worker>> workers;
     workers.push_back(std::make_unique<Worker>(std::move(job)));
     {

@@ -37,7 +37,7 @@ struct Monitors {
   // So many more samples.
   void count(std::size_t samples) {
     for (std::size_t i = 0; i < samples; ++i, ++next) {
-      if (held.size() < hardware_samples) held.push_back(next);
+      if (held.size() + unacknowledged < hardware_samples && !overflowed) held.push_back(next);
       else overflowed = true;
     }
   }
@@ -47,6 +47,7 @@ struct Monitors {
   [[nodiscard]] static double value(std::uint64_t sample, std::size_t metric) { return static_cast<double>(sample % 1000 * 10 + metric); }
 
   std::vector<std::uint64_t> held;  // in the hardware's buffer
+  std::size_t unacknowledged = 0;    // samples that were decoded, and whose room is not free yet
   std::uint64_t next = 0;
   bool overflowed = false;
   bool enabled = false;

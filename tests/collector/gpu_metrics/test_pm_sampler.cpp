@@ -31,7 +31,7 @@ std::shared_ptr<const Trace> recorded(Monitors& imaginary, const PmPace& pace, U
   const CuptiFunctions cupti = functions_of_monitors();
   return read_back([&](FrameOutput& output) {
     Refusal refusal;
-    const auto sampler = PmSampler::open(cupti, gpu(), kWishes, pace, output, refusal);
+    const auto sampler = PmSampler::open({cupti}, gpu(), kWishes, pace, output, refusal);
     INFO(refusal.text);
     REQUIRE(sampler);
     REQUIRE(sampler->start());
@@ -184,7 +184,7 @@ TEST_CASE("the hardware counts into as much memory as the driver has, up to what
   const CuptiFunctions cupti = functions_of_monitors();
   FrameOutput nowhere(-1);
   Refusal refusal;
-  const auto sampler = PmSampler::open(cupti, device, kWishes, pace_of(effort), nowhere, refusal);
+  const auto sampler = PmSampler::open({cupti}, device, kWishes, pace_of(effort), nowhere, refusal);
   REQUIRE(sampler);
   CHECK(imaginary.buffers_asked_for == std::vector<std::size_t>{512u << 20, 256u << 20, 128u << 20, 64u << 20});
   CHECK(sampler->account().hardware_buffer == 64u << 20);
@@ -193,7 +193,7 @@ TEST_CASE("the hardware counts into as much memory as the driver has, up to what
     Monitors small;
     monitors = &small;
     device.memory_bytes = 2ull << 30;
-    REQUIRE(PmSampler::open(cupti, device, kWishes, pace_of(effort), nowhere, refusal));
+    REQUIRE(PmSampler::open({cupti}, device, kWishes, pace_of(effort), nowhere, refusal));
     CHECK(small.buffers_asked_for == std::vector<std::size_t>{128u << 20});
     monitors = &imaginary;
   }

@@ -51,7 +51,7 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
 TEST_CASE("who asks a patient worker is answered, and the last round hands over") {
   int samples = 0, handed_over = 0;
   {
-    Worker worker({1h, [&](Due due) { samples += due == Due::kYes ? 1 : 100; return Round::kDone; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
+    Worker worker({1h, [&](Due due) { samples += due == Due::kAll ? 1 : 100; return Round::kDone; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
     for (int i = 1; i <= 5; ++i) {
       worker.ask();
       worker.wait_for_answer();
@@ -68,8 +68,8 @@ TEST_CASE("a round that is put off is due once its patience is over, and not bef
   std::vector<std::unique_ptr<Worker>> workers;
   workers.push_back(std::make_unique<Worker>(Worker::Job{1ms,
                                                          [&](Due due) {
-                                                           ++(due == Due::kYes ? due_rounds : put_off);
-                                                           return due == Due::kYes ? Round::kDone : Round::kPutOff;
+                                                           ++(due == Due::kUrgent ? due_rounds : put_off);
+                                                           return due == Due::kUrgent ? Round::kDone : Round::kPutOff;
                                                          },
                                                          [] {}, [] {}, [] { return 60ms; }}));
   const Watch watch(workers);

@@ -1,0 +1,164 @@
+// The monitors of monitors.h behind the functions of the library below CUPTI: records of a sample take bytes in a buffer of a known size, the newest
+// may be a part of one, and room is free once it is acknowledged. Times are on a clock of the GPU's own.
+#pragma once
+
+#include <algorithm>
+
+#include "monitors.h"
+#include "nvperf.h"
+
+namespace lanescope::gpu_metrics {
+
+struct Records {
+  static constexpr std::size_t kRecordBytes = 14'000;          // of a sample
+  static constexpr std::size_t kPart = 5'000;                  // of the newest one, which is not whole yet
+  static constexpr std::uint64_t kAhead = 7'000'000'000;       // ns, of the GPU's clock before CLOCK_REALTIME
+  static constexpr std::size_t kLargest = 4094ull << 20;       // bytes, of the buffer
+  static constexpr const char* kBusId = "0000:1b:00.0";
+
+  // What may be set.
+  int begin_answer = 0;
+  int decode_answer = 0;
+  std::size_t most_memory = SIZE_MAX;  // of the buffer
+
+  // What can be seen.
+  std::vector<std::size_t> buffers_asked_for;
+  std::size_t total = 0;
+  int decodes = 0;
+  bool keeps_units = false;
+  bool in_session = false;
+};
+
+inline Records* records = nullptr;
+
+inline int answer_of(bool holds) {
+  if (!holds) ++monitors->mistakes;
+  return holds ? 0 : 8;
+}
+
+inline std::size_t unread_bytes() {
+  return monitors->held.size() * Records::kRecordBytes + (monitors->started && !monitors->overflowed ? Records::kPart : 0);
+}
+
+inline nvperf::Functions functions_of_records() {
+  nvperf::Functions f;
+  f.get_device_count = [](nvperf::DeviceCount* p) {
+    p->devices = 2;
+    return 0;
+  };
+  f.get_bus_ids = [](nvperf::BusIds* p) {
+    if (p->devices != 2) return answer_of(false);
+    p->ids[0] = {0, 0x1a, 0};
+    p->ids[1] = {0, 0x1b, 0};
+    return 0;
+  };
+  f.begin_session = [](nvperf::BeginSession* p) {
+    records->buffers_asked_for.push_back(p->buffer_size);
+    if (p->buffer_size > records->most_memory) return nvperf::kOutOfMemory;
+    if (records->begin_answer != 0) return records->begin_answer;
+    records->total = std::min(p->buffer_size, Records::kLargest);
+    monitors->hardware_samples = records->total / Records::kRecordBytes;
+    records->in_session = true;
+    return answer_of(p->device == 1 && p->interval == Monitors::kInterval && *p->triggers == nvperf::BeginSession::kTimeInterval);
+  };
+  f.end_session = [](nvperf::OfDevice*) {
+    const bool was = std::exchange(records->in_session, false);
+    return answer_of(was && !monitors->started);
+  };
+  f.set_config = [](nvperf::SetConfig* p) {
+    monitors->overflowed = false;
+    monitors->configured = true;
+    return answer_of(records->in_session && !monitors->started && p->config_size > 0 && monitors->unacknowledged == 0);
+  };
+  f.start = [](nvperf::OfDevice*) {
+    const bool fits = records->in_session && monitors->configured && !monitors->started;
+    monitors->started = true;
+    ++monitors->starts;
+    return answer_of(fits);
+  };
+  f.stop = [](nvperf::OfDevice*) { return answer_of(std::exchange(monitors->started, false)); };
+  f.get_image_size = [](nvperf::ImageSize* p) {
+    p->size = Monitors::kHeaderBytes + p->options->samples * Monitors::kSampleBytes;
+    return answer_of(p->options->prefix_size > 0);
+  };
+  f.initialize_image = [](nvperf::InitializeImage* p) {
+    ++monitors->images_made_fresh;
+    std::memset(p->image, 0xA5, p->size);
+    const ImageHeader header{ImageHeader::kMagic, p->options->samples, 0, p->size};
+    std::memcpy(p->image, &header, sizeof(header));
+    return answer_of(records->in_session);
+  };
+  f.get_buffer_status = [](nvperf::BufferStatus* p) {
+    p->total = records->total;
+    p->unread = unread_bytes();
+    p->overflow = monitors->overflowed ? 1 : 0;
+    return answer_of(records->in_session);
+  };
+  f.decode = [](nvperf::Decode* p) {
+    ++records->decodes;
+    if (records->decode_answer != 0) return std::exchange(records->decode_answer, 0);
+    ImageHeader header = header_of(p->image, p->image_size);
+    std::size_t taken = 0;
+    for (; taken < monitors->held.size() && header.held < header.room; ++taken, ++header.held) {
+      const std::uint64_t sample = monitors->held[taken];
+      std::uint8_t* bytes = p->image + Monitors::kHeaderBytes + header.held * Monitors::kSampleBytes;
+      std::memcpy(bytes, &sample, sizeof(sample));
+      for (std::size_t i = sizeof(sample); i < Monitors::kSampleBytes; ++i) bytes[i] = static_cast<std::uint8_t>(sample + i);
+    }
+    // An image with more room would have taken the part of a sample, and torn it.
+    const bool tears = header.held < header.room && monitors->started;
+    std::memcpy(p->image, &header, sizeof(header));
+    monitors->held.erase(monitors->held.begin(), monitors->held.begin() + static_cast<std::ptrdiff_t>(taken));
+    monitors->unacknowledged += taken;
+    p->consumed = taken * Records::kRecordBytes;
+    return answer_of(records->in_session && p->most_bytes >= p->consumed && !tears);
+  };
+  f.acknowledge = [](nvperf::Acknowledge* p) {
+    const std::size_t samples = p->bytes / Records::kRecordBytes;
+    if (samples * Records::kRecordBytes != p->bytes || samples > monitors->unacknowledged) return answer_of(false);
+    monitors->unacknowledged -= samples;
+    return answer_of(records->in_session);
+  };
+  f.get_gpu_time = [](nvperf::GpuTime* p) {
+    p->time = static_cast<std::uint64_t>(channel::realtime_now()) + Records::kAhead;
+    return 0;
+  };
+  f.get_image_info = [](nvperf::ImageInfo* p) {
+    const ImageHeader header = header_of(p->image, p->image_size);
+    p->room = header.room;
+    p->begun = p->completed = header.held;
+    return 0;
+  };
+  f.get_sample_times = [](nvperf::SampleTimes* p) {
+    std::uint64_t sample = 0;
+    std::memcpy(&sample, p->image + Monitors::kHeaderBytes + p->index * Monitors::kSampleBytes, sizeof(sample));
+    p->begin = monitors->begin_of(sample) + Records::kAhead;
+    p->end = monitors->begin_of(sample + 1) + Records::kAhead;
+    return 0;
+  };
+  f.get_config_counters = [](nvperf::ConfigCounters* p) {
+    p->count = 2;
+    if (p->names != nullptr) p->names[0] = "0x1", p->names[1] = "0x2";
+    return 0;
+  };
+  f.create_builder = [](nvperf::CreateBuilder* p) {
+    p->builder = new int{0};
+    return 0;
+  };
+  f.add_counters = [](nvperf::AddCounters* p) {
+    records->keeps_units = std::all_of(p->requests, p->requests + p->count, [](const nvperf::CounterRequest& one) { return one.keeps_instances != 0; });
+    return answer_of(p->count == 2);
+  };
+  f.get_prefix = [](nvperf::GetPrefix* p) {
+    p->size = 8;
+    if (p->bytes != nullptr) std::memset(p->bytes, 1, p->room);
+    return 0;
+  };
+  f.destroy_builder = [](nvperf::DestroyBuilder* p) {
+    delete static_cast<int*>(p->builder);
+    return 0;
+  };
+  return f;
+}
+
+}  // namespace lanescope::gpu_metrics
