@@ -12,7 +12,7 @@ constexpr std::size_t kLargestPiece = 512;           // samples
 constexpr std::size_t kLargestImage = 32u << 20;     // bytes
 constexpr double kExpectedBytes = 16u << 10;         // of a sample in the buffer: 14.3 KB of the default set on an H200
 constexpr double kMostBytes = 32u << 10;             // the same on chips with hundreds of units that count
-constexpr double kDoubt = 1.25;                      // by which a sample may be larger than those before
+constexpr double kDoubt = 1.25;                      // by which a sample may be larger than all before
 constexpr std::int64_t kEnoughOfBuffer = 60;         // s until it would be full, where that takes less than what is asked for
 constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; clocks are known for two minutes
 constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, where somebody waits
@@ -260,12 +260,11 @@ std::optional<std::size_t> RecordSource::fetch_piece(Image& image, std::size_t u
   account_.samples += info.completed;
   account_.decoding += processor_time() - begin;
   ++account_.rounds;
-  if (info.completed == image.samples) {
-    constexpr std::size_t kMany = 16;
-    const double bytes = static_cast<double>(decode.consumed) / static_cast<double>(image.samples);
-    sample_bytes_ = image.samples >= kMany ? bytes : std::max(sample_bytes_, bytes);
+  if (info.completed == image.samples) {  // of a GPU that does nothing they are smaller, so the largest counts
+    largest_bytes_ = std::max(largest_bytes_, static_cast<double>(decode.consumed) / static_cast<double>(image.samples));
+    sample_bytes_ = std::max(largest_bytes_, kExpectedBytes);
   } else if (!halted_) {
-    sample_bytes_ *= kDoubt;
+    sample_bytes_ = largest_bytes_ = sample_bytes_ * kDoubt;
     if (info.begun > info.completed)
       receiver_.lost_some("Some samples of the metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: they were not whole when they were fetched.");
   }

@@ -81,7 +81,8 @@ class RecordSource final : public SampleSource {
   std::int64_t look_every_ = 0;  // ns
   std::int64_t longest_wait_ = 0;
   std::size_t total_ = 0;        // bytes of the buffer
-  double sample_bytes_ = 0;      // of a sample there, as far as is known
+  double sample_bytes_ = 0;      // of a sample there, at most, as far as is known
+  double largest_bytes_ = 0;     // of those that were fetched, mean of a piece
   double rate_ = 0;              // bytes per ns
   std::size_t consumed_ = 0;     // bytes that were decoded, and whose room the hardware does not know to be free yet
   std::uint64_t taken_ = 0;      // bytes since the start

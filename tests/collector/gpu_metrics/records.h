@@ -11,6 +11,7 @@ namespace lanescope::gpu_metrics {
 
 struct Records {
   static constexpr std::size_t kRecordBytes = 14'000;          // of a sample
+  static constexpr std::size_t kQuietBytes = 9'000;            // of one in which the GPU does nothing
   static constexpr std::size_t kPart = 5'000;                  // of the newest one, which is not whole yet
   static constexpr std::uint64_t kAhead = 7'000'000'000;       // ns, of the GPU's clock before CLOCK_REALTIME
   static constexpr std::size_t kLargest = 4094ull << 20;       // bytes, of the buffer
@@ -20,6 +21,7 @@ struct Records {
   int begin_answer = 0;
   int decode_answer = 0;
   std::size_t most_memory = SIZE_MAX;  // of the buffer
+  std::uint64_t quiet_samples = 0;     // at first
 
   // What can be seen.
   std::vector<std::size_t> buffers_asked_for;
@@ -27,6 +29,9 @@ struct Records {
   int decodes = 0;
   bool keeps_units = false;
   bool in_session = false;
+  std::size_t unacknowledged = 0;      // bytes
+
+  [[nodiscard]] std::size_t bytes_of(std::uint64_t sample) const { return sample < quiet_samples ? kQuietBytes : kRecordBytes; }
 };
 
 inline Records* records = nullptr;
@@ -37,7 +42,9 @@ inline int answer_of(bool holds) {
 }
 
 inline std::size_t unread_bytes() {
-  return monitors->held.size() * Records::kRecordBytes + (monitors->started && !monitors->overflowed ? Records::kPart : 0);
+  std::size_t bytes = monitors->started && !monitors->overflowed ? Records::kPart : 0;
+  for (const std::uint64_t sample : monitors->held) bytes += records->bytes_of(sample);
+  return bytes;
 }
 
 inline nvperf::Functions functions_of_records() {
@@ -101,6 +108,7 @@ inline nvperf::Functions functions_of_records() {
     std::size_t taken = 0;
     for (; taken < monitors->held.size() && header.held < header.room; ++taken, ++header.held) {
       const std::uint64_t sample = monitors->held[taken];
+      p->consumed += records->bytes_of(sample);
       std::uint8_t* bytes = p->image + Monitors::kHeaderBytes + header.held * Monitors::kSampleBytes;
       std::memcpy(bytes, &sample, sizeof(sample));
       for (std::size_t i = sizeof(sample); i < Monitors::kSampleBytes; ++i) bytes[i] = static_cast<std::uint8_t>(sample + i);
@@ -110,14 +118,12 @@ inline nvperf::Functions functions_of_records() {
     std::memcpy(p->image, &header, sizeof(header));
     monitors->held.erase(monitors->held.begin(), monitors->held.begin() + static_cast<std::ptrdiff_t>(taken));
     monitors->unacknowledged += taken;
-    p->consumed = taken * Records::kRecordBytes;
+    records->unacknowledged += p->consumed;
     return answer_of(records->in_session && p->most_bytes >= p->consumed && !tears);
   };
   f.acknowledge = [](nvperf::Acknowledge* p) {
-    const std::size_t samples = p->bytes / Records::kRecordBytes;
-    if (samples * Records::kRecordBytes != p->bytes || samples > monitors->unacknowledged) return answer_of(false);
-    monitors->unacknowledged -= samples;
-    return answer_of(records->in_session);
+    monitors->unacknowledged = 0;
+    return answer_of(records->in_session && p->bytes == std::exchange(records->unacknowledged, 0));
   };
   f.get_gpu_time = [](nvperf::GpuTime* p) {
     p->time = static_cast<std::uint64_t>(channel::realtime_now()) + Records::kAhead;

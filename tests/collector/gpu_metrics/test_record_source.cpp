@@ -115,6 +115,20 @@ TEST_CASE("samples are fetched as they are counted where a processor is idle, bu
   CHECK(bench.imaginary.mistakes == 0);
 }
 
+TEST_CASE("no sample is torn where samples begin to take more bytes than before") {
+  Bench bench(buffer_of(256));
+  bench.alone = true;
+  bench.buffer.quiet_samples = 5'000;
+  REQUIRE(bench.source->start());
+  for (int look = 0; look < 400; ++look) {
+    bench.imaginary.count(37);
+    bench.source->fetch(Due::kNo);
+  }
+  bench.source->stop_with_rest();
+  CHECK(bench.has_all(400 * 37));
+  CHECK(bench.imaginary.mistakes == 0);
+}
+
 TEST_CASE("samples are due once three quarters of the hardware's memory are full, and are then fetched no further than needed") {
   Bench bench(buffer_of(128));
   REQUIRE(bench.source->start());
