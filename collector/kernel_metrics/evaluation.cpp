@@ -78,14 +78,6 @@ class KernelChunk {
   std::int64_t last_correlation_ = 0;
 };
 
-using RanKernels = std::unordered_map<std::uint32_t, RanKernel>;  // by correlation id
-
-RanKernels read_kernels(const std::filesystem::path& records) {
-  RanKernels kernels;
-  read_records(records, {}, [&kernels](RanKernel&& kernel) { kernels[kernel.record.correlation] = std::move(kernel); });
-  return kernels;
-}
-
 std::uint64_t kind_of(const Counted& counted, const RanKernels& kernels) {
   std::uint32_t shape[7] = {};
   if (const auto kernel = kernels.find(counted.record.correlation); kernel != kernels.end()) {

@@ -106,4 +106,16 @@ Ending read_records(const std::filesystem::path& path, const std::function<void(
   return Ending::kWhole;
 }
 
+RanKernels read_kernels(const std::filesystem::path& path) {
+  RanKernels kernels;
+  read_records(path, {}, [&kernels](RanKernel&& kernel) {
+    // The agent's own record has no block, and CUPTI's may be written before it: another thread brings that.
+    const bool stands_in = !kernel.name.empty() && kernel.record.block[0] == 0;
+    const std::uint32_t launch = kernel.record.correlation;
+    if (stands_in) kernels.try_emplace(launch, std::move(kernel));
+    else kernels.insert_or_assign(launch, std::move(kernel));
+  });
+  return kernels;
+}
+
 }  // namespace lanescope::kernel_metrics

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/channel/kernel_counters.h"
@@ -32,5 +33,10 @@ struct LoadedCode {
 // link: whatever else is there is empty. Time: linear in its size; memory: that of its largest record.
 Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted,
                     const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded = {});
+
+// What the file says of the kernel of each launch, by correlation id: CUPTI's record where it is there, whichever of the two came first, else what the
+// agent knew. Without a name where the kernel is an event already.
+using RanKernels = std::unordered_map<std::uint32_t, RanKernel>;
+RanKernels read_kernels(const std::filesystem::path& file);
 
 }  // namespace lanescope::kernel_metrics

@@ -76,6 +76,7 @@ struct Collection {
   Plan plan;
   Gate gate;
   LaunchTable table;
+  LaunchEntry further;  // stands for all that the table has no room for
   SetChoice sets;
   RecordFile file;
   kernels::CodeObjects code;  // where instructions are counted
@@ -197,7 +198,10 @@ void write_kernel(const Launch& launch) noexcept {
   channel::KernelRecord record = record_of(launch.name, launch.correlation);
   place_in(launch.context, record);
   const Functions& f = all().functions;
-  if (f.get_stream_id != nullptr) static_cast<void>(f.get_stream_id(launch.context, launch.stream, 0, &record.stream));
+  // The two default streams are no streams to CUPTI, which is told of one by a flag.
+  const bool is_per_thread = launch.stream == CU_STREAM_PER_THREAD;
+  const CUstream stream = is_per_thread || launch.stream == CU_STREAM_LEGACY ? nullptr : launch.stream;
+  if (f.get_stream_id != nullptr) static_cast<void>(f.get_stream_id(launch.context, stream, is_per_thread ? 1 : 0, &record.stream));
   std::copy_n(launch.shape, 3, record.grid);
   record.dynamic_shared_memory = launch.shape[6];
   put({bytes_of(record), bytes_of(launch.name)});
@@ -267,6 +271,13 @@ bool has_failed(const CUpti_CallbackData& call) noexcept {
   return call.functionReturnValue != nullptr && *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS;
 }
 
+// Whether a call that was to end a capture did: one for a stream that is in none, or from a thread that may not, leaves all captures as they are.
+bool has_ended_capture(const CUpti_CallbackData& call) noexcept {
+  if (!has_failed(call)) return true;
+  const CUresult result = *static_cast<const CUresult*>(call.functionReturnValue);
+  return result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+}
+
 bool is_captured(const Launch& launch) noexcept {
   if (captures.load(std::memory_order_relaxed) > 0) return true;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -280,7 +291,12 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   const ScopedLock lock(table_lock);
   if (launch.name.empty()) return nullptr;
   LaunchEntry* entry = c.table.find(launch);
-  if (entry == nullptr) return nullptr;
+  if (entry == nullptr) {
+    Launch further = launch;
+    further.name = "Further kernels";
+    leave_out(c.further, further, "The program launches more kernels and shapes than are told from each other: 8192.");
+    return nullptr;
+  }
   if (entry->seen == 0) {
     const channel::ChosenKind* const chosen = c.plan.chosen(entry->key);
     entry->fits = c.plan.choice().kinds != 0 ? chosen != nullptr : c.plan.fits(launch.name);
@@ -597,7 +613,7 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
       else if (has_failed(call)) --captures;
       return;
     case CallKind::kEndCapture:
-      if (!is_begin && captures > 0) --captures;
+      if (!is_begin && captures > 0 && has_ended_capture(call)) --captures;
       return;
     // Behind cudaProfilerStart and before cudaProfilerStop, which may come several times each.
     case CallKind::kProfilerStart:

@@ -35,12 +35,14 @@ Launch read_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
       read<cuLaunchKernel_ptsz_params>(call.functionParams, launch);
+      if (launch.stream == nullptr) launch.stream = CU_STREAM_PER_THREAD;
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
       read(static_cast<const cuLaunchKernelEx_params*>(call.functionParams)->config, launch);
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
       read(static_cast<const cuLaunchKernelEx_ptsz_params*>(call.functionParams)->config, launch);
+      if (launch.stream == nullptr) launch.stream = CU_STREAM_PER_THREAD;
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:

@@ -34,6 +34,7 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const char** name) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel: *name = "cuLaunchKernel"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz: *name = "cuLaunchKernel_ptsz"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: *name = "cuLaunchCooperativeKernel"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch: *name = "cuGraphLaunch"; break;
     case CUPTI_DRIVER_TRACE_CBID_cuProfilerStart: *name = "cuProfilerStart"; break;
@@ -47,6 +48,12 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const c
 CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
 CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
   *device = 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetStreamIdEx(CUcontext, CUstream stream, std::uint8_t of_thread, std::uint32_t* id) {
+  mock.stream = stream;
+  mock.is_stream_of_thread = of_thread != 0;
+  *id = 14;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* parameters) {

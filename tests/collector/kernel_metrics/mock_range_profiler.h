@@ -22,6 +22,8 @@ struct MockRangeProfiler {
   bool counts_ranges = false;  // not launches
   bool is_in_range = false;
   std::uint32_t ranges = 0;   // since Start
+  const void* stream = nullptr;      // whose number was asked for last
+  bool is_stream_of_thread = false;  // it is the thread's default one
   std::uint32_t sass_metrics = 0;  // that instructions are counted for, a bit each
 };
 

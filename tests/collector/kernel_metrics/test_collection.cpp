@@ -16,6 +16,7 @@
 
 #include "kernel_metrics/evaluation.h"
 #include "kernel_metrics/records.h"
+#include "agent/kernel_counters/launch_table.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"
@@ -55,9 +56,10 @@ class Program {
   [[nodiscard]] MockRangeProfiler& mock() { return *mock_; }
 
   // Of the launch that is made: the kernels that run on the GPU for it.
-  void launch(const char* name, CUpti_CallbackId id = kLaunch, std::uint32_t kernels = 1) {
+  void launch(const char* name, CUpti_CallbackId id = kLaunch, std::uint32_t kernels = 1, CUstream stream = nullptr) {
     cuLaunchKernel_params parameters{};
     parameters.gridDimX = 128;
+    parameters.hStream = stream;
     call(id, CUPTI_API_ENTER, name, &parameters, ++correlation_);
     was_counted_ = mock_->is_started;
     if (mock_->is_started) mock_->kernels += kernels;
@@ -506,6 +508,56 @@ TEST_CASE("a launch that was counted is a kernel before CUPTI's record of it com
   CHECK(kernels[0].record.block[0] == 0);
 }
 
+TEST_CASE("CUPTI is asked for the number of a launch's stream as it knows that stream") {
+  const auto named = reinterpret_cast<CUstream>(0x1000);
+  struct Asked {
+    CUpti_CallbackId call;
+    CUstream launched, stream;
+    bool is_of_thread;
+  };
+  for (const Asked& asked : {Asked{kLaunch, named, named, false}, Asked{kLaunch, nullptr, nullptr, false}, Asked{kLaunch, CU_STREAM_LEGACY, nullptr, false},
+                             Asked{kLaunch, CU_STREAM_PER_THREAD, nullptr, true}, Asked{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, nullptr, nullptr, true},
+                             Asked{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, named, named, false}}) {
+    Program program(all_launches(), {{"GH100", "x    "}});
+    program.launch("_Z4gemmv", asked.call, 1, asked.launched);
+    CHECK(program.mock().stream == asked.stream);
+    CHECK(program.mock().is_stream_of_thread == asked.is_of_thread);
+    REQUIRE(program.records().kernels.size() == 1);
+    CHECK(program.records().kernels[0].record.stream == 14);
+  }
+}
+
+TEST_CASE("kernels beyond those that are told from each other are left out, which is said once") {
+  channel::LaunchChoice choice = all_launches();
+  choice.count = 1;
+  Program program(choice, {{"GH100", "x    "}});
+  for (std::size_t i = 0; i < counters::LaunchTable::kPlaces / 2 + 3; ++i) program.launch(("kernel_" + std::to_string(i)).c_str());
+  const auto counted = program.records().counted;
+  REQUIRE(counted.size() == 2);
+  CHECK(counted[1].record.outcome == channel::CounterOutcome::kLeftOut);
+  CHECK(counted[1].kernel == "Further kernels");
+}
+
+TEST_CASE("a call that ends no capture leaves another thread's as it is") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  const auto end_capture = [&program](CUresult result) {
+    CUpti_CallbackData data{};
+    data.callbackSite = CUPTI_API_EXIT;
+    data.context = kContext;
+    data.functionReturnValue = &result;
+    counters::follow_call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, data);
+  };
+  program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_API_ENTER);
+  for (const CUresult result : {CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, CUDA_ERROR_INVALID_VALUE}) {
+    end_capture(result);
+    program.launch("_Z4gemmv");
+    CHECK_FALSE(program.was_counted());
+  }
+  end_capture(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  program.launch("_Z4gemmv");
+  CHECK(program.was_counted());
+}
+
 TEST_CASE("a kernel of which CUPTI has the times is an event already") {
   Program program(all_launches(), {{"GH100", "x    "}});
   program.launch("_Z4gemmv");
@@ -519,6 +571,32 @@ TEST_CASE("a kernel of which CUPTI has the times is an event already") {
   REQUIRE(kernels.size() == 2);
   CHECK(kernels[1].record.correlation == program.last());
   CHECK(kernels[1].name.empty());
+}
+
+TEST_CASE("CUPTI's record of a kernel counts, also where it comes while the counters are still read") {
+  for (const bool has_times : {false, true}) {
+    INFO(has_times);
+    Program program(all_launches(), {{"GH100", "x    "}});
+    cuLaunchKernel_params parameters{};
+    parameters.gridDimX = 128;
+    const std::uint32_t launch = program.last() + 1;
+    CUpti_ActivityKernel10 record{};
+    record.name = "_Z4gemmv";
+    record.correlationId = launch;
+    record.gridX = 128;
+    record.blockX = 256;
+    record.registersPerThread = 32;
+    record.start = record.end = has_times ? 1 : 0;
+    program.call(kLaunch, CUPTI_API_ENTER, "_Z4gemmv", &parameters, launch);
+    program.mock().kernels += 1;
+    CHECK(counters::take_record(record) != has_times);  // on CUPTI's own thread
+    program.call(kLaunch, CUPTI_API_EXIT, "_Z4gemmv", &parameters, launch);
+    REQUIRE(program.records().kernels.size() == 2);
+    const kernel_metrics::RanKernels kernels = kernel_metrics::read_kernels(std::filesystem::directory_iterator(program.record_folder())->path());
+    REQUIRE(kernels.size() == 1);
+    CHECK(kernels.at(launch).name == (has_times ? "" : "_Z4gemmv"));
+    CHECK(kernels.at(launch).record.registers_per_thread == (has_times ? 0 : 32));
+  }
 }
 
 TEST_CASE("a program whose files may not grow runs on, and what does not fit is not written") {

@@ -144,8 +144,8 @@ struct CodeRecord {
 };
 
 // CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name follows.
-// Of several with one correlation id the last counts: the first stands for a kernel until CUPTI's own record of it has come. One without a name
-// withdraws those before it: CUPTI's record has times.
+// There may be two with one correlation id: the agent's, which has no block and stands for the kernel where CUPTI's own never comes, and CUPTI's, which
+// counts, and may come first. One without a name is CUPTI's as well, and says that the kernel is an event of the recording: it has times.
 struct KernelRecord {
   RecordHead head;
   std::uint32_t correlation;
