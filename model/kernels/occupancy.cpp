@@ -167,7 +167,7 @@ std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& mu
   const std::uint64_t asked = asked_shared_memory(kernel);
   if (asked > 0 && now->is_limited_by(Limiter::kSharedMemory)) {
     // As much as leaves room for one block more; the driver is free to set the split anew then.
-    const std::uint64_t room = multiprocessor.shared_memory / (now->blocks + 1) / multiprocessor.shared_memory_unit * multiprocessor.shared_memory_unit;
+    const std::uint64_t room = multiprocessor.shared_memory / (std::uint64_t{now->blocks} + 1) / multiprocessor.shared_memory_unit * multiprocessor.shared_memory_unit;
     changed.shared_memory_executed = 0;
     changed.static_shared_memory = 0;
     if (room >= multiprocessor.reserved_shared_memory) {

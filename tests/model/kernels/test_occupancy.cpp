@@ -140,6 +140,20 @@ TEST_CASE("shapes that make no sense are no occupancy") {
   CHECK_FALSE(waves(shape(most, 1024, most, most, most), h200(), *impossible));
 }
 
+TEST_CASE("a GPU that is said to hold blocks without end needs no relief") {
+  Gpu gpu = h200();
+  gpu.max_warps_per_multiprocessor = gpu.max_blocks_per_multiprocessor = gpu.max_registers_per_multiprocessor = kUnlimited;
+  gpu.max_shared_memory_per_multiprocessor = std::uint64_t{1} << 63;
+  const KernelDetail kernel = shape(1, 32, 0, 1, 0);
+  const auto multiprocessor = multiprocessor_of(gpu);
+  REQUIRE(multiprocessor);
+  const auto held = occupancy(kernel, *multiprocessor);
+  REQUIRE(held);
+  CHECK(held->blocks == kUnlimited);
+  CHECK(held->share() == 1);
+  CHECK(reliefs(kernel, *multiprocessor).empty());
+}
+
 TEST_CASE("what would lift the occupancy is said in words") {
   const auto multiprocessor = multiprocessor_of(h200());
   // 255 registers: eight warps of 65,536 / (256 x 32); as many as two blocks of 128 threads have.
