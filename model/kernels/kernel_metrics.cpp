@@ -1,7 +1,6 @@
 #include "model/kernels/kernel_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace lanescope::kernels {
@@ -20,9 +19,11 @@ void KernelMetrics::add(ProfiledKernel kernel) {
 }
 
 std::optional<double> KernelMetrics::value(const ProfiledKernel& kernel, std::string_view metric) const {
+  constexpr double kMost = 1e17;  // in ns three years; bytes that are made of such a value still fit into 64 bits
   const auto found = by_name_.find(metric);
-  if (found == by_name_.end() || !std::isfinite(kernel.values[found->second])) return std::nullopt;
-  return kernel.values[found->second];
+  if (found == by_name_.end()) return std::nullopt;
+  const double value = kernel.values[found->second];
+  return value >= 0 && value <= kMost ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace lanescope::kernels

@@ -111,7 +111,7 @@ const MeasuredLaunch* launch_of_kernel(const Trace& trace, EventRef kernel) {
 
 }  // namespace
 
-RecordedMetrics recorded_metrics(const Trace& trace) {
+RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> time) {
   const KernelRecords& records = trace.kernel_records();
   RecordedMetrics result{metrics_of(records), {}, records.left_out};
   if (records.measured.empty()) return result;
@@ -131,6 +131,7 @@ RecordedMetrics recorded_metrics(const Trace& trace) {
   for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
     if (!names.contains(trace.lane(ref.lane).name(ref.index))) return;
     const Event event = trace.event(ref);
+    if (time && !time->contains(event.start)) return;
     const auto found = kinds.find(kind_of(trace, key, event));
     if (found == kinds.end()) return;
     ++found->second.count;
@@ -180,8 +181,7 @@ std::optional<Verdict> verdict_of(const Trace& trace, EventRef kernel) {
 }
 
 Nanoseconds RecordedMetrics::weight(std::size_t kernel) const {
-  const Nanoseconds own = duration(metrics, metrics.kernels()[kernel]);
-  return measurements.empty() ? own : std::max(own, measurements[kernel].of_its_kind.time);
+  return measurements.empty() ? duration(metrics, metrics.kernels()[kernel]) : measurements[kernel].of_its_kind.time;
 }
 
 std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {

@@ -23,6 +23,7 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
   if (blocks_of_grid(detail) == 0) return;
   std::vector<SectionRow>& launch = rows(kLaunch);
   add(launch, "Blocks", static_cast<double>(blocks_of_grid(detail)));
+  if (threads_of_block(detail) == 0) return;  // CUPTI's record of it never came: the program was ended first
   add(launch, "Threads a block", static_cast<double>(threads_of_block(detail)));
   add(launch, "Registers a thread", detail.registers_per_thread);
   add(launch, "Static shared memory a block", detail.static_shared_memory, ValueUnit::kBytes);
@@ -111,9 +112,8 @@ std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel
 }
 
 Nanoseconds duration(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
-  constexpr double kLongest = 1e18;
   const auto value = metrics.value(kernel, "gpu__time_duration.sum");
-  return value ? static_cast<Nanoseconds>(std::llround(std::clamp(*value, 0.0, kLongest))) : 0;
+  return value ? static_cast<Nanoseconds>(std::llround(*value)) : 0;
 }
 
 }  // namespace lanescope::kernels

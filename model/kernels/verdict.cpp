@@ -238,6 +238,14 @@ class Judge {
              cores->gain() * compute_ / 100);
   }
 
+  // Of the warps that a multiprocessor with work could hold, those that the launch has for it: a small grid's are few, whatever its shape allows.
+  [[nodiscard]] double share_of_warps() const {
+    if (!occupancy_) return 1;
+    if (!waves_) return occupancy_->share();
+    const double blocks = std::ceil(static_cast<double>(waves_->blocks) / waves_->multiprocessors);
+    return std::min(occupancy_->share(), blocks * occupancy_->warps_of_block / occupancy_->most_warps);
+  }
+
   // Occupancy and stalls are symptoms of one cause: too few warps that could issue.
   void look_at_warps() {
     constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
@@ -253,11 +261,12 @@ class Judge {
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
     // Warps that queue at one address end late, whatever their work is.
     const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
-    if (achieved && 100 * theoretical - *achieved > kFarBelow && !queues)
+    const double held = share_of_warps();
+    if (achieved && 100 * held - *achieved > kFarBelow && !queues)
       advise("achieved_occupancy",
              Message("On average {achieved} % of the possible warps are resident; the shape of the launch allows {held} %.",
-                     {{"achieved", number(*achieved)}, {"held", number(100 * theoretical)}}),
-             "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / theoretical));
+                     {{"achieved", number(*achieved)}, {"held", number(100 * held)}}),
+             "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / held));
     const double latency = get(kWarpLatency);
     const std::vector<Stall> all = stalls(metrics_, kernel_);
     if (issue_ >= kIdleSlots || latency <= 0 || all.empty() || all.front().cycles / latency < kMuchOfAll) return;

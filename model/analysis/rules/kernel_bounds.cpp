@@ -106,7 +106,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     answer.message = "The trace has no counters of kernels: record them with --kernels=counters, or lanescope kernels --save FILE -- PROGRAM.";
     return answer;
   }
-  const RecordedMetrics recorded = kernels::recorded_metrics(trace);
+  const RecordedMetrics recorded = kernels::recorded_metrics(trace, context.time);
   std::vector<Candidate> candidates;
   for (const std::size_t number : recorded.one_of_each()) {
     if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;

@@ -16,7 +16,7 @@ double share(double percent) { return percent > 0 ? percent : kNoReal; }
 
 Table kernel_metrics(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
-  const kernels::RecordedMetrics recorded = kernels::recorded_metrics(trace);
+  const kernels::RecordedMetrics recorded = kernels::recorded_metrics(trace, selection.time());
   Table table({integers("Winnable at Most", Unit::kNanoseconds), integers("All Launches", Unit::kNanoseconds), integers("Launches"),
                integers("Start", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), words("Bound by"), reals("Compute", Unit::kPercent),
                reals("Memory", Unit::kPercent), reals("L1", Unit::kPercent), reals("L2", Unit::kPercent), reals("DRAM", Unit::kPercent),

@@ -150,6 +150,29 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   CHECK(none->findings.empty());
 }
 
+TEST_CASE("of a time a kernel could win no more than its launches took in it") {
+  const auto trace = recorded();
+  // The second of the three launches, which was measured: 1 ms at 10 ms.
+  const auto rule = analysis::parse_rule("kernel_bounds");
+  REQUIRE(rule);
+  const auto answers = analysis::apply_rules(*trace, std::span(&*rule, 1), {}, TimeRange{9 * kMillisecond, 19 * kMillisecond});
+  REQUIRE(answers);
+  REQUIRE(answers->front().findings.size() == 1);
+  const analysis::Finding& finding = answers->front().findings.front();
+  CHECK(finding.cost == Approx(kGain * kMillisecond).margin(1));
+  CHECK_THAT(finding.seen, contains_text("1 run of this shape took 1.00 ms, 100 % of the time of all kernels."));
+}
+
+TEST_CASE("a counter that says a kernel took longer than it did makes it win no more") {
+  proto::KernelMetrics message = counters();
+  for (auto& launch : *message.mutable_launches()) launch.set_values(0, 1e15);
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
+  recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, message);
+  const kernels::RecordedMetrics all = kernels::recorded_metrics(*recording.trace());
+  CHECK(all.weight(0) == 3 * kMillisecond);
+}
+
 TEST_CASE("without counters the rule says how to record them") {
   Recording recording;
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
@@ -271,7 +294,8 @@ TEST_CASE("a recording names the fault of each kernel of known faults, those fir
   }
   const std::map<std::string, std::string> faults{{"transpose_naive", "global_access"}, {"transpose_shared", "bank_conflicts"}, {"strided", "global_access"},
                                                   {"gemm_naive", "global_access"},      {"divergent", "divergence"},            {"atomics", "atomics"},
-                                                  {"spill", "local_memory"},            {"fp64", "fp64"},                       {"low_occ", "occupancy"}};
+                                                  {"spill", "local_memory"},            {"fp64", "fp64"},                       {"low_occ", "occupancy"},
+                                                  {"small_grid", "stalls"}};  // of the warps that it has; that these are few, small_grid says
   for (const auto& [kernel, fault] : faults) {
     CAPTURE(kernel);
     CHECK(causes[kernel] == fault);

@@ -111,6 +111,25 @@ TEST_CASE("estimated gains are those of Nsight Compute's rules") {
   }
 }
 
+TEST_CASE("of a launch whose block is not known nothing is said of registers and memory") {
+  KernelMetrics metrics(std::vector<Metric>{{"gpu__time_duration.sum", "ns"}});
+  ProfiledKernel kernel;
+  kernel.detail.grid[0] = 128;
+  kernel.detail.grid[1] = kernel.detail.grid[2] = 1;
+  kernel.values = {1000};
+  metrics.add(kernel);
+  for (const Section& section : sections(metrics, metrics.kernels()[0]))
+    for (const SectionRow& row : section.rows) CHECK((row.label == "Duration" || row.label == "Blocks"));
+}
+
+TEST_CASE("warps that a small grid does not have are not missed a second time") {
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  const ProfiledKernel& small = metrics->kernels()[10];
+  REQUIRE(small.name.starts_with("small_grid"));
+  for (const Advice& advice : judge(*metrics, small).advice) CHECK(advice.rule != "achieved_occupancy");
+}
+
 TEST_CASE("sections have Nsight Compute's values, in plain units") {
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
@@ -161,14 +180,56 @@ TEST_CASE("what stands around the table is passed over, and units are brought to
   CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);
 }
 
+TEST_CASE("numbers with commas before the fraction are refused, which would be read as a million times what they are") {
+  const auto table = [](const std::string& value) {
+    return read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+                                       "\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"" + value + "\"\n");
+  };
+  const std::string comma = GENERATE("0,516512", "516,5", "1.234,5", "3.410,944", "1234,567");
+  INFO(comma);
+  const auto refused = table(comma);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("(" + comma + "). Export it with points: LC_ALL=C ncu") != std::string::npos);
+  for (const auto& [text, nanoseconds] : {std::pair("131,072", 131'072'000), {"1,234.5", 1'234'500}, {"1,234,567.25", 1'234'567'250}, {"12", 12'000}}) {
+    INFO(text);
+    const auto points = table(text);
+    REQUIRE(points);
+    CHECK(duration(*points, points->kernels()[0]) == nanoseconds);
+  }
+}
+
+TEST_CASE("a table that another program wrote anew is the same table") {
+  const std::string names = "ID,Process ID,Process Name,Kernel Name,Device,CC,gpu__time_duration.sum,launch__grid_dim_x,launch__grid_dim_y,launch__grid_dim_z,launch__block_dim_x,launch__block_dim_y,"
+                            "launch__block_dim_z\r\n,,,,,,us,,,,,,\r\n0,7,zoo,\"f(int, int)\",0,9.0,5.5,1024,2,1,32,8,1\r\n";
+  for (const std::string& text : {names, "\xef\xbb\xbf" + names}) {
+    CHECK(looks_like_ncu_csv(text));
+    const auto metrics = read(text);
+    if (!metrics) FAIL(metrics.error().text);
+    REQUIRE(metrics->kernels().size() == 1);
+    const ProfiledKernel& kernel = metrics->kernels()[0];
+    CHECK(kernel.name == "f(int, int)");
+    CHECK(duration(*metrics, kernel) == 5'500);
+    CHECK(kernel.detail.grid[0] == 1024);
+    CHECK(kernel.detail.block[1] == 8);
+  }
+}
+
 TEST_CASE("a table whose numbers make no sense reads as far as it does") {
   const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"launch__registers_per_thread\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
                                                    "\"\"\n\"\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
   if (!metrics) FAIL(metrics.error().text);
   const ProfiledKernel& kernel = metrics->kernels()[0];
-  CHECK(duration(*metrics, kernel) == 1'000'000'000'000'000'000);
+  CHECK(duration(*metrics, kernel) == 0);  // 1e308 is no time that was measured
   CHECK(sections(*metrics, kernel).size() < 5);
   CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);  // infinite is not measured
+
+  // Sums that no number holds are no estimate.
+  const auto beyond = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum\"\n"
+                                                   "\"\"\n\"0\",\"1\",\"a\",\"k\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"10\",\"1e308\",\"1e308\"\n");
+  REQUIRE(beyond);
+  for (const Advice& advice : judge(*beyond, beyond->kernels()[0]).advice) CHECK((advice.gain >= 0 && advice.gain <= 1));
+  for (const Section& section : sections(*beyond, beyond->kernels()[0]))
+    for (const SectionRow& row : section.rows) CHECK((row.value >= 0 && row.value <= 1e17));
 
   std::string wide = kHeader;
   for (int i = 0; i < 100'000; ++i) wide += ",\"a__b.sum\"";

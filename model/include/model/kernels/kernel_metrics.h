@@ -41,7 +41,7 @@ class KernelMetrics {
   void add(ProfiledKernel kernel);
   [[nodiscard]] std::span<const Metric> metrics() const noexcept { return metrics_; }
   [[nodiscard]] std::span<const ProfiledKernel> kernels() const noexcept { return kernels_; }
-  // None where the metric is not there, or was not measured. O(1).
+  // None where the metric is not there or was not measured, or its value is none that a counter has: it is 0 or more, and 1e17 at most. O(1).
   [[nodiscard]] std::optional<double> value(const ProfiledKernel& kernel, std::string_view metric) const;
 
  private:

@@ -36,7 +36,7 @@ struct RecordedMetrics {
   std::vector<Measurement> measurements;  // one for each of metrics.kernels(); empty where there is no trace, as of Nsight Compute's files
   std::vector<LeftOutKernel> left_out;
 
-  // Time of all launches of its kind, which is what a gain in one is worth; of it alone where nothing of others is known.
+  // Time of all launches of its kind on the timeline, which is what a gain in one is worth; where there is none, what its counter says of it alone.
   [[nodiscard]] Nanoseconds weight(std::size_t kernel) const;
   // Of each kind of launch one, that of the median duration, by weight: where several were measured, they say the same. Without
   // measurements all, by weight.
@@ -46,8 +46,9 @@ struct RecordedMetrics {
   [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const;
 };
 
-// Launches of which the trace has no kernel are left out. O(kernels of the trace) where there are counters, else O(1).
-[[nodiscard]] RecordedMetrics recorded_metrics(const Trace& trace);
+// Launches of which the trace has no kernel are left out. Of a time, all launches of a kind are those that begin within it. O(kernels of the trace)
+// where there are counters, else O(1).
+[[nodiscard]] RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
 
 // Of the kernel's name and shape, on its GPU by its process. O(kernels of the trace).
 [[nodiscard]] AllLaunches all_like(const Trace& trace, EventRef kernel);
