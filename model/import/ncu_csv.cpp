@@ -25,16 +25,23 @@ using kernels::KernelMetrics;
 using kernels::Metric;
 using kernels::ProfiledKernel;
 
-constexpr std::string_view kFirstColumn = "\"ID\",\"Process ID\",\"Process Name\"";
+// As Nsight Compute writes them, and as other programs do once they have read a table.
+constexpr std::array<std::string_view, 2> kFirstColumns{"\"ID\",\"Process ID\",\"Process Name\"", "ID,Process ID,Process Name"};
+constexpr std::string_view kMarkOfUtf8 = "\xef\xbb\xbf";
 constexpr std::size_t kLongestLine = 64u << 20;  // bytes
 constexpr std::size_t kMostColumns = 65'536;     // thirty times what the largest set has
 constexpr std::size_t kMostValues = 32'000'000;  // of all kernels together: 256 MB
 
-// The table's first line in what begins so; npos where there is none.
-std::size_t header_in(std::string_view text) {
-  if (text.starts_with(kFirstColumn)) return 0;
-  const auto found = text.find("\n" + std::string(kFirstColumn));
-  return found == text.npos ? found : found + 1;
+bool is_header(std::string_view line) {
+  if (line.starts_with(kMarkOfUtf8)) line.remove_prefix(kMarkOfUtf8.size());
+  return std::any_of(kFirstColumns.begin(), kFirstColumns.end(), [line](std::string_view columns) { return line.starts_with(columns); });
+}
+
+// Whether the table's first line is in what begins so.
+bool has_header(std::string_view text) {
+  for (std::size_t begin = 0; begin < text.size(); begin = std::min(text.find('\n', begin), text.size() - 1) + 1)
+    if (is_header(text.substr(begin))) return true;
+  return false;
 }
 
 // The lines of a text, of which none is longer than kLongestLine.
@@ -109,6 +116,21 @@ double number(std::string_view text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + count, value);
   return count > 0 && failure == std::errc() && end == digits.data() + count ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+// "0,516512", "1.234,5": a number of a language that writes a comma before the fraction, where ours divides thousands. "131,072" is one of either.
+bool has_decimal_comma(std::string_view text) {
+  constexpr std::size_t kGroup = 3;  // digits between two of the commas that divide thousands
+  if (text.find(',') == text.npos || text.find_first_not_of("-0123456789,.") != text.npos) return false;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::string_view whole = text.substr(0, text.find('.'));
+  std::size_t begin = 0;
+  for (std::size_t comma = whole.find(','); comma != whole.npos; comma = whole.find(',', begin)) {
+    const std::size_t digits = comma - begin;
+    if (begin == 0 ? digits == 0 || digits > kGroup || whole[0] == '0' : digits != kGroup) return true;
+    begin = comma + 1;
+  }
+  return begin == 0 || whole.size() - begin != kGroup;
 }
 
 std::uint32_t natural(double value) {
@@ -218,7 +240,7 @@ Gpu gpu_of(const Columns& columns, const std::vector<std::string>& cells) {
 
 }  // namespace
 
-bool looks_like_ncu_csv(std::string_view head) noexcept { return head.starts_with(kFirstColumn) || head.starts_with("==PROF==") || header_in(head) != head.npos; }
+bool looks_like_ncu_csv(std::string_view head) noexcept { return head.starts_with("==PROF==") || has_header(head); }
 
 Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
   auto source = importers::TextSource::open(path);
@@ -227,11 +249,11 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
   Lines lines(**source);
   std::string line;
   bool found = false;
-  while (!found && lines.next(line)) found = line.starts_with(kFirstColumn);
+  while (!found && lines.next(line)) found = is_header(line);
   if (!found)
     return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
   std::vector<std::string> names, cells;
-  split(line, names);
+  split(line.starts_with(kMarkOfUtf8) ? std::string_view(line).substr(kMarkOfUtf8.size()) : line, names);
   if (names.size() > kMostColumns)
     return unreadable("there are more than " + std::to_string(kMostColumns) + " columns, which no table of Nsight Compute's has.");
   if (std::find(names.begin(), names.end(), "Metric Name") != names.end() || std::find(names.begin(), names.end(), "Section Name") != names.end())
@@ -267,8 +289,21 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     kernel.gpu = gpu_of(columns, cells);
     read_extent(columns.text(cells, "Grid Size"), kernel.detail.grid);
     read_extent(columns.text(cells, "Block Size"), kernel.detail.block);
-    for (std::size_t i = 0; i < places.size(); ++i) kernel.values.push_back(number(cells[places[i]]) * factors[i]);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::string& cell = cells[places[i]];
+      const std::string& name = names[places[i]];
+      if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(cell))
+        return unreadable("its numbers have commas before the fraction (" + cell + "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv");
+      kernel.values.push_back(number(cell) * factors[i]);
+    }
     const auto measured = [&](const char* metric) { return natural(std::round(result.value(kernel, metric).value_or(0))); };
+    // Some versions and other programs leave the two columns out.
+    const auto complete = [&](std::uint32_t (&extent)[3], std::array<const char*, 3> parts) {
+      if (extent[0] != 0) return;
+      for (std::size_t i = 0; i < parts.size(); ++i) extent[i] = measured(parts[i]);
+    };
+    complete(kernel.detail.grid, {"launch__grid_dim_x", "launch__grid_dim_y", "launch__grid_dim_z"});
+    complete(kernel.detail.block, {"launch__block_dim_x", "launch__block_dim_y", "launch__block_dim_z"});
     kernel.detail.cluster[0] = measured("launch__cluster_dim_x");
     kernel.detail.cluster[1] = measured("launch__cluster_dim_y");
     kernel.detail.cluster[2] = measured("launch__cluster_dim_z");
