@@ -17,6 +17,12 @@ bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time
   return !time || (window.time.begin < time->end && window.time.end > time->begin);
 }
 
+// Where sampling goes on all the time, a window has what CUPTI's worker handed over in it, which wakes ten times a second.
+bool may_have_samples_of(const PcSampleWindow& window, const std::optional<TimeRange>& time) {
+  constexpr Nanoseconds kLate = 100'000'000;
+  return overlaps(window, time) || (window.every == 0 && window.time.begin >= time->end && window.time.begin - kLate < time->end);
+}
+
 // Samples that have these six numbers in common.
 struct Sum {
   std::array<std::uint32_t, 6> key;
@@ -63,7 +69,7 @@ class Summing {
 std::vector<Sum> sums_of_places(const KernelRecords& records, const CodeLines& code, SumBy by, const std::optional<TimeRange>& time) {
   Summing summing;
   for (const auto& window : records.windows) {
-    if (!overlaps(*window, time)) continue;
+    if (!may_have_samples_of(*window, time)) continue;
     for (const PcSample& sample : window->samples)
       summing.add({{code.code_of(sample.function), window->gpu, sample.function, by == SumBy::kKernel ? 0 : sample.pc, sample.reason, 0},
                    sample.samples,

@@ -4,8 +4,10 @@
 #include <array>
 
 #include "model/kernels/pc_statistics.h"
+#include "model/trace/load.h"
 #include "recording.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -53,7 +55,7 @@ proto::PcSamples window(Nanoseconds begin) {
 TEST_CASE("PC samples are summed up by kernel and by instruction") {
   Recording recording;
   recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(0));
-  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(100 * kMillisecond));
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(200 * kMillisecond));
   const auto trace = recording.trace();
   const auto kernels = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
   REQUIRE(kernels.size() == 1);
@@ -70,6 +72,17 @@ TEST_CASE("PC samples are summed up by kernel and by instruction") {
   CHECK(instructions[0].samples == 70);
   CHECK(instructions[1].pc == 0x10);
   CHECK(instructions[1].decisive() == nullptr);
+}
+
+TEST_CASE("samples that CUPTI handed over after a time are found with it, where they may be of that time") {
+  // Its kernels ran until 1.48 s, when the first samples came.
+  const auto trace = load_trace(test::data_file("transpositions.trace"));
+  REQUIRE(trace);
+  constexpr Nanoseconds kBegin = 1'427 * kMillisecond;
+  const auto kernels = kernels::sum_stalls(**trace, kernels::SumBy::kKernel, TimeRange{kBegin, kBegin + 3 * kMillisecond});
+  REQUIRE(kernels.size() == 3);
+  CHECK((*trace)->name(kernels[0].kernel).starts_with("transpose_by_columns"));
+  CHECK(kernels::sum_stalls(**trace, kernels::SumBy::kKernel, TimeRange{0, 1'000 * kMillisecond}).empty());
 }
 
 TEST_CASE("where sampling had windows it is known how much of the time they were, whichever contexts they are of") {

@@ -40,7 +40,7 @@ struct StallSum {
 
 enum class SumBy { kKernel, kLine, kInstruction };
 
-// Most samples first. Windows of samples count where they overlap the time; none: all. O(samples + bytes of code where lines are asked for).
+// Most samples first. Windows of samples count where they may have some of the time; none: all. O(samples + bytes of code where lines are asked for).
 [[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
 
 // What of the samples is not in these sums.
