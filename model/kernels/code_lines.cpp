@@ -43,11 +43,11 @@ std::string CodeLines::text(GpuFunctionId id, std::uint32_t pc) {
   return text;
 }
 
-std::string_view CodeLines::file(GpuFunctionId id, std::uint32_t pc) {
+SourcePlace CodeLines::place(GpuFunctionId id, std::uint32_t pc) {
   read(id);
   if (function_ == nullptr) return {};
   const std::vector<SourcePlace> places = cubin_->source(*function_, pc);
-  return places.empty() ? std::string_view() : places.front().file;
+  return places.empty() ? SourcePlace() : places.front();
 }
 
 void CodeLines::read(GpuFunctionId function) {

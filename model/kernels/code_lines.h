@@ -26,8 +26,8 @@ class CodeLines {
   [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
   // "file.cu:12 < other.cu:3"; empty where it is not known.
   [[nodiscard]] std::string text(GpuFunctionId function, std::uint32_t pc);
-  // The path of the innermost file, as the compiler was told; empty where it is not known. Valid until another function is asked for.
-  [[nodiscard]] std::string_view file(GpuFunctionId function, std::uint32_t pc);
+  // The innermost place; of no file where it is not known. Valid until another function is asked for.
+  [[nodiscard]] SourcePlace place(GpuFunctionId function, std::uint32_t pc);
 
  private:
   void read(GpuFunctionId function);

@@ -103,7 +103,10 @@ std::vector<SourcePlace> Cubin::source(const CubinFunction& function, std::uint6
   while (places.size() < kLongestChain) {
     const LineRow& row = sequence.rows[at];
     SourcePlace& place = places.emplace_back();
-    if (row.file < content_->lines.files.size()) place.file = content_->lines.files[row.file];
+    if (row.file < content_->lines.files.size()) {
+      place.file = content_->lines.files[row.file];
+      place.file_bytes = content_->lines.file_bytes[row.file];
+    }
     place.line = row.line;
     if (row.caller == 0) break;
     const auto name = std::lower_bound(content_->name_places.begin(), content_->name_places.end(), row.function);

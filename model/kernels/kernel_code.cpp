@@ -121,7 +121,7 @@ class CodeWriter {
     added.text = name.empty() ? unknown_text(instruction) : std::string(name);
     const std::vector<SourcePlace> places = cubin_.source(function_, pc);
     if (places.empty()) return;
-    added.file = file(places.front().file);
+    added.file = file(places.front());
     added.line = places.front().line;
     for (std::size_t i = 1; i < places.size() && inline_bytes_ < kMostInlineBytes; ++i) {
       const std::string_view path = last_path_part(places[i].file);
@@ -131,9 +131,12 @@ class CodeWriter {
   }
 
  private:
-  std::uint32_t file(std::string_view path) {
-    const auto [known, is_new] = files_.try_emplace(std::string(path), static_cast<std::uint32_t>(code_.files.size()));
-    if (is_new) code_.files.emplace_back(path);
+  std::uint32_t file(const SourcePlace& place) {
+    const auto [known, is_new] = files_.try_emplace(std::string(place.file), static_cast<std::uint32_t>(code_.files.size()));
+    if (is_new) {
+      code_.files.emplace_back(place.file);
+      code_.file_bytes.push_back(place.file_bytes);
+    }
     return known->second;
   }
 

@@ -142,22 +142,25 @@ class UnitReader {
       if (folders.size() < kMostFiles) folders.push_back(folder);
     for (std::string_view file = reader_.text(); !file.empty() && reader_.good(); file = reader_.text()) {
       const std::uint64_t folder = reader_.unsigned_number();
-      reader_.unsigned_number();
-      reader_.unsigned_number();
-      add_file(folder < folders.size() ? folders[static_cast<std::size_t>(folder)] : std::string_view(), file);
+      reader_.unsigned_number();  // when it was changed last
+      const std::uint64_t bytes = reader_.unsigned_number();
+      add_file(folder < folders.size() ? folders[static_cast<std::size_t>(folder)] : std::string_view(), file, bytes);
     }
     if (!reader_.good() || header_.line_range == 0 || header_.first_special == 0 || program < reader_.place()) return false;
     reader_.go_to(program);
     return true;
   }
 
-  void add_file(std::string_view folder, std::string_view file) {
+  void add_file(std::string_view folder, std::string_view file, std::uint64_t bytes) {
     if (header_.files.size() == kMostFiles || table_.path_bytes > kMostPathBytes) return;
     file = file.substr(0, kLongestPath);
     std::string path = file.starts_with('/') || folder.empty() ? std::string(file) : std::string(folder.substr(0, kLongestPath)) + "/" + std::string(file);
     table_.path_bytes += path.size();
     const auto [known, is_new] = table_.file_ids.try_emplace(path, static_cast<std::uint32_t>(table_.files.size()));
-    if (is_new) table_.files.push_back(std::move(path));
+    if (is_new) {
+      table_.files.push_back(std::move(path));
+      table_.file_bytes.push_back(bytes);
+    }
     header_.files.push_back(known->second);
   }
 
@@ -265,7 +268,7 @@ LineTable read_line_table(const std::vector<ElfSection>& sections, const std::ve
     UnitReader(ByteReader(section->bytes, at, at + std::size_t{bytes}), targets, table).read();
     at += std::size_t{bytes};
   }
-  return {std::move(table.files), std::move(table.sequences)};
+  return {std::move(table.files), std::move(table.file_bytes), std::move(table.sequences)};
 }
 
 }  // namespace lanescope::kernels

@@ -28,6 +28,7 @@ struct LineSequence {
 
 struct LineTable {
   std::vector<std::string> files;
+  std::vector<std::uint64_t> file_bytes;  // of each, as it was when it was compiled; 0: not known
   std::vector<LineSequence> sequences;
 };
 

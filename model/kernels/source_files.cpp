@@ -25,12 +25,17 @@ std::vector<std::string> lines_in(std::istream& text) {
   return lines;
 }
 
-std::optional<std::vector<std::string>> read_lines(const fs::path& path) {
+struct ReadFile {
+  std::vector<std::string> lines;
+  std::uint64_t bytes;
+};
+std::optional<ReadFile> read_file(const fs::path& path) {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > kLargest) return std::nullopt;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  const std::uintmax_t bytes = fs::file_size(path, ignored);
   std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return lines_in(file);
+  if (bytes > kLargest || !file) return std::nullopt;
+  return ReadFile{lines_in(file), bytes};
 }
 
 std::string_view without_space_around(std::string_view text) {
@@ -49,22 +54,25 @@ SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : tr
   for (const auto& counts : records.counted)
     for (const InstructionCounts::Row& row : counts->rows) places.emplace(row.function, row.pc);
   CodeLines code(trace);
-  for (const auto& [function, pc] : places) {
-    const std::string_view file = code.file(function, pc);
-    if (file.empty()) continue;
-    std::vector<std::string>& paths = paths_[std::string(last_path_part(file))];
-    if (std::find(paths.begin(), paths.end(), file) == paths.end()) paths.emplace_back(file);
+  // Functions of one file of code behind each other, so that it is read once.
+  std::vector<std::pair<GpuFunctionId, std::uint32_t>> order(places.begin(), places.end());
+  std::stable_sort(order.begin(), order.end(), [&code](const auto& a, const auto& b) { return code.code_of(a.first) < code.code_of(b.first); });
+  for (const auto& [function, pc] : order) {
+    const SourcePlace place = code.place(function, pc);
+    if (place.file.empty()) continue;
+    std::vector<Path>& paths = paths_[std::string(last_path_part(place.file))];
+    if (std::none_of(paths.begin(), paths.end(), [&place](const Path& path) { return path.recorded == place.file; })) paths.push_back({std::string(place.file), place.file_bytes});
   }
 }
 
-std::optional<SourceFiles::Lines> SourceFiles::find(const std::string& recorded) const {
-  if (const SourceText* const kept = trace_.kernel_records().find_source(recorded)) {
+std::optional<SourceFiles::Text> SourceFiles::find(const Path& recorded) const {
+  if (const SourceText* const kept = trace_.kernel_records().find_source(recorded.recorded)) {
     std::istringstream text(kept->text);
-    return lines_in(text);
+    return Text{lines_in(text), kept->text.size(), recorded};
   }
-  const fs::path path(recorded);
+  const fs::path path(recorded.recorded);
   if (path.is_absolute())
-    if (auto lines = read_lines(path)) return lines;
+    if (auto file = read_file(path)) return Text{std::move(file->lines), file->bytes, recorded};
   std::vector<fs::path> parts;
   for (const fs::path& part : path.relative_path())
     if (!part.empty() && part != ".") parts.push_back(part);
@@ -73,16 +81,16 @@ std::optional<SourceFiles::Lines> SourceFiles::find(const std::string& recorded)
       if (std::find(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(), "..") != parts.end()) continue;
       fs::path below = folder;
       for (std::size_t i = first; i < parts.size(); ++i) below /= parts[i];
-      if (auto lines = read_lines(below)) return lines;
+      if (auto file = read_file(below)) return Text{std::move(file->lines), file->bytes, recorded};
     }
   return std::nullopt;
 }
 
-const SourceFiles::Lines* SourceFiles::lines_of(const std::string& name) {
+const SourceFiles::Text* SourceFiles::text_of(const std::string& name) {
   const auto [known, is_new] = texts_.try_emplace(name);
   if (is_new)
     if (const auto paths = paths_.find(name); paths != paths_.end())
-      for (const std::string& path : paths->second)
+      for (const Path& path : paths->second)
         if ((known->second = find(path))) break;
   return known->second ? &*known->second : nullptr;
 }
@@ -94,20 +102,28 @@ std::string_view SourceFiles::line(std::string_view place) {
   std::size_t number = 0;
   const std::string_view digits = place.substr(colon + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const Lines* const lines = lines_of(std::string(place.substr(0, colon)));
-  return lines == nullptr || number == 0 || number > lines->size() ? std::string_view() : without_space_around((*lines)[number - 1]);
+  const Text* const text = text_of(std::string(place.substr(0, colon)));
+  return text == nullptr || number == 0 || number > text->lines.size() ? std::string_view() : without_space_around(text->lines[number - 1]);
+}
+
+std::vector<std::string> SourceFiles::changed() const {
+  std::vector<std::string> changed;
+  for (const auto& [name, text] : texts_)
+    if (text && text->of.bytes != 0 && text->of.bytes != text->bytes) changed.push_back(text->of.recorded);
+  return changed;
 }
 
 std::vector<std::string> SourceFiles::missing() const {
   std::vector<std::string> missing;
   for (const auto& [name, text] : texts_)
-    if (const auto paths = paths_.find(name); !text && paths != paths_.end()) missing.push_back(paths->second.front());
+    if (const auto paths = paths_.find(name); !text && paths != paths_.end()) missing.push_back(paths->second.front().recorded);
   return missing;
 }
 
 std::vector<std::string> SourceFiles::recorded_paths() const {
   std::vector<std::string> all;
-  for (const auto& [name, paths] : paths_) all.insert(all.end(), paths.begin(), paths.end());
+  for (const auto& [name, paths] : paths_)
+    for (const Path& path : paths) all.push_back(path.recorded);
   return all;
 }
 

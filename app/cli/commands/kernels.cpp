@@ -269,6 +269,13 @@ std::string program_text(const Trace& trace) {
   return command.empty() ? "PROGRAM" : command_text(command);
 }
 
+// What a recording without counters shows all the same.
+std::string other_page(const Trace& trace, const std::filesystem::path& path) {
+  const KernelRecords& records = trace.kernel_records();
+  if (records.counted.empty() && records.windows.empty()) return {};
+  return std::string(records.counted.empty() ? "Its PC samples" : "Its counts of instructions") + ": lanescope kernels --page source " + path.string() + ". ";
+}
+
 Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path) {
   // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
   std::error_code ignored;
@@ -276,6 +283,8 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
     if (const auto refused = open_trace(path); !refused) return refused.error();
   if (!is_our_format(path)) {
     Result<kernels::KernelMetrics> metrics = read_ncu_csv(path);
+    if (!metrics && path.extension() == ".ncu-rep")
+      if (const auto refused = open_trace(path); !refused) return refused.error();
     if (!metrics) return metrics.error();
     return kernels::RecordedMetrics{std::move(*metrics), {}, {}};
   }
@@ -283,7 +292,7 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
   if (!trace) return trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
-    return Error{path.string() + ": there are no counters of kernels in it. " +
+    return Error{path.string() + ": there are no counters of kernels in it. " + other_page(**trace, path) +
                  (kernels::program_of(**trace) ? "Run its program again for them: lanescope kernels --rerun " + path.string() : "Record them: lanescope kernels -- PROGRAM") +
                  ", or lanescope profile --kernels=counters " + program_text(**trace)};
   return recorded;
@@ -300,6 +309,8 @@ void add_source(const Trace& trace, const std::vector<std::filesystem::path>& fo
   for (std::size_t row = 0; row < table.row_count(); ++row) texts.push_back(table.add_text(std::string(files.line(table.text(places->text(row))).substr(0, kLongestLine))));
   columns.insert(places + 1, stats::Column{"Source", stats::Unit::kNone, std::move(texts)});
   table.set_columns(std::move(columns), table.row_count());
+  for (const std::string& changed : files.changed())
+    std::cerr << "lanescope: " << printable(changed, LineBreaks::kEscaped) << " has changed since it was compiled: its lines may be others than those that ran.\n";
   if (const std::vector<std::string> missing = files.missing(); !missing.empty())
     std::cerr << "lanescope: " << missing.front() << (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more files are" : " is")
               << " not there. Where it is: --source-folders DIR\n";

@@ -53,7 +53,8 @@ std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
 std::string measurement_text(const kernels::Measurement& measurement) {
   std::string text = std::to_string(measurement.passes) + (measurement.passes == 1 ? " pass" : " passes");
   if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
-  text += "; " + std::to_string(measurement.of_its_kind.count) + (measurement.of_its_kind.count == 1 ? " launch" : " launches") + " like it take ";
+  if (measurement.of_its_kind.count < 2) return text;  // which it is itself
+  text += "; " + std::to_string(measurement.of_its_kind.count) + " launches like it take ";
   return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
 }
 

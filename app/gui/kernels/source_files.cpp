@@ -18,7 +18,8 @@ std::optional<SourceText> read(const QString& path) {
   if (!info.isFile() || info.size() > kLargestSource) return std::nullopt;
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return std::nullopt;
-  return SourceText{path, QString::fromUtf8(file.read(kLargestSource)).split(u'\n')};
+  const QByteArray text = file.read(kLargestSource);
+  return SourceText{path, QString::fromUtf8(text).split(u'\n'), text.size()};
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ std::optional<SourceText> read_source(const std::string& recorded_path, const QS
 
 std::optional<SourceText> read_source(const Trace& trace, const std::string& recorded_path, const QStringList& folders) {
   if (const lanescope::SourceText* const kept = trace.kernel_records().find_source(recorded_path))
-    return SourceText{QString::fromStdString(recorded_path), QString::fromStdString(kept->text).split(u'\n')};
+    return SourceText{QString::fromStdString(recorded_path), QString::fromStdString(kept->text).split(u'\n'), static_cast<qint64>(kept->text.size())};
   return read_source(recorded_path, folders);
 }
 

@@ -15,6 +15,7 @@ namespace lanescope::ui {
 struct SourceText {
   QString path;
   QStringList lines;
+  qint64 bytes = 0;
 };
 [[nodiscard]] std::optional<SourceText> read_source(const std::string& recorded_path, const QStringList& folders);
 // The trace's own text of it, where it was recorded with the code; else likewise.

@@ -21,6 +21,8 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kSearchWidth = 220;  // px at most
+constexpr qsizetype kMostCharacters = 32 << 20;  // of all sources of a kernel; further ones count as not found
+constexpr qsizetype kLongestLine = 1000;         // characters that are shown: painting takes as long as a line is
 constexpr std::uint32_t kAround = 12;  // lines of a file that are shown around those that have instructions
 
 // What most samples say, of those for which something can be done.
@@ -145,9 +147,16 @@ void SourcePanel::compute() {
       const QString failure = shown_text(read.error().text);
       return job.deliver([this, failure] { present(nullptr, failure); });
     }
-    auto code = std::make_shared<Code>(Code{trace, std::string(trace->name(name)), std::move(*read), {}, false});
-    for (const std::string& file : code->code.files) code->sources.push_back(read_source(*trace, file, folders));
+    auto code = std::make_shared<Code>(Code{trace, std::string(trace->name(name)), std::move(*read), {}, false, false});
+    qsizetype characters = 0;
+    for (const std::string& file : code->code.files) {
+      std::optional<SourceText> source = characters < kMostCharacters ? read_source(*trace, file, folders) : std::nullopt;
+      if (source)
+        for (const QString& line : source->lines) characters += line.size() + 1;
+      code->sources.push_back(std::move(source));
+    }
     const QString disassembler = find_disassembler();
+    code->has_disassembler = !disassembler.isEmpty();
     const std::string* const image = kernels::code_image(*trace, process, code->code.crc);
     if (!disassembler.isEmpty() && image != nullptr)
       if (const auto texts = disassemble(disassembler, *image, code->code, job.stop())) {
@@ -180,12 +189,17 @@ void SourcePanel::showNote(const QString& failure) {
            : code_->code.samples == 0 ? tr("%1: %2 instructions executed").arg(kernel, short_number(executed))
                                          : tr("%1: %2 samples, %3 instructions executed").arg(kernel, QString::number(code_->code.samples), short_number(executed));
     const bool has_lines = !code_->code.files.empty();
-    QStringList missing;
-    for (std::size_t i = 0; i < code_->sources.size(); ++i)
+    QStringList missing, changed;
+    for (std::size_t i = 0; i < code_->sources.size(); ++i) {
+      const auto compiled = static_cast<qint64>(code_->code.file_bytes[i]);
       if (!code_->sources[i]) missing += file_name(code_->code.files[i]);
+      else if (compiled != 0 && compiled != code_->sources[i]->bytes) changed += file_name(code_->code.files[i]);
+    }
     if (!has_lines) text += tr(" · without lines: compile with -lineinfo");
+    if (!changed.isEmpty()) text += tr(" · changed since it was compiled, so lines may be others: %1").arg(changed.join(QStringLiteral(", ")));
     if (!missing.isEmpty()) text += tr(" · not found: %1; choose its folder").arg(missing.join(QStringLiteral(", ")));
-    if (!code_->has_operands) text += tr(" · opcodes only: nvdisasm was not found");
+    if (!code_->has_operands)
+      text += code_->has_disassembler ? tr(" · opcodes only: nvdisasm could not read this code") : tr(" · opcodes only: nvdisasm was not found");
   }
   note_->setText(text);
   note_->setToolTip(text);
@@ -210,7 +224,7 @@ void SourcePanel::showLines() {
       const auto add = [&](std::uint32_t number, const kernels::CodeLine* line) {
         CodeRow row;
         row.place = QString::number(number);
-        if (source && number >= 1 && number <= source->lines.size()) row.text = QString(source->lines[number - 1]).replace(u'\t', QStringLiteral("    "));
+        if (source && number >= 1 && number <= source->lines.size()) row.text = source->lines[number - 1].left(kLongestLine).replace(u'\t', QStringLiteral("    "));
         if (line != nullptr) {
           row.share = static_cast<double>(line->samples) / static_cast<double>(std::max<std::uint64_t>(1, code.samples));
           row.reason = reason_of(line->stalls);

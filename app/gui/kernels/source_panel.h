@@ -53,7 +53,8 @@ class SourcePanel : public QWidget {
     std::string kernel;
     kernels::KernelCode code;
     std::vector<std::optional<SourceText>> sources;  // one a file
-    bool has_operands = false;                       // its disassembler was there
+    bool has_disassembler = false;
+    bool has_operands = false;                       // which it gave
   };
 
   void layOut();

@@ -364,7 +364,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix "
         "products on "
-        "tensor cores); see whether this one waits for memory (ncu, section Warp State) before you change it.";
+        "tensor cores); see whether this one waits for memory (lanescope kernels --section WarpStateStats) before you change it.";
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())

@@ -4,6 +4,8 @@
 #include <QScrollBar>
 #include <QTextStream>
 
+#include <fstream>
+
 #include "kernels/code_table.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
@@ -243,6 +245,24 @@ class KernelsTest : public QObject {
     QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), ui::CodeTableModel::kText);
   }
 
+  void sourcesWithoutLineEndsAreCut() {
+    qputenv("PATH", "/nonexistent");
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "transpositions.cu") << std::string(40, '\n') << std::string(4 << 20, 'x');
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.resize(1200, 400);
+    panel.show();
+    panel.setSourceFolders({QString::fromStdString(folder.path().string())});
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    qsizetype longest = 0;
+    for (const ui::CodeRow& row : panel.lines().code().rows()) longest = std::max(longest, row.text.size());
+    QCOMPARE(longest, qsizetype{1000});
+  }
+
   void theUsersDisassemblerSaysOperands() {
     const TemporaryFolder folder;
     // What the real one prints of the kernel that was asked for, of two instructions; of all, it would fail where one of them is zeros.
@@ -265,6 +285,9 @@ class KernelsTest : public QObject {
     // One that fails, or never ends and prints nothing of it, is done without.
     write_script(folder.path() / "nvdisasm", "exit 1\n");
     QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", {}, {}));
+    state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.note().contains("nvdisasm could not read this code"));
     std::stop_source stop;
     stop.request_stop();
     write_script(folder.path() / "nvdisasm", "exec sleep 60\n");

@@ -2,6 +2,7 @@
 #include "model/kernels/source_files.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <sys/stat.h>
 
@@ -37,6 +38,22 @@ TEST_CASE("the line that waits most for stores to leave is the one that stores a
   CHECK(files.line("transpositions.cu:100000").empty());
   CHECK(files.line("transpositions.cu").empty());
   CHECK(files.line("other.cu:1").empty());
+}
+
+TEST_CASE("a source that was changed since it was compiled is named, one that was not is not") {
+  const auto trace = transpositions();
+  const std::filesystem::path compiled = std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "transpositions.cu";
+  const test::TemporaryFolder folder;
+  std::filesystem::copy_file(compiled, folder.path() / "transpositions.cu");
+  const auto changed = [&] {
+    SourceFiles files(*trace, {folder.path()});
+    CHECK_FALSE(files.line("transpositions.cu:42").empty());
+    return files.changed();
+  };
+  CHECK(changed().empty());
+  std::ofstream(folder.path() / "transpositions.cu", std::ios::app) << "// one line more\n";
+  REQUIRE(changed().size() == 1);
+  CHECK_THAT(changed().front(), contains_text("transpositions.cu"));
 }
 
 TEST_CASE("of sources that are nowhere, or are no files, the recorded path is named") {

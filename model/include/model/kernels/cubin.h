@@ -35,6 +35,7 @@ struct SourcePlace {
   std::string_view function;  // mangled; empty: the function whose code it is
   std::string_view file;
   std::uint32_t line = 0;
+  std::uint64_t file_bytes = 0;  // of the file when it was compiled; 0: not known
 };
 
 // Immutable. Views are valid as long as it.

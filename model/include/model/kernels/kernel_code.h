@@ -48,6 +48,7 @@ struct KernelCode {
   std::uint32_t symbol = 0;  // its position in the symbol table of its code object
   std::uint64_t crc = 0;     // of that
   std::vector<std::string> files;  // as the compiler was told
+  std::vector<std::uint64_t> file_bytes;  // of each, when it was compiled; 0: not known
   std::vector<CodeInstruction> instructions;  // by pc
   std::vector<CodeLine> lines;                // by file and line
   std::uint64_t samples = 0;
