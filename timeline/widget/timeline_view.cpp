@@ -97,8 +97,8 @@ TimelineView::Parts::Parts(TimelineView* view, Selection& selection)
       prompt(new Prompt(view)) {
   grip = new Grip(
       [this, view](int x) {
-        header_width = std::clamp(x, kNarrowestHeader, std::max(kNarrowestHeader, view->width() / 2));
-        lay_out(view->size());
+        view->setHeaderWidth(std::min(x, view->width() / 2));
+        emit view->headerWidthChanged(header_width);
       },
       view);
 }
@@ -175,6 +175,12 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
 }
 
 TimelineView::~TimelineView() = default;
+
+int TimelineView::headerWidth() const { return parts_->header_width; }
+void TimelineView::setHeaderWidth(int width) {
+  parts_->header_width = std::max(width, kNarrowestHeader);
+  parts_->lay_out(size());
+}
 
 void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
 void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }

@@ -154,6 +154,11 @@ void Settings::setKeys(const QString& command, const std::optional<QString>& key
 QString Settings::editor() const { return file_.value("window/editor", QString::fromLatin1(editor_presets().front().command)).toString(); }
 void Settings::setEditor(const QString& command) { file_.setValue("window/editor", command); }
 
+std::optional<int> Settings::headerWidth() const {
+  const int width = file_.value("timeline/headerWidth").toInt();
+  return width > 0 ? std::optional(width) : std::nullopt;
+}
+void Settings::setHeaderWidth(int width) { file_.setValue("timeline/headerWidth", width); }
 double Settings::rowScale() const { return file_.value("timeline/rowScale", 1.0).toDouble(); }
 void Settings::setRowScale(double scale) { file_.setValue("timeline/rowScale", scale); }
 

@@ -65,6 +65,8 @@ class Settings {
   [[nodiscard]] QString editor() const;
   void setEditor(const QString& command);
 
+  [[nodiscard]] std::optional<int> headerWidth() const;  // timeline::TimelineView::headerWidth(), where somebody chose one
+  void setHeaderWidth(int width);
   [[nodiscard]] double rowScale() const;  // timeline::TimelineView::rowScale()
   void setRowScale(double scale);
 

@@ -9,6 +9,7 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMessageBox>
+#include <QPointer>
 #include <QPushButton>
 
 #include "model/file/privacy.h"
@@ -48,6 +49,15 @@ QString file_filters() {
 }
 
 }  // namespace
+// Until one is to stay. Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
+void close_all_windows() {
+  QList<QPointer<QWidget>> windows;
+  for (QWidget* widget : QApplication::topLevelWidgets())
+    if (widget->isVisible() && (widget->windowType() == Qt::Window || widget->windowType() == Qt::Dialog)) windows.push_back(widget);
+  for (const QPointer<QWidget>& window : windows)
+    if (window && !window->close()) return;
+}
+
 
 void MainWindow::connectActions() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
@@ -65,7 +75,7 @@ void MainWindow::connectActions() {
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
-  connect(actions_.quit, &QAction::triggered, this, [] { QApplication::closeAllWindows(); });
+  connect(actions_.quit, &QAction::triggered, this, [] { close_all_windows(); });
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
   connect(start_, &StartPage::launchRequested, this, wish_launch);
   connect(start_, &StartPage::attachRequested, this, wish_attach);
@@ -241,6 +251,8 @@ void MainWindow::connectViewActions() {
   timeline_->setRowScale(settings_.rowScale());
   connect(timeline_, &TimelineView::rowScaleChanged, this, [this](double scale) { settings_.setRowScale(scale); });
   connect(timeline_, &TimelineView::highlightedRequested, this, [this](timeline::EventMatches::Direction direction) {
+  if (const auto width = settings_.headerWidth()) timeline_->setHeaderWidth(*width);
+  connect(timeline_, &TimelineView::headerWidthChanged, this, [this](int width) { settings_.setHeaderWidth(width); });
     direction == timeline::EventMatches::Direction::kNext ? search_->next() : search_->previous();
   });
   connect(timeline_, &TimelineView::gapsRequested, this, &MainWindow::lookForGaps);

@@ -10,7 +10,9 @@
 #include <QSplitter>
 
 #include "main_window_fixture.h"
+#include "menus.h"
 #include "panels/statistics_model.h"
+#include "timeline/core/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -45,6 +47,11 @@ class MainWindowTest : public QObject {
     QStringList entries;
     for (const QAction* entry : window.actions().open_recent->actions()) entries += entry->text().section(u' ', 0, 0);
     QCOMPARE(entries.mid(0, 2), (QStringList{"other.trace", "known.trace"}));
+    // With what tells files of one name apart: folder, time and size.
+    const QString entry = window.actions().open_recent->actions().front()->text();
+    const QString size = QString::fromStdString(timeline::format_bytes(std::filesystem::file_size(other.toStdString())));
+    for (const QString& fact : {QString::fromStdString(folder_.path().filename().string()), QStringLiteral("just now"), size})
+      QVERIFY2(entry.contains(fact), qPrintable(entry + " lacks " + fact));
 
     QSignalSpy opened(&window, &MainWindow::opened);
     window.actions().open_recent->actions().at(1)->trigger();
@@ -427,6 +434,54 @@ class MainWindowTest : public QObject {
     window.show();
     QVERIFY(window.findChild<QDockWidget*>("details")->isHidden());
     QVERIFY(!window.findChild<QDockWidget*>("events")->isHidden());
+  }
+
+  void panelsThatFloatAreThereAgainAfterQuitting() {
+    {
+      MainWindow window;
+      window.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+      auto* details = window.findChild<QDockWidget*>("details");
+      details->show();
+      details->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
+      window.actions().quit->trigger();
+      QVERIFY(!window.isVisible());
+    }
+    MainWindow window;
+    window.show();
+    auto* details = window.findChild<QDockWidget*>("details");
+    QVERIFY(wait_for([&] { return details->isVisible(); }, 5'000));
+    QVERIFY(details->isFloating());
+    details->setFloating(false);
+    window.close();
+  }
+
+  void namesOfRowsAreAsWideAsSomebodyDraggedThem() {
+    int width = 0;
+    {
+      MainWindow window;
+      window.resize(1'400, 900);
+      window.show();
+      QVERIFY(open_and_settle(window, known_));
+      timeline::TimelineView& view = window.timelineView();
+      const QPoint border(view.headerWidth(), view.height() / 2);
+      QWidget* grip = view.childAt(border);
+      QVERIFY(grip != nullptr && grip->cursor().shape() == Qt::SplitHCursor);
+      width = view.headerWidth() + 90;
+      QTest::mousePress(grip, Qt::LeftButton, Qt::NoModifier, grip->mapFrom(&view, border));
+      QTest::mouseMove(grip, grip->mapFrom(&view, border + QPoint(90, 0)));
+      QTest::mouseRelease(grip, Qt::LeftButton, Qt::NoModifier, grip->mapFrom(&view, border + QPoint(90, 0)));
+      QCOMPARE(view.headerWidth(), width);
+      QCOMPARE(part(window, "Row names")->width(), width);
+      window.close();
+    }
+    MainWindow window;
+    window.resize(1'400, 900);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    QCOMPARE(window.timelineView().headerWidth(), width);
+    QCOMPARE(part(window, "Row names")->width(), width);
   }
 
   // On its way to the size that it had, a window manager may give the window sizes that leave panels no room; with its frame, the last one

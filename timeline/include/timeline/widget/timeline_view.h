@@ -122,6 +122,8 @@ class TimelineView : public QWidget {
   void collapseAll();
   void setRowFilter(const QString& text);  // shows rows whose title contains it, with their parents and children; "" shows all
   void scrollToRow(const QString& row_key);
+  [[nodiscard]] int headerWidth() const;  // of the names of rows, logical pixels; at most half of the view's
+  void setHeaderWidth(int width);
   // Pinned rows are shown above all others, in the order in which they were pinned.
   [[nodiscard]] bool isPinned(const QString& row_key) const;
   void setPinned(const QString& row_key, bool pinned);
@@ -221,6 +223,7 @@ class TimelineView : public QWidget {
   void highlightedRequested(lanescope::timeline::EventMatches::Direction direction);
   void gapsRequested();
   void rowScaleChanged(double scale);
+  void headerWidthChanged(int width);  // by somebody, who dragged its border
   void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved, or others are there
   void currentRowChanged();
 
