@@ -6,6 +6,7 @@
 #include <QSignalBlocker>
 #include <QTimer>
 
+#include "base/leave_field.h"
 #include "base/time_text.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -93,6 +94,12 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(text_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
   connect(minimum_, &QLineEdit::textEdited, typing, qOverload<>(&QTimer::start));
   connect(minimum_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
+  for (QLineEdit* field : {text_, minimum_})
+    leave_with_escape(*field, [this, typing] {
+      typing->stop();
+      applyFilter();
+      emit left();
+    });
   connect(kind_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(source_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(binding_, &QComboBox::activated, this,

@@ -19,6 +19,9 @@ class EventFilterBar : public QWidget {
 
   void focusText();
 
+ signals:
+  void left();  // by Esc in one of its fields
+
  private:
   void showTrace();    // fills the lists of kinds, threads and streams
   void showFilter();   // what the state says

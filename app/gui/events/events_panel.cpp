@@ -79,7 +79,10 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   fold_->setText(tr("Families"));
   fold_->setToolTip(tr("Fold names that differ in their counters only into one line with its sums: step 7 and step 8 are step *"));
   fold_->setCheckable(true);
-  fold_->setAutoRaise(true);
+  connect(filter_, &EventFilterBar::left, this, [this] {
+    pages_->setCurrentWidget(table_);  // what it said was of the filter that has ended
+    table_->setFocus(Qt::ShortcutFocusReason);
+  });
   connect(fold_, &QToolButton::toggled, this, [this](bool checked) { setFolding(checked ? Folding::kFamilies : Folding::kNone); });
   connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : listAll(); });
 

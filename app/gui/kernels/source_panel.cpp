@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "base/leave_field.h"
 #include "base/texts.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
@@ -69,6 +70,7 @@ SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
   connect(next_, &QToolButton::clicked, this, &SourcePanel::showNextHotSpot);
   connect(folder_, &QToolButton::clicked, this, &SourcePanel::chooseFolder);
   connect(search_, &QLineEdit::returnPressed, this, &SourcePanel::search);
+  leave_with_escape(*search_, [this] { lines_->setFocus(Qt::ShortcutFocusReason); });
   connect(lines_, &CodeTable::rowChosen, this, &SourcePanel::markInstructions);
   connect(instructions_, &CodeTable::rowChosen, this, &SourcePanel::markLine);
   connect(lines_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {

@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "base/leave_field.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -79,6 +80,11 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   });
   connect(binding_, &QComboBox::activated, this,
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
+  leave_with_escape(*search_, [this] {
+    const auto view = static_cast<View>(view_->currentIndex());
+    QWidget* const about = view == View::kFunctions ? functions_ : view == View::kLines ? static_cast<QWidget*>(lines_) : flame_;
+    about->setFocus(Qt::ShortcutFocusReason);
+  });
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
     flame_->setSearch(text);
     filterRows();

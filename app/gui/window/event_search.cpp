@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 
+#include "base/leave_field.h"
 #include "events/shown_events.h"
 #include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
@@ -36,14 +37,7 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   text_->addAction(backward);
   connect(backward, &QAction::triggered, this, &EventSearch::previous);
   connect(text_, &QLineEdit::returnPressed, this, &EventSearch::next);
-  auto* leave = new QAction(text_);
-  leave->setShortcut(QKeySequence(Qt::Key_Escape));
-  leave->setShortcutContext(Qt::WidgetShortcut);
-  text_->addAction(leave);
-  connect(leave, &QAction::triggered, this, [this] {
-    text_->clear();
-    emit left();
-  });
+  leave_with_escape(*text_, [this] { emit left(); });
   typing_.setSingleShot(true);
   typing_.setInterval(kSearchPauseMs);
   connect(&typing_, &QTimer::timeout, this, [this] { search(Step::kNone); });

@@ -21,6 +21,7 @@
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "base/editor.h"
+#include "base/leave_field.h"
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"
@@ -48,7 +49,6 @@ QString file_filters() {
          QObject::tr("All files (*)");
 }
 
-}  // namespace
 // Until one is to stay. Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
 void close_all_windows() {
   QList<QPointer<QWidget>> windows;
@@ -58,6 +58,7 @@ void close_all_windows() {
     if (window && !window->close()) return;
 }
 
+}  // namespace
 
 void MainWindow::connectActions() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
@@ -250,9 +251,9 @@ void MainWindow::connectViewActions() {
   showEdits();
   timeline_->setRowScale(settings_.rowScale());
   connect(timeline_, &TimelineView::rowScaleChanged, this, [this](double scale) { settings_.setRowScale(scale); });
-  connect(timeline_, &TimelineView::highlightedRequested, this, [this](timeline::EventMatches::Direction direction) {
   if (const auto width = settings_.headerWidth()) timeline_->setHeaderWidth(*width);
   connect(timeline_, &TimelineView::headerWidthChanged, this, [this](int width) { settings_.setHeaderWidth(width); });
+  connect(timeline_, &TimelineView::highlightedRequested, this, [this](timeline::EventMatches::Direction direction) {
     direction == timeline::EventMatches::Direction::kNext ? search_->next() : search_->previous();
   });
   connect(timeline_, &TimelineView::gapsRequested, this, &MainWindow::lookForGaps);
@@ -270,14 +271,7 @@ void MainWindow::connectViewActions() {
   const auto to_timeline = [this] { timeline_->setFocus(); };
   connect(search_, &EventSearch::left, this, to_timeline);
   connect(actions_.row_filter, &QLineEdit::returnPressed, this, to_timeline);
-  auto* leave = new QAction(actions_.row_filter);
-  leave->setShortcut(QKeySequence(Qt::Key_Escape));
-  leave->setShortcutContext(Qt::WidgetShortcut);
-  actions_.row_filter->addAction(leave);
-  connect(leave, &QAction::triggered, this, [this, to_timeline] {
-    actions_.row_filter->clear();
-    to_timeline();
-  });
+  leave_with_escape(*actions_.row_filter, to_timeline);
   connect(actions_.follow_live, &QAction::triggered, this,
           [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
   connect(timeline_, &TimelineView::followLiveChanged, this,

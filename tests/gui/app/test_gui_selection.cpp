@@ -238,6 +238,27 @@ class TestGuiSelection : public QObject {
     QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&window_->timelineView()));
   }
 
+  void escapeEndsTheFiltersOfTheEventsAndLeavesThem() {
+    add_kernels(*trace_, 0, 20);
+    show(TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    for (const char* const name : {"Name contains", "Shortest duration"}) {
+      QLineEdit* field = nullptr;
+      for (QLineEdit* each : window_->events().findChildren<QLineEdit*>())
+        if (each->accessibleName() == QLatin1String(name)) field = each;
+      QVERIFY(field != nullptr);
+      field->setFocus();
+      QTest::keyClicks(field, "100 s");
+      QVERIFY(wait_for([&] { return settle(*window_) && events_table(*window_)->model()->rowCount() == 0; }));
+      QTest::keyClick(field, Qt::Key_Escape);
+      QVERIFY2(field->text().isEmpty(), name);
+      QVERIFY(settle(*window_));
+      QCOMPARE(events_table(*window_)->model()->rowCount(), 20);
+      QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(events_table(*window_)));
+      QVERIFY(!window_->state().selectedEvent().valid());
+    }
+  }
+
  private:
   // What the recording has so far, as a session shows it.
   void show(TraceChange change) { window_->state().setTrace(trace_->builder.snapshot(), change); }
