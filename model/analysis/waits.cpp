@@ -354,34 +354,40 @@ std::vector<Wait> WaitFinder::chain(EventRef event, std::size_t most) {
   return waits;
 }
 
-std::string wait_words(const Trace& trace, const Wait& wait) {
+Message wait_words(const Trace& trace, const Wait& wait) {
+  const auto thread_of = [&] {
+    const ThreadId thread = trace.track_of(wait.event.lane).key.thread;
+    return thread == kNone ? std::string() : std::to_string(trace.threads()[thread].tid);
+  };
   switch (wait.kind) {
     case WaitKind::kStream:
-      return "the operation in front of it on its stream";
+      return Message("the operation in front of it on its stream");
     case WaitKind::kOtherStream:
-      return "an operation of another stream, for which its stream was made to wait";
+      return Message("an operation of another stream, for which its stream was made to wait");
     case WaitKind::kEnqueued:
-      return "the call that enqueued it";
+      return Message("the call that enqueued it");
     case WaitKind::kCall:
-      return "its thread, which was in this call";
+      return Message("its thread, which was in this call");
     case WaitKind::kCode:
-      return wait.event.valid() ? "its thread, which ran code in this range" : "its thread, which ran code";
+      return wait.event.valid() ? Message("its thread, which ran code in this range") : Message("its thread, which ran code");
     case WaitKind::kGpuWork:
-      return "this work of the GPU";
+      return Message("this work of the GPU");
     case WaitKind::kLockHolder: {
-      const ThreadId thread = trace.track_of(wait.event.lane).key.thread;
-      return "the lock, which another thread held" + (thread == kNone ? std::string() : ": " + std::to_string(trace.threads()[thread].tid));
+      const std::string thread = thread_of();
+      return thread.empty() ? Message("the lock, which another thread held") : Message("the lock, which another thread held: {thread}", {{"thread", thread}});
     }
     case WaitKind::kWriter:
-      return "data, which another thread wrote with this call";
+      return Message("data, which another thread wrote with this call");
     case WaitKind::kLateRank: {
       const ProcessId process = trace.track_of(wait.event.lane).key.process;
       const std::optional<std::uint32_t> rank = process == kNone ? std::nullopt : trace.processes()[process].place.rank;
-      return "the rank that came last to this collective" + (rank ? ", rank " + std::to_string(*rank) : std::string());
+      return rank ? Message("the rank that came last to this collective, rank {rank}", {{"rank", std::to_string(*rank)}})
+                  : Message("the rank that came last to this collective");
     }
     case WaitKind::kOtherThread: {
-      const ThreadId thread = trace.track_of(wait.event.lane).key.thread;
-      return "a lock; meanwhile another thread of its process ran" + (thread == kNone ? std::string() : ": " + std::to_string(trace.threads()[thread].tid));
+      const std::string thread = thread_of();
+      return thread.empty() ? Message("a lock; meanwhile another thread of its process ran")
+                            : Message("a lock; meanwhile another thread of its process ran: {thread}", {{"thread", thread}});
     }
   }
   return {};

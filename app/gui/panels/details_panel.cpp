@@ -196,7 +196,7 @@ QString DetailsPanel::waitsHtml(EventRef event) const {
   for (std::size_t i = own; i < std::min(chain->waits.size(), own + kShownWaits); ++i) {
     const analysis::Wait& wait = chain->waits[i];
     lines += QStringLiteral("<span class='label'>%1</span> %2")
-                 .arg(html(analysis::wait_words(*chain->trace, wait)),
+                 .arg(shown_text(analysis::wait_words(*chain->trace, wait)).toHtmlEscaped(),
                       wait.event.valid() ? link_with_time(*chain->trace, wait.event)
                                          : tr("%1 at %2").arg(html(timeline::format_duration(wait.time.length())), html(timeline::format_time(wait.time.begin))));
   }

@@ -155,6 +155,26 @@ class LanguageTest : public QObject {
     QVERIFY2(window->events().findChild<QTableView*>()->model()->headerData(1, Qt::Horizontal).toString().contains(u'\u27e6'), "the table of events");
   }
 
+  // A kernel that waited for its call, and that for its thread.
+  void marksWhatAnOperationWaitedFor() {
+    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    QVERIFY(window);
+    const Trace& trace = *window->state().trace();
+    EventRef copy;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kMemory && i < trace.lane(lane).size(); ++i)
+          if (trace.lane(lane).start(i) == 9'520'194'900) copy = {lane, i};
+    QVERIFY(copy.valid());
+    window->timelineView().selectEvent(copy);
+    QVERIFY(settle(*window));
+    const QString text = window->details().text();
+    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"})
+      QVERIFY2(text.contains(QString::fromStdString(marked(words))), qPrintable(text));
+    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"})
+      QVERIFY(chinese().translate(words) != words);
+  }
+
   void marksWhatDialogsSay() {
     MainWindow window(Layout::kInitial);
     Settings settings;

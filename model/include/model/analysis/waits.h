@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/analysis/idle.h"
+#include "model/text/message.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -40,7 +41,7 @@ struct Wait {
 };
 
 // "the kernel in front of it on its stream": the words behind "waited for".
-[[nodiscard]] std::string wait_words(const Trace& trace, const Wait& wait);
+[[nodiscard]] Message wait_words(const Trace& trace, const Wait& wait);
 
 // Threads: one thread at a time.
 class WaitFinder {
