@@ -36,8 +36,8 @@ std::optional<TimeRange> AnsweredTrace::boundRange() const {
   return range;
 }
 
-QStringList AnsweredTrace::files(const QString& file) const {
-  if (!isOfTwo()) return file.isEmpty() ? QStringList() : QStringList(file);
+QStringList AnsweredTrace::files(const QStringList& shown) const {
+  if (!isOfTwo()) return shown;
   if (choice_ == Choice::kBoth) return {pair_.first().path, pair_.second().path};
   return {choice_ == Choice::kFirst ? pair_.first().path : pair_.second().path};
 }

@@ -33,8 +33,8 @@ class AnsweredTrace : public QObject {
   [[nodiscard]] std::shared_ptr<const Trace> trace() const;
   // The part of time that lists are bound to, in times of trace(); none: all of it.
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
-  // The files that hold it, where `file` holds the shown one.
-  [[nodiscard]] QStringList files(const QString& file) const;
+  // The files that hold it, where `shown` hold the shown one.
+  [[nodiscard]] QStringList files(const QStringList& shown) const;
   // Tells of events of the shown trace whether they belong to it; may be asked by any thread.
   [[nodiscard]] std::function<bool(EventRef)> held() const;
   // The same time and event on the time axis and in the trace that are shown.

@@ -142,8 +142,8 @@ QString FindingsPanel::request() const {
   return name.isEmpty() || arguments.isEmpty() ? name : name + u':' + arguments;
 }
 
-void FindingsPanel::setFile(const QString& path) {
-  file_ = path;
+void FindingsPanel::setFiles(const QStringList& paths) {
+  files_ = paths;
   refresh();
 }
 
@@ -169,7 +169,7 @@ void FindingsPanel::refresh() {
   }
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("analyze")};
   if (!request().isEmpty()) words << QStringLiteral("-r") << request();
-  const QStringList files = answered_trace_.files(file_);
+  const QStringList files = answered_trace_.files(files_);
   command_->setText(files.isEmpty() ? QString() : command_text(words << files));
   const std::shared_ptr<const Trace> trace = answered_trace_.trace();
   if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));

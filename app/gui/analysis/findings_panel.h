@@ -28,8 +28,8 @@ class FindingsPanel : public QWidget {
  public:
   explicit FindingsPanel(AnsweredTrace& answered, QWidget* parent = nullptr);
 
-  // The file that is shown, for the command line.
-  void setFile(const QString& path);
+  // What is shown, for the command line: a file, a folder, or several files as one.
+  void setFiles(const QStringList& paths);
   // Applies one rule by its name, or all of ours: "".
   void chooseRule(const QString& name);
 
@@ -64,7 +64,7 @@ class FindingsPanel : public QWidget {
   ResultTable* findings_;
   QTabWidget* pages_;
   QTextBrowser* answer_;
-  QString file_;
+  QStringList files_;
 
   LatestJob job_;
   PacedUpdate paced_;

@@ -130,8 +130,8 @@ void StatisticsPanel::fillChoice() {
   }
 }
 
-void StatisticsPanel::setFile(const QString& path) {
-  file_ = path;
+void StatisticsPanel::setFiles(const QStringList& paths) {
+  files_ = paths;
   showCommand();
 }
 
@@ -151,7 +151,7 @@ void StatisticsPanel::showChoice() {
 Grouping StatisticsPanel::grouping() const { return choice_->currentData() == QLatin1String(kFamilies) ? Grouping::kFamilies : Grouping::kNames; }
 
 void StatisticsPanel::showCommand() {
-  const QStringList files = answered_.files(file_);
+  const QStringList files = answered_.files(files_);
   const bool is_report = pages_->currentIndex() == 1 && !files.isEmpty();
   command_->setText(is_report ? command_text(report_->command() << files) : QString());
 }

@@ -27,8 +27,8 @@ class StatisticsPanel : public QWidget {
  public:
   StatisticsPanel(SelectionState& state, AnsweredTrace& answered, ShownEvents& shown, QWidget* parent = nullptr);
 
-  // The file that is shown, for the command line.
-  void setFile(const QString& path);
+  // What is shown, for the command line: a file, a folder, or several files as one.
+  void setFiles(const QStringList& paths);
   // A report by its name; durations by name where it is empty, by family of names where it is kFamilies.
   static constexpr const char* kFamilies = "families";
   void chooseReport(const QString& name);
@@ -76,7 +76,7 @@ class StatisticsPanel : public QWidget {
   ReportPage* report_;
   DurationChart* durations_;
   UtilisationChart* utilisation_;
-  QString file_;
+  QStringList files_;
   LatestJob statistics_job_;
   LatestJob histogram_job_;
   LatestJob utilisation_job_;

@@ -164,8 +164,8 @@ void MainWindow::showTrace() {
 void MainWindow::showTitle() {
   const QString& path = session_.file();
   setWindowFilePath(path);
-  statistics_->setFile(path);
-  findings_->setFile(path);
+  statistics_->setFiles(session_.paths());
+  findings_->setFiles(session_.paths());
   QString name = QFileInfo(path).fileName();
   const std::size_t parts = state_.trace() ? state_.trace()->parts().size() : 0;
   if (pair().isOpen())

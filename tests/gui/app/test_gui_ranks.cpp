@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <QFile>
+#include <QLabel>
 
 #include "main_window_fixture.h"
 #include "model/trace/load.h"
@@ -58,6 +59,16 @@ class RanksTest : public QObject {
       return message.text.starts_with("The clock of ranks_late1.trace was set by 21 collectives in common");
     };
     QVERIFY(std::any_of(trace().diagnostics().begin(), trace().diagnostics().end(), is_told));
+  }
+
+  void theCommandOfTheFindingsNamesAllFiles() {
+    openTogether(files_);
+    window_->showPanel("findings");
+    QVERIFY(settle(*window_));
+    const QList<QLabel*> labels = window_->findings().findChildren<QLabel*>();
+    const auto command = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().startsWith("lanescope analyze "); });
+    QVERIFY(command != labels.end());
+    QCOMPARE((*command)->text(), "lanescope analyze " + files_.join(u' '));
   }
 
   // One line a rank: how busy its GPU was.
