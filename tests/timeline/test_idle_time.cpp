@@ -130,3 +130,24 @@ TEST_CASE("columns hold exactly the idle time of the view, each with the cause t
     }
   }
 }
+
+TEST_CASE("each stretch of a gap is named by its own cause, which short parts of others do not end") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000, "a", 1), small.event(5'000, 6'000, "b", 2), small.event(6'100, 7'000, "c", 2)});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi),
+                    {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
+                     small.event(3'000, 3'050, "cudaMalloc", 8), small.event(4'500, 5'000, "cudaLaunchKernel", 2)});
+  const IdleTime idle(small.builder.snapshot(), 50);
+  using analysis::IdleCause;
+  const Viewport viewport{{1'000, 9'000}, 800};  // 10 ns a pixel: the gap is [0, 400)
+  const std::vector<IdleTime::Stretch> stretches = idle.stretches(small.gpu, viewport, 30);
+  REQUIRE(stretches.size() == 3);
+  CHECK(stretches[0] == IdleTime::Stretch{0, 100, IdleCause::kSynchronize});
+  CHECK(stretches[1] == IdleTime::Stretch{100, 350, IdleCause::kCpuCode});
+  CHECK(stretches[2] == IdleTime::Stretch{350, 400, IdleCause::kSynchronize});  // the launch could not hide behind work, which the wait had ended
+  // Seen from the middle of its first part, the gap is not called by what lies out of sight.
+  CHECK(idle.stretches(small.gpu, {{1'000, 2'000}, 600}, 30) == std::vector{IdleTime::Stretch{0, 600, IdleCause::kSynchronize}});
+  // Where no cause has so much room, the gap has its main cause; a narrower gap has none.
+  CHECK(idle.stretches(small.gpu, viewport, 300) == std::vector{IdleTime::Stretch{0, 400, IdleCause::kCpuCode}});
+  CHECK(idle.stretches(small.gpu, viewport, 401).empty());
+}

@@ -124,6 +124,31 @@ std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewp
   return columns;
 }
 
+std::vector<IdleTime::Stretch> IdleTime::stretches(GpuId gpu, const Viewport& viewport, std::int32_t narrowest) const {
+  const std::vector<Column> columns = this->columns(gpu, viewport);
+  if (columns.empty()) return {};
+  std::vector<Stretch> stretches;
+  for (std::int32_t left = 0; left < viewport.width;) {
+    const std::optional<Gap> gap = at(gpu, viewport.time_at(left));
+    const double end = gap ? std::min<double>(viewport.x_at(gap->range.end), viewport.width) : left;
+    const std::int32_t right = std::max(left + 1, static_cast<std::int32_t>(end));
+    if (gap && right - left >= narrowest) {
+      const std::size_t before = stretches.size();
+      for (std::int32_t x = left; x < right;) {
+        const std::int32_t begin = x;
+        const IdleCause cause = columns[static_cast<std::size_t>(begin)].cause;
+        while (x < right && columns[static_cast<std::size_t>(x)].cause == cause) ++x;
+        if (x - begin < narrowest || (stretches.size() > before && stretches.back().cause == cause)) continue;
+        if (stretches.size() > before) stretches.back().right = begin;
+        stretches.push_back({begin, right, cause});
+      }
+      if (stretches.size() == before) stretches.push_back({left, right, gap->cause});
+    }
+    left = right;
+  }
+  return stretches;
+}
+
 std::vector<IdleTime::CauseTime> IdleTime::causes_on(const GpuLanes& lanes, TimeRange range) const {
   std::array<Nanoseconds, analysis::kIdleCauses> times{};
   std::array<std::map<NameId, Nanoseconds>, analysis::kIdleCauses> calls;

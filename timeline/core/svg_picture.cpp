@@ -23,7 +23,7 @@ constexpr double kNarrowestName = 34;   // px of a box that is named
 constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeline
 constexpr double kWaitingShade = 0.6;   // of white, over what does nothing but wait
 constexpr int kWaitingShades = 6;       // that are told apart
-constexpr double kNarrowestCause = 150; // px of a gap whose cause is written
+constexpr std::int32_t kNarrowestCause = 150; // px of a gap whose cause is written
 constexpr std::size_t kMostLevels = 2;  // of nested ranges
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
@@ -179,13 +179,8 @@ class Drawing {
   // Why nothing runs, where there is room to say it.
   std::string causes(GpuId gpu, double top) const {
     std::string svg;
-    for (std::int32_t x = 0; x < viewport_.width;) {
-      const std::optional<Gap> gap = idle_->at(gpu, viewport_.time_at(x));
-      const double right = gap ? std::min<double>(viewport_.x_at(gap->range.end), viewport_.width) : x + 1;
-      if (gap && right - x >= kNarrowestCause)
-        svg += label(kNames + x + 3, top + kBarHeight - 5, std::string(analysis::idle_cause_name(gap->cause)), "#666666");
-      x = std::max(x + 1, static_cast<std::int32_t>(right));
-    }
+    for (const IdleTime::Stretch& stretch : idle_->stretches(gpu, viewport_, kNarrowestCause))
+      svg += label(kNames + stretch.left + 3, top + kBarHeight - 5, std::string(analysis::idle_cause_name(stretch.cause)), "#666666");
     return svg;
   }
 

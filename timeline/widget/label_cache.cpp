@@ -1,7 +1,10 @@
 #include "label_cache.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+
+#include <QTextLayout>
 
 namespace lanescope::timeline {
 namespace {
@@ -31,17 +34,29 @@ const LabelCache::Label& LabelCache::make(const Key& key) {
   label->text.setText(text);
   label->text.prepare(QTransform(), font_);
   label->width = metrics_.horizontalAdvance(text);
+  label->rise = rise_of(text);
   const Label& made = *label;
   labels_.insert(key, label.release());
   return made;
 }
 
-const QStaticText* LabelCache::label(std::string_view text, int width) {
-  if (width < kNarrowest || text.empty()) return nullptr;
-  const Label& whole = make({text.data(), text.size(), 0});
-  if (whole.width <= width) return &whole.text;
-  const int shortened = width / kWidthStep * kWidthStep;
-  return &make({text.data(), text.size(), shortened}).text;
+// Fonts are asked for only where a letter may be of another one.
+double LabelCache::rise_of(const QString& text) const {
+  constexpr char16_t kFirstBeyondLatin = 0x0250;
+  if (std::none_of(text.begin(), text.end(), [](QChar unit) { return unit.unicode() >= kFirstBeyondLatin; })) return 0;
+  QTextLayout layout(text, font_);
+  layout.beginLayout();
+  const QTextLine line = layout.createLine();
+  layout.endLayout();
+  return line.ascent() - metrics_.ascent();
+}
+
+void LabelCache::draw(QPainter& painter, std::string_view text, int width, QPointF left_top, double height) {
+  if (width < kNarrowest || text.empty()) return;
+  const Label* label = &make({text.data(), text.size(), 0});
+  if (label->width > width) label = &make({text.data(), text.size(), width / kWidthStep * kWidthStep});
+  const double above = std::floor((height - metrics_.height()) / 2) - label->rise;
+  painter.drawStaticText(left_top + QPointF(0, above), label->text);
 }
 
 }  // namespace lanescope::timeline

@@ -6,6 +6,7 @@
 #include <QCache>
 #include <QFont>
 #include <QFontMetrics>
+#include <QPainter>
 #include <QStaticText>
 
 namespace lanescope::timeline {
@@ -14,12 +15,12 @@ class LabelCache {
  public:
   explicit LabelCache(const QFont& font);
 
-  // `text` shortened to `width` logical pixels; null when not even its beginning fits. The text must stay where it is until clear().
-  const QStaticText* label(std::string_view text, int width);
+  // Writes `text`, shortened to `width` logical pixels, from a place on, in the middle of `height`; nothing when not even its beginning fits. Its
+  // letters stand on one line with those of other labels, whatever fonts they come from. The text must stay where it is until clear().
+  void draw(QPainter& painter, std::string_view text, int width, QPointF left_top, double height);
   void clear() { labels_.clear(); }
   void set_font(const QFont& font);
   [[nodiscard]] const QFont& font() const { return font_; }
-  [[nodiscard]] int line_height() const { return metrics_.height(); }
 
  private:
   struct Key {
@@ -34,8 +35,10 @@ class LabelCache {
   struct Label {
     QStaticText text;
     int width = 0;
+    double rise = 0;  // of its highest letters above those of font(): another font, which has letters that this one lacks, may be higher
   };
   const Label& make(const Key& key);
+  [[nodiscard]] double rise_of(const QString& text) const;
 
   QFont font_;
   QFontMetrics metrics_;

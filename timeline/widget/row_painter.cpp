@@ -183,17 +183,12 @@ void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gp
                              double height) {
   constexpr double kInset = 4;
   painter.setPen(state.theme().quiet_text);
-  for (std::int32_t x = 0; x < viewport.width;) {
-    const std::optional<Gap> gap = state.idle_time()->at(gpu, viewport.time_at(x));
-    const double right = gap ? std::min<double>(viewport.x_at(gap->range.end), viewport.width) : x + 1;
-    const double room = (right - x) / ratio - 2 * kInset;
-    if (gap && room >= kNarrowestCause) {
-      const auto [name, is_new] = cause_names_.try_emplace(gap->cause);
-      if (is_new) name->second = shown_language().translate(analysis::idle_cause_name(gap->cause));
-      const QStaticText* label = labels_.label(name->second, static_cast<int>(room));
-      if (label != nullptr) painter.drawStaticText(QPointF(x / ratio + kInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
-    }
-    x = std::max(x + 1, static_cast<std::int32_t>(right));
+  const auto narrowest = static_cast<std::int32_t>(std::ceil((kNarrowestCause + 2 * kInset) * ratio));
+  for (const IdleTime::Stretch& stretch : state.idle_time()->stretches(gpu, viewport, narrowest)) {
+    const auto [name, is_new] = cause_names_.try_emplace(stretch.cause);
+    if (is_new) name->second = shown_language().translate(analysis::idle_cause_name(stretch.cause));
+    const double room = (stretch.right - stretch.left) / ratio - 2 * kInset;
+    labels_.draw(painter, name->second, static_cast<int>(room), QPointF(stretch.left / ratio + kInset, top), height);
   }
 }
 
@@ -323,10 +318,8 @@ std::string_view RowPainter::label_of(const Trace& trace, const Box& box) {
 
 void RowPainter::draw_label(QPainter& painter, std::string_view text, const QColor& color, double left, double room, double top, double height) {
   if (room < kNarrowestLabel) return;
-  const QStaticText* label = labels_.label(text, static_cast<int>(room));
-  if (label == nullptr) return;
   painter.setPen(color);
-  painter.drawStaticText(QPointF(left + kLabelInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
+  labels_.draw(painter, text, static_cast<int>(room), QPointF(left + kLabelInset, top), height);
 }
 
 void RowPainter::draw_profiled_mark(const ViewState& state, QPainter& painter, const Box& box, double ratio, double top) {

@@ -3,6 +3,7 @@
 
 #include <QAccessible>
 #include <QContextMenuEvent>
+#include <QFontDatabase>
 #include <QHelpEvent>
 #include <QInputDevice>
 #include <QNativeGestureEvent>
@@ -378,6 +379,36 @@ TEST_CASE("boxes end sharply on every screen") {
   }
   REQUIRE(filled >= x_at(300'000) - x_at(100'000) - 4);
   REQUIRE(blended <= 5);  // two a side for the share of a pixel and the edge, and a line of the grid
+}
+
+// Fonts with Chinese letters have higher lines than those of Latin ones alone.
+TEST_CASE("letters of a name stand on one line with those of other names, whatever scripts are in it") {
+  Window window;
+  if (QFontDatabase::families(QFontDatabase::SimplifiedChinese).isEmpty()) {
+    WARN("no font with Chinese letters is installed");
+    return;
+  }
+  test::SmallTrace small;
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(0, 400'000, "HH"), small.event(500'000, 900'000, "HH\u8bad\u7ec3")});
+  window.view->setTrace(small.builder.snapshot());
+  const LaneId lane = window.lane(TrackKind::kNvtxRanges);
+  const double y = window.position_of({lane, 0}).y();
+  const QImage picture = window.picture();
+  const int width = QFontMetrics(window.canvas->font()).horizontalAdvance("HH");
+  // The lines in which the first two letters of the range stand.
+  const auto lines = [&](EventIndex index) {
+    const int left = static_cast<int>(window.viewport().x_at(window.view->trace()->event({lane, index}).start)) + 2;
+    const QColor box = Window::color_at(picture, {left + 150.0, y});
+    std::set<int> found;
+    for (int line = static_cast<int>(y) - 20; line < static_cast<int>(y) + 20; ++line)
+      for (int x = left; x < left + width; ++x) {
+        const QColor pixel = Window::color_at(picture, {static_cast<double>(x), static_cast<double>(line)});
+        if (Window::color_at(picture, {left + 150.0, static_cast<double>(line)}) == box && pixel.lightness() < box.lightness() - 90) found.insert(line);
+      }
+    return found;
+  };
+  CHECK(lines(0).size() >= 6);
+  CHECK(lines(1) == lines(0));
 }
 
 TEST_CASE("what is written can be read, in light and in dark") {
