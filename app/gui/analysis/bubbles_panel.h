@@ -29,6 +29,7 @@ class BubblesPanel : public QWidget {
   [[nodiscard]] ResultTable& groups() { return *groups_; }
   [[nodiscard]] ResultTable& gaps() { return *gaps_; }
   [[nodiscard]] QString summary() const { return summary_->text(); }
+  [[nodiscard]] QString advice() const { return advice_->isVisible() ? advice_->text() : QString(); }
 
  signals:
   // Of what the thread that ended a gap ran in it; both as they are shown.
@@ -49,6 +50,7 @@ class BubblesPanel : public QWidget {
   void hideSilentColumns(ResultTable& view);
   void selectChosenGroup();
   void showGroup(TableRow row);
+  void showAdvice(const QString& parts);
   void showGap(std::uint32_t position);
   void requestFlameGraph();
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
@@ -69,6 +71,7 @@ class BubblesPanel : public QWidget {
   std::shared_ptr<const Trace> wanted_;  // what is being collected, or was last
   GroupedBubbles grouped_;
   ListedBubbles listed_;
+  QString advised_;     // about what is chosen
   BubbleGroup chosen_;  // what the gaps are listed of; nothing set: all
   LatestJob collecting_;
   LatestJob grouping_;

@@ -266,9 +266,9 @@ void FindingsPanel::describe(TableRow row) {
   const QString cost = finding.cost > 0 ? shown_text(analysis::cost_text(finding)) : QString();
   answer_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
-  answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
-                   paragraph(tr("What to do"), shown_text(finding.advice)) +
-                   paragraph(tr("What was seen"), shown_text(finding.seen)) + paragraph(tr("What it costs"), cost));
+  answer_->setHtml(unbroken(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
+                            paragraph(tr("What to do"), shown_text(finding.advice)) +
+                            paragraph(tr("What was seen"), shown_text(finding.seen)) + paragraph(tr("What it costs"), cost)));
 }
 
 void FindingsPanel::showFinding(TableRow row) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <QObject>
+#include <QRegularExpression>
 #include <QString>
 
 #include "model/trace/types.h"
@@ -21,5 +22,11 @@ namespace lanescope::ui {
 // "2.346 s", "417 ns".
 [[nodiscard]] inline QString duration_text(Nanoseconds duration) { return text_of(timeline::format_duration(duration)); }
 [[nodiscard]] inline QString duration_text(double nanoseconds) { return duration_text(static_cast<Nanoseconds>(std::llround(nanoseconds))); }
+
+// Of a text whose lines are broken where they are full: not between a number and its unit, as in "18.7 ms" and "94 %".
+[[nodiscard]] inline QString unbroken(QString text) {
+  static const QRegularExpression between(QStringLiteral("(?<=\\d) (?=(?:%|[nµm]?s|[KMGT]?i?B(?:/s)?)(?![A-Za-z]))"));
+  return text.replace(between, QString(QChar::Nbsp));
+}
 
 }  // namespace lanescope::ui

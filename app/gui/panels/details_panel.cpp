@@ -157,6 +157,7 @@ void DetailsPanel::show() {
     body = eventHtml(state_.selectedEvent());
   else
     body = QStringLiteral("<p class='label'>%1</p>").arg(tr("Select an event to see what is known of it."));
+  body = unbroken(body);
   const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
   browser_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")

@@ -5,11 +5,15 @@
 #include <QLegend>
 #include <QRegularExpression>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "../../timeline/traces.h"
+#include "base/texts.h"
 #include "main_window_fixture.h"
+#include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
 #include "model/trace/thread_states.h"
@@ -77,6 +81,36 @@ class AnalysisTest : public QObject {
     groups.clearSelection();
     QVERIFY(settled());
     QCOMPARE(column_sum(window_->bubbles().gaps(), 0), kIdle);  // all of them again
+  }
+
+  // The longest gap of the loop of a training, whose parts the analysis knows.
+  void aChosenGapSaysWhatItIsMadeOf() {
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    QCOMPARE(window_->bubbles().advice(), QString());
+    ui::ResultTable& gaps = window_->bubbles().gaps();
+    gaps.chooseRow(1);
+    const Nanoseconds start = gaps.results().table()->columns()[static_cast<std::size_t>(column_of(gaps, "Start"))].integer(1);
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*window_->state().trace(), 10'000);
+    const auto bubble = std::find_if(bubbles.bubbles.begin(), bubbles.bubbles.end(), [&](const analysis::Bubble& each) { return each.gap.range.begin == start; });
+    QVERIFY(bubble != bubbles.bubbles.end());
+    std::map<analysis::IdleCause, Nanoseconds> times;
+    for (const analysis::IdlePart& part : bubble->parts) times[part.cause] += part.range.length();
+    QVERIFY(times.size() > 2);
+    const QString said = window_->bubbles().advice().replace(QChar::Nbsp, u' ');
+    for (const auto& [cause, time] : times) {
+      const QString words = QString("%1 %2 (").arg(ui::text_of(analysis::idle_cause_name(cause)), ui::duration_text(time));
+      QVERIFY2(said.contains(words), qPrintable(said + " lacks " + words));
+    }
+    QVERIFY2(said.startsWith("This gap: Running CPU code"), qPrintable(said));
+    // It goes with the group that is chosen, and comes again.
+    window_->bubbles().groups().chooseRow(0);
+    QVERIFY(settled());
+    QVERIFY(!window_->bubbles().advice().contains("This gap"));
+    QVERIFY(!window_->bubbles().advice().isEmpty());
+    gaps.chooseRow(0);
+    QVERIFY(window_->bubbles().advice().contains("\nThis gap"));
   }
 
   void whatAGroupSaysItsBubblesDoNotSayAgain() {

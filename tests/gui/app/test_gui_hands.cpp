@@ -10,6 +10,7 @@
 #include "../../timeline/traces.h"
 #include "base/remembered_rows.h"
 #include "gestures.h"
+#include "base/texts.h"
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "timeline/core/colors.h"
@@ -89,6 +90,15 @@ class HandsTest : public QObject {
   }
 
   void detailsAreReadableAfterTheColoursChanged() {
+  void numbersStayBesideTheirUnitsInDetails() {
+    window_->timelineView().selectEvent(kernel_number(*window_, 1));
+    QVERIFY(settle(*window_));
+    const auto* browser = window_->findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();
+    QVERIFY2(browser->document()->toRawText().contains(QStringLiteral("100.000\u00a0µs")), qPrintable(browser->document()->toRawText()));
+    QVERIFY(window_->details().text().contains("100.000 µs"));  // as it is copied
+    QCOMPARE(ui::unbroken("94 % of 3 steps, 18.7 ms, 2 MiB, 30 GB/s, 4 sm"), QString("94\u00a0% of 3 steps, 18.7\u00a0ms, 2\u00a0MiB, 30\u00a0GB/s, 4 sm"));
+  }
+
     window_->timelineView().selectEvent(kernel_number(*window_, 1));
     const auto* browser = window_->findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();
     for (const ui::Theme theme : {ui::Theme::kDark, ui::Theme::kLight}) {
