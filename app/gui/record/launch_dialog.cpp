@@ -80,9 +80,9 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(QString(), inherit_environment_);
   form->addRow(tr("&Output file"), output_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
-  fill_start_dialog(*this, form, capture_, problem_, tr("Launch"));
+  fill_start_dialog(*this, form, {capture_}, problem_, tr("Launch"));
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
-  resize(fontMetrics().averageCharWidth() * kLaunchWidthInCharacters, sizeHint().height());
+  fit_start_dialog(*this, kLaunchWidthInCharacters);
   setLaunch(program_->count() > 0 ? settings.launchSettings(program_->itemText(0)) : LaunchSettings{});
 }
 

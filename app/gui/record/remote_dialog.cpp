@@ -88,7 +88,7 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
   connect(what_, &QComboBox::currentIndexChanged, this, &RemoteDialog::showFitting);
   connect(&list_job_, &LatestJob::runningChanged, list_, [this](bool running) { list_->setEnabled(!running); });
   connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) { examine_->setEnabled(!running); });
-  resize(fontMetrics().averageCharWidth() * kRemoteWidthInCharacters, sizeHint().height());
+  fit_start_dialog(*this, kRemoteWidthInCharacters);
   set(target_->count() > 0 ? settings.remoteSettings(target_->itemText(0)) : RemoteSettings{});
 }
 
@@ -142,9 +142,7 @@ void RemoteDialog::layOut() {
   form->addRow(QString(), inherit_environment_);
   form->addRow(tr("&Output file here"), output_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
-  fill_start_dialog(*this, form, capture_, problem_, tr("Record"));
-  auto* column = qobject_cast<QVBoxLayout*>(layout());
-  column->insertWidget(column->indexOf(capture_) + 1, attach_capture_);
+  fill_start_dialog(*this, form, {capture_, attach_capture_}, problem_, tr("Record"));
   showFitting();
 }
 

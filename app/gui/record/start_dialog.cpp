@@ -1,27 +1,65 @@
 #include "record/start_dialog.h"
 
+#include <algorithm>
+
 #include <QDialogButtonBox>
 #include <QPushButton>
+#include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 namespace lanescope::ui {
+namespace {
 
-void fill_start_dialog(QDialog& dialog, QFormLayout* fields, CaptureForm* capture, QLabel* problem, const QString& start) {
+constexpr int kFrameHeight = 48;       // px that a window manager puts above and below a window at most
+constexpr int kLowestQuestions = 120;  // px
+
+// As high as what is in it where there is room; else a part of it, with a scroll bar.
+class Questions : public QScrollArea {
+ public:
+  explicit Questions(QWidget* questions) {
+    setWidget(questions);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setAutoFillBackground(false);
+    questions->setAutoFillBackground(false);
+  }
+  [[nodiscard]] QSize sizeHint() const override { return widget()->sizeHint(); }
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    const QSize least = widget()->minimumSizeHint();
+    return {least.width() + verticalScrollBar()->sizeHint().width(), std::min(least.height(), kLowestQuestions)};
+  }
+};
+
+}  // namespace
+
+void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start) {
   problem->setWordWrap(true);
   problem->setTextFormat(Qt::PlainText);  // it may name what a person typed
   problem->setVisible(false);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* accepts = buttons->addButton(start, QDialogButtonBox::AcceptRole);
+  auto* questions = new QWidget;
+  auto* lines = new QVBoxLayout(questions);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->addLayout(fields);
+  for (CaptureForm* capture : captures) lines->addWidget(capture);
+  lines->addStretch(1);
   auto* column = new QVBoxLayout(&dialog);
-  column->addLayout(fields);
-  column->addWidget(capture);
-  column->addStretch(1);
+  column->addWidget(new Questions(questions), 1);
   column->addWidget(problem);
   column->addWidget(buttons);
   for (QPushButton* button : dialog.findChildren<QPushButton*>()) button->setAutoDefault(button == accepts);
   accepts->setDefault(true);
   QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+}
+
+void fit_start_dialog(QDialog& dialog, int width_in_characters) {
+  const int room = dialog.screen()->availableSize().height() - kFrameHeight;
+  dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), room));
 }
 
 void prepare_environment(QPlainTextEdit& field) {

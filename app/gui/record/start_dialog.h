@@ -1,6 +1,8 @@
 // What dialogs that start a program have in common.
 #pragma once
 
+#include <initializer_list>
+
 #include <QDialog>
 #include <QFormLayout>
 #include <QLabel>
@@ -11,8 +13,11 @@
 namespace lanescope::ui {
 
 // Fills the dialog, from top to bottom: its fields, what is recorded, what is wrong with that, and buttons. The one called `start` accepts, and so
-// does Enter.
-void fill_start_dialog(QDialog& dialog, QFormLayout* fields, CaptureForm* capture, QLabel* problem, const QString& start);
+// does Enter. Where the dialog is lower than all of that, fields and what is recorded are scrolled; the rest stays in sight.
+void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start);
+
+// As high as what is in it, as far as the screen has room.
+void fit_start_dialog(QDialog& dialog, int width_in_characters);
 
 // A field for variables of the environment, one a line.
 void prepare_environment(QPlainTextEdit& field);

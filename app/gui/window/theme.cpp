@@ -41,9 +41,9 @@ QPalette dark_palette() {
   return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"});
 }
 
-// Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into are seen on dark windows, too, where
-// Fusion's own frame is darker still, a button that is switched on is told from others by more than a shade, and of a scroll bar the part that
-// can be dragged is what stands out, where Fusion's is the other one.
+// Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into and boxes to check are seen on dark windows, too, where
+// Fusion's own frames are darker still, a button that is switched on is told from others by more than a shade, and of a scroll bar the part that can
+// be dragged is what stands out, where Fusion's is the other one.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -57,13 +57,16 @@ class RoomyStyle : public QProxyStyle {
     }
     if ((element == PE_PanelButtonCommand || element == PE_PanelButtonTool) && (option->state & State_On)) return mark_switched_on(*option, *painter);
     const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
-    if (element != PE_FrameLineEdit || !dark || (option->state & State_HasFocus)) return;
-    painter->save();
-    painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(option->palette.color(QPalette::Mid).lighter(130));
-    painter->setBrush(Qt::NoBrush);
-    painter->drawRoundedRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
-    painter->restore();
+    if (dark && element == PE_IndicatorCheckBox) return outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kBoxOutline));
+    if (element == PE_FrameLineEdit && dark && !(option->state & State_HasFocus)) outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kFieldOutline));
+  }
+  static void outline(const QStyleOption& option, QPainter& painter, const QColor& color) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(color);
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
+    painter.restore();
   }
   static void mark_switched_on(const QStyleOption& option, QPainter& painter) {
     QColor tint = option.palette.color(QPalette::Highlight);
@@ -138,6 +141,8 @@ class RoomyStyle : public QProxyStyle {
   static constexpr int kButtonMargin = 11;    // px
   static constexpr int kShortestHandle = 24;  // px of a scroll bar
   static constexpr int kSwitchedOnTint = 90;  // of 255
+  static constexpr int kFieldOutline = 130;   // percent of the brightness of other frames, where windows are dark
+  static constexpr int kBoxOutline = 180;
 };
 
 }  // namespace

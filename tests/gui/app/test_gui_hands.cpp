@@ -1,5 +1,6 @@
 // What hands do beside menus: rows that are arranged, keys that are changed, editors, pictures, hover, and what is remembered of it; and colours.
 #include <QAccessible>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QScrollBar>
 #include <QTableWidget>
@@ -9,8 +10,8 @@
 
 #include "../../timeline/traces.h"
 #include "base/remembered_rows.h"
-#include "gestures.h"
 #include "base/texts.h"
+#include "gestures.h"
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "timeline/core/colors.h"
@@ -89,7 +90,6 @@ class HandsTest : public QObject {
     QVERIFY(QString(text).remove(u'\n').contains(name()));
   }
 
-  void detailsAreReadableAfterTheColoursChanged() {
   void numbersStayBesideTheirUnitsInDetails() {
     window_->timelineView().selectEvent(kernel_number(*window_, 1));
     QVERIFY(settle(*window_));
@@ -99,6 +99,7 @@ class HandsTest : public QObject {
     QCOMPARE(ui::unbroken("94 % of 3 steps, 18.7 ms, 2 MiB, 30 GB/s, 4 sm"), QString("94\u00a0% of 3 steps, 18.7\u00a0ms, 2\u00a0MiB, 30\u00a0GB/s, 4 sm"));
   }
 
+  void detailsAreReadableAfterTheColoursChanged() {
     window_->timelineView().selectEvent(kernel_number(*window_, 1));
     const auto* browser = window_->findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();
     for (const ui::Theme theme : {ui::Theme::kDark, ui::Theme::kLight}) {
@@ -531,6 +532,20 @@ class HandsTest : public QObject {
       QTest::mouseClick(&bar, Qt::LeftButton, {}, place(398));
       QCOMPARE(bar.value(), 300);
     }
+  }
+
+  void anUncheckedBoxIsSeenInBothThemes() {
+    for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
+      ui::apply_theme(theme);
+      QCheckBox box("x");
+      box.resize(box.sizeHint());
+      const QImage picture = box.grab().toImage().convertToFormat(QImage::Format_RGB32);
+      double most = 1;
+      for (int x = 0; x < picture.width() / 2; ++x)
+        most = std::max(most, timeline::contrast(picture.pixel(x, picture.height() / 2), QApplication::palette().color(QPalette::Window).rgb()));
+      QVERIFY2(most >= 1.9, qPrintable(QString::number(most)));
+    }
+    ui::apply_theme(ui::Theme::kLight);
   }
 
   void textIsReadableInBothThemes() {

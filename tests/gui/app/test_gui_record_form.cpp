@@ -3,7 +3,11 @@
 
 #include <QAbstractButton>
 #include <QComboBox>
+#include <QDialogButtonBox>
 #include <QFile>
+#include <QScreen>
+#include <QScrollArea>
+#include <QSpinBox>
 #include <QTabWidget>
 #include <QtTest>
 
@@ -12,6 +16,7 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/launch_settings.h"
+#include "record/remote_dialog.h"
 #include "record/remote_settings.h"
 
 using namespace lanescope;
@@ -57,6 +62,31 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(usual.cpu.frequency, 1000u);
     QVERIFY(!usual.gpu_metrics.asked_for());
     QVERIFY(usual.marked.empty());
+  }
+
+  // On a laptop's screen, the button that begins stays in reach, and what does not fit is scrolled to.
+  void fitsASmallScreen() {
+    ui::Settings settings;
+    ui::LaunchDialog launch(settings);
+    ui::RemoteDialog elsewhere(settings);
+    for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&elsewhere)}) {
+      QVERIFY2(dialog->height() <= dialog->screen()->availableSize().height() - 48, qPrintable(QString::number(dialog->height())));
+      dialog->show();
+      QVERIFY(QTest::qWaitForWindowExposed(dialog, test::kPatienceMs));
+      dialog->resize(dialog->width(), 420);
+      QVERIFY2(test::wait_for([&] { return dialog->height() == 420; }, 5'000), qPrintable(QString::number(dialog->height())));
+      const auto in_sight = [&](const QWidget* widget) {
+        return widget->visibleRegion().boundingRect().height() >= widget->height() / 2 && widget->mapTo(dialog, widget->rect().bottomLeft()).y() < 420;
+      };
+      auto* buttons = dialog->findChild<QDialogButtonBox*>();
+      QVERIFY(in_sight(buttons));
+      auto* pages = dialog->findChild<QTabWidget*>();
+      QWidget* last = pages->currentWidget()->findChildren<QSpinBox*>().last();
+      QVERIFY(!in_sight(last));
+      last->setFocus(Qt::TabFocusReason);
+      dialog->findChild<QScrollArea*>()->ensureWidgetVisible(last);
+      QVERIFY(in_sight(last));
+    }
   }
 
   void asksForWhatIsClickedAndRemembersIt() {
