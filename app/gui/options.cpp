@@ -21,8 +21,8 @@ Usage: lanescope-ui [FILE [FILE]]
   --screenshot OUT     Draw the window into a picture and end; needs no display
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
-  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, kernel, source
-                       or diagnostics
+  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, query, notes,
+                       kernel, source, diagnostics or details
   --language CODE      The language of the window: en or zh_CN; else what View > Language says, or the desktop
   -h, --help           Show this text
   -V, --version        Show the version

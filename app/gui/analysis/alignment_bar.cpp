@@ -55,6 +55,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   line->addWidget(swap);
   line->addWidget(close);
 
+  names_->setObjectName(QStringLiteral("names_of_traces"));
   names_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   names_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   for (const auto& [text, alignment] : {std::pair(tr("by start"), Alignment::kStart), std::pair(tr("by UTC"), Alignment::kUtc),
@@ -91,10 +92,29 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
 void AlignmentBar::showSides() {
   setVisible(pair_.isOpen());
   if (!pair_.isOpen()) return;
-  names_->setText(tr("A  %1     B  %2").arg(pair_.first().name(), pair_.second().name()));
+  showNames();
   names_->setToolTip(tr("A: %1\nB: %2").arg(pair_.first().path, pair_.second().path));
   const auto* items = qobject_cast<QStandardItemModel*>(alignment_->model());
   items->item(alignment_->findData(static_cast<int>(Alignment::kUtc)))->setEnabled(pair_.knowsUtc());
+}
+
+// Where there is no room for both, each gives up letters in its middle: the ends of names tell runs apart.
+void AlignmentBar::showNames() {
+  const auto text_of = [](const QString& a, const QString& b) { return tr("A  %1     B  %2").arg(a, b); };
+  const QString a = pair_.first().name(), b = pair_.second().name();
+  const QFontMetrics metrics = names_->fontMetrics();
+  const int room = names_->contentsRect().width();
+  QString text = text_of(a, b);
+  if (metrics.horizontalAdvance(text) > room) {
+    const int each = (room - metrics.horizontalAdvance(text_of({}, {}))) / 2;
+    text = text_of(metrics.elidedText(a, Qt::ElideMiddle, each), metrics.elidedText(b, Qt::ElideMiddle, each));
+  }
+  names_->setText(text);
+}
+
+void AlignmentBar::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  if (pair_.isOpen()) showNames();
 }
 
 void AlignmentBar::showRows(timeline::TraceSides sides) { interleave_->setChecked(sides == timeline::TraceSides::kInterleaved); }

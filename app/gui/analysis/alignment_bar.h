@@ -30,8 +30,12 @@ class AlignmentBar : public QFrame {
   void refused(const QString& sentence);  // why something can't be done
   void closeRequested();                  // B is to go
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void showSides();
+  void showNames();  // of both, as far as there is room
   void showAlignment();
   void chooseAlignment();
   void applyShift();

@@ -245,7 +245,9 @@ QVariant EventTableModel::foldData(const EventFold& fold, const QModelIndex& ind
   if (!column) return count;
   switch (*column) {
     case EventColumn::kName: {
-      const std::string name = fold.kind == EventKind::kKernel ? timeline::compact_kernel_name(fold.family) : fold.family;
+      const std::string name = fold.kind == EventKind::kKernel    ? timeline::compact_kernel_name(fold.family)
+                               : fold.kind == EventKind::kCudaApi ? std::string(api_display_name(fold.family))
+                                                                  : fold.family;
       const QString sign = !canOpen(fold) ? QString() : stateOf(fold) == FoldState::kOpen ? QStringLiteral("▾ ") : QStringLiteral("▸ ");
       return sign + QString::fromStdString(name);
     }

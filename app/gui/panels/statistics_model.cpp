@@ -117,6 +117,7 @@ QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
 QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::TextAlignmentRole) return QVariant((is_text(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole && section == kName) return tr("Click a name to select its longest event, double-click it to list all");
   if (role == Qt::ToolTipRole && section == kShare) return tr("Of the total of all listed events of the same kind");
   if (role != Qt::DisplayRole) return {};
   static const QStringList titles = {tr("Name"),    tr("Kind"),   tr("Count"), tr("Total"),   tr("Share"),

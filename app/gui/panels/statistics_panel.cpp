@@ -105,7 +105,6 @@ void StatisticsPanel::layOut() {
   apply_table_look(*table_);
   table_->setModel(model_);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setToolTip(tr("Click a name to select its longest event, double-click it to list all"));
   table_->setMouseTracking(true);
   table_->viewport()->installEventFilter(this);
   QHeaderView* header = table_->horizontalHeader();

@@ -59,7 +59,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
       of_(new AnsweredTraceBox(answered, this)),
       ready_(new QComboBox(this)),
       editor_(new QPlainTextEdit(this)),
-      ask_(new QPushButton(tr("Answer"), this)),
+      ask_(new QPushButton(tr("Run"), this)),
       stop_(new QPushButton(tr("Stop"), this)),
       message_(new QLabel(this)),
       table_(new ResultTable(tr("Answer"), this)),

@@ -1,4 +1,6 @@
 // Two traces in one window: aligned, compared, interleaved, pinned.
+#include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 
@@ -49,6 +51,21 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(window_->state().trace()->event_count(), alone);
     QVERIFY(!window_->alignment().isVisible());
+  }
+
+  void bothNamesAreThereInANarrowWindow() {
+    const QString long_name = pathOf("a_recording_of_the_training_with_a_long_name_and_workers4.trace");
+    QVERIFY(QFile::copy(faster_, long_name));
+    window_->resize(1'024, 640);
+    window_->openBeside(long_name);
+    QVERIFY(settled());
+    const auto* names = window_->alignment().findChild<QLabel*>("names_of_traces");
+    QVERIFY(names != nullptr);
+    const auto fits = [&] { return names->fontMetrics().horizontalAdvance(names->text()) <= names->width(); };
+    QVERIFY2(wait_for(fits, 5'000), qPrintable(names->text()));
+    QVERIFY2(names->text().contains("A  ") && names->text().contains("B  ") && names->text().endsWith("race"), qPrintable(names->text()));
+    window_->resize(1'900, 640);
+    QVERIFY(wait_for([&] { return names->text().contains("long_name"); }));
   }
 
   void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {

@@ -11,6 +11,7 @@
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "panels/duration_chart.h"
+#include "panels/statistics_model.h"
 #include "panels/utilisation_chart.h"
 #include "timeline/core/format.h"
 #include "timeline/core/viewport.h"
@@ -287,6 +288,18 @@ class EventsTest : public QObject {
     QCOMPARE(names().size(), 25);
   }
 
+  void aFamilyOfCallsIsCalledAsItsCallsAre() {
+    SmallTrace trace;
+    trace.builder.add(trace.on_thread(TrackKind::kCudaApi), {trace.event(0, 10, "cudaMalloc_v3020"), trace.event(20, 30, "cudaMalloc_v3020")});
+    window_->state().setTrace(trace.builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    QCOMPARE(cell(*table_, 0, EventColumn::kName), QString("cudaMalloc"));
+    window_->events().setFolding(ui::Folding::kFamilies);
+    QVERIFY(settle(*window_));
+    QCOMPARE(table_->model()->rowCount(), 1);
+    QCOMPARE(cell(*table_, 0, EventColumn::kName), QString("▸ cudaMalloc"));
+  }
+
   // Snapshots of a recording come ten times a second: nobody types a word in between.
   void aRecordingThatGoesOnLeavesWhatIsTyped() {
     window_->state().setTrace(steps(5), ui::TraceChange::kOther);
@@ -364,6 +377,21 @@ class EventsTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(window_->statistics().model().rowCount(), 1);
     QCOMPARE(window_->statistics().model().entry(0).count, kKernels / 2);
+  }
+
+  // A hint that comes whenever the cursor rests would lie upon the numbers; it is in the header.
+  void numbersOfTheStatisticsAreNotCoveredByHints() {
+    window_->actions().statistics->trigger();
+    QVERIFY(settle(*window_));
+    const QList<QTableView*> tables = window_->statistics().findChildren<QTableView*>();
+    const auto found = std::find_if(tables.begin(), tables.end(), [](const QTableView* each) { return each->accessibleName() == "Statistics by name"; });
+    QVERIFY(found != tables.end());
+    const QTableView* table = *found;
+    QVERIFY(table->toolTip().isEmpty());
+    const QAbstractItemModel& model = *table->model();
+    QVERIFY(model.rowCount() > 0);
+    QCOMPARE(model.index(0, ui::StatisticsModel::kTotal).data(Qt::ToolTipRole), QVariant());
+    QVERIFY(model.headerData(ui::StatisticsModel::kName, Qt::Horizontal, Qt::ToolTipRole).toString().contains("double-click"));
   }
 
   void aNameOfTheStatisticsListsAllOfItOnADoubleClick() {

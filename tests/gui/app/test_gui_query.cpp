@@ -1,5 +1,7 @@
 // Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
 #include <QAccessible>
+#include <QAreaSeries>
+#include <QCategoryAxis>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHelpEvent>
@@ -8,6 +10,7 @@
 
 #include "../../timeline/traces.h"
 #include "gestures.h"
+#include "panels/duration_chart.h"
 #include "timeline/core/viewport.h"
 
 using namespace lanescope;
@@ -48,6 +51,32 @@ class QueryTest : public QObject {
   void noQuestionIsAnsweredWithWhatToDo() {
     ask(" ");
     QCOMPARE(window_->query().message(), QString("Write a query, or choose one of the prepared queries."));
+  }
+
+  // Steps of 16 to 340 ms, whose marks would lie upon each other in a narrow chart.
+  void marksOfADistributionHaveRoomBesideEachOther() {
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    ask("SELECT name, start, duration FROM nvtx_ranges WHERE name LIKE 'step%'");
+    auto* chart = window_->query().findChild<ui::DurationChart*>();
+    for (const int width : {170, 420}) {
+      chart->setFixedWidth(width);
+      QVERIFY(wait_for([&] { return chart->width() == width; }));
+      QCoreApplication::sendPostedEvents();
+      const QList<QAbstractAxis*> axes = chart->chart()->axes(Qt::Horizontal);
+      QCOMPARE(axes.size(), 1);
+      const auto* axis = qobject_cast<const QCategoryAxis*>(axes.front());
+      const QStringList marks = axis->categoriesLabels();
+      QVERIFY(!marks.isEmpty());
+      const QFontMetrics metrics(axis->labelsFont());
+      const auto place = [&](const QString& mark) {
+        return chart->chart()->mapToPosition({axis->endValue(mark), 0}, chart->chart()->series().front()).x();
+      };
+      for (qsizetype i = 1; i < marks.size(); ++i) {
+        const double needed = (metrics.horizontalAdvance(marks[i - 1]) + metrics.horizontalAdvance(marks[i])) / 2.0;
+        QVERIFY2(place(marks[i]) - place(marks[i - 1]) >= needed, qPrintable(QString("%1 px: %2").arg(width).arg(marks.join(u' '))));
+      }
+      if (width == 420) QVERIFY2(marks.size() >= 3, qPrintable(marks.join(u' ')));
+    }
   }
 
   void theAnswerAboutASelectionFollowsIt() {

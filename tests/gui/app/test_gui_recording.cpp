@@ -1,6 +1,7 @@
 // A real program, launched from the viewer and drawn while it runs.
 #include <QComboBox>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QProcess>
 
 #include "main_window_fixture.h"
@@ -108,6 +109,26 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
+  }
+
+  void whatTheProgramPrintsIsFollowedWhileItRuns() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "printing.trace");
+    launch.program = "sh";
+    launch.arguments = "-c 'i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo line $i; sleep 0.1; done'";
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    window.actions().output->trigger();
+    const auto* output = window.findChild<ui::DiagnosticsPanel*>()->findChild<QPlainTextEdit*>();
+    QVERIFY(output != nullptr && output->isVisible());
+    QVERIFY(wait_for([&] { return output->toPlainText().contains("line 1\n"); }));
+    const qsizetype lines = output->toPlainText().count(u'\n');
+    QVERIFY(wait_for([&] { return output->toPlainText().count(u'\n') > lines + 3; }));
+    QVERIFY(window.isRecording());
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
   }
 
   void followsALongRecordingUntilItsUserLooksElsewhere() {
