@@ -97,7 +97,7 @@ class Page {
     std::vector<analysis::RuleRequest> requests;
     for (const analysis::Rule& rule : analysis::rules())
       if (rule.origin == analysis::RuleOrigin::kLanescope) requests.push_back(*analysis::parse_rule(rule.name));
-    const auto answers = analysis::apply_rules(trace_, requests);
+    const auto answers = analysis::apply_rules(trace_, requests, {}, analysis::kWholeTrace, analysis::RuleTables::kLeftOut);
     if (!answers) return answers.error();
     for (const analysis::RuleAnswer& answer : *answers) {
       findings.insert(findings.end(), answer.findings.begin(), answer.findings.end());

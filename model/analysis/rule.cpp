@@ -180,9 +180,9 @@ Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, st
 }
 
 Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop,
-                                            TimeRange time) {
+                                            TimeRange time, RuleTables tables) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
-  const RuleContext context{.trace = trace, .time = time, .stop = stop};
+  const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop};
   on_all_cores(requests, context, [&](std::size_t i, const RuleContext& of_rule) {
     if (!stop.stop_requested()) results[i] = requests[i].rule->apply(of_rule, requests[i].arguments);
   });

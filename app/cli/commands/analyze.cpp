@@ -129,7 +129,8 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
     if (detail == Detail::kTables || request.rule.rule->origin == RuleOrigin::kLanescope) wanted.push_back(&request);
   std::vector<RuleRequest> rules;
   for (const RuleAsked* request : wanted) rules.push_back(request->rule);
-  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(trace, rules, {}, time);
+  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(
+      trace, rules, {}, time, detail == Detail::kTables ? analysis::RuleTables::kAll : analysis::RuleTables::kLeftOut);
   if (!results) return results.error();
   std::vector<Answered> answers;
   for (std::size_t i = 0; i < wanted.size(); ++i) answers.push_back({wanted[i], std::move((*results)[i])});

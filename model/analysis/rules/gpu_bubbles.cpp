@@ -323,7 +323,7 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
-  answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
+  if (context.tables == RuleTables::kAll) answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
   if (answer.findings.empty()) answer.message = followed_by(answer.summary, "No cause takes much of it.");
   return answer;

@@ -247,6 +247,7 @@ std::map<FamilyId, FamilySum> sum_steps(const RuleContext& context, Families& fa
 }
 
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments&) {
+  if (context.tables == RuleTables::kLeftOut) return RuleAnswer{};  // it finds nothing
   Families families(context.trace);
   const std::map<FamilyId, FamilySum> sums = sum_steps(context, families);
   std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());

@@ -16,6 +16,8 @@
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/combine.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -298,6 +300,40 @@ TEST_CASE("rules that are asked together answer as each alone does") {
       CHECK(text_of_all((*answers)[i]) == text_of_all(*apply_rule(*trace, requests[i])));
     }
   }
+}
+
+TEST_CASE("rules find the same without tables, and look nothing through for tables alone") {
+  std::vector<RuleRequest> requests;
+  for (const Rule& rule : rules())
+    if (rule.origin == RuleOrigin::kLanescope) requests.push_back(*parse_rule(rule.name));
+  const auto said = [](RuleAnswer answer) {
+    answer.tables.clear();
+    answer.message = {};
+    return text_of_all(answer);
+  };
+  for (const char* name : {"torch_training_workers0", "torch_graph", "ranks_compute", "jax_training", "cause_tiny_kernels", "cuda_streams"}) {
+    const auto trace = recorded(name);
+    const auto with = apply_rules(*trace, requests);
+    const auto without = apply_rules(*trace, requests, {}, kWholeTrace, RuleTables::kLeftOut);
+    REQUIRE((with && without));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      INFO(name << ' ' << requests[i].rule->name);
+      CHECK(said((*without)[i]) == said((*with)[i]));
+    }
+  }
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "compact.trace";
+  REQUIRE(compact_trace_file(test::data_file("ranks_compute.trace"), path, Overwrite::kAllow));
+  const auto trace = load_trace(path, {}, EventPlace::kInFile);
+  REQUIRE(trace);
+  const auto decoded_for = [&](RuleTables tables) {
+    const std::uint64_t before = SegmentCache::of_process().use().decoded;
+    const std::vector<RuleRequest> steps{*parse_rule("step_breakdown")};
+    REQUIRE(apply_rules(**trace, steps, {}, kWholeTrace, tables));
+    return SegmentCache::of_process().use().decoded - before;
+  };
+  CHECK(decoded_for(RuleTables::kLeftOut) == 0);
+  CHECK(decoded_for(RuleTables::kAll) > 0);
 }
 
 TEST_CASE("idle time that can't be gone through to its end fails for each rule that waits for it") {

@@ -71,7 +71,9 @@ struct RuleAnswer {
 
 inline constexpr TimeRange kWholeTrace{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 
-// What a rule looks at, and what rules of one trace share.
+// Whether answers have tables. Without, findings and summaries are the same, and nothing is looked through for tables alone.
+enum class RuleTables : std::uint8_t { kAll, kLeftOut };
+
 // What several rules ask of the program's loop (internal to rules).
 class SharedLoopWork;
 [[nodiscard]] std::shared_ptr<SharedLoopWork> share_loop_work();
@@ -81,9 +83,11 @@ class SharedLaunchGroups;
 // Idle time that rules go through together.
 class SharedIdle;
 
+// What a rule looks at, and what rules of one trace share.
 struct RuleContext {
   const Trace& trace;
   TimeRange time = kWholeTrace;  // GPU work, calls and ranges that begin in it count, and idle time as far as it lies in it
+  RuleTables tables = RuleTables::kAll;
   std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
   std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
   std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
@@ -123,8 +127,9 @@ struct RuleRequest {
 [[nodiscard]] Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop = {});
 
 // The answers to several requests, in their order, worked out on all cores. Fails when one of them does. When asked to stop, it ends soon
-// and answers with nothing.
+// and answers with nothing. Without tables, what answers say of tables (their messages) is of no use.
 [[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests,
-                                                          std::stop_token stop = {}, TimeRange time = kWholeTrace);
+                                                          std::stop_token stop = {}, TimeRange time = kWholeTrace,
+                                                          RuleTables tables = RuleTables::kAll);
 
 }  // namespace lanescope::analysis
