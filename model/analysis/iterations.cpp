@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "call_class.h"
 #include "model/events/name_family.h"
@@ -58,7 +59,7 @@ enum class Marks : std::uint8_t {
   kXlaExecutions,  // ranges that may begin them
 };
 
-std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks) {
+std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks, SharedLaunchIndex& launches) {
   std::vector<Candidate> candidates;
   NameMemo<bool> xla(trace, is_of_xla), xla_execution(trace, is_xla_execution);
   NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
@@ -88,7 +89,9 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
     }
   }
   if (compilation && !candidates.empty()) {
-    const auto gpu_times = gpu_time_of_xla_executions(trace, families, *compilation);
+    std::set<ProcessId> processes;
+    for (const Candidate& candidate : candidates) processes.insert(trace.track_of(candidate.lane).key.process);
+    const auto gpu_times = gpu_time_of_xla_executions(trace, families, *compilation, processes, launches.of(trace));
     for (Candidate& candidate : candidates)
       if (const auto time = gpu_times.find({candidate.lane, candidate.family}); time != gpu_times.end()) candidate.total += time->second;
   }
@@ -126,8 +129,9 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
   return series;
 }
 
-std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks) {
-  const std::vector<Candidate> candidates = candidates_of(trace, families, marks);
+std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks,
+                                         SharedLaunchIndex& launches) {
+  const std::vector<Candidate> candidates = candidates_of(trace, families, marks, launches);
   const FamilyId family = wanted.empty() ? choose_family(candidates, marks) : family_named(candidates, families, wanted);
   if (family == 0) return {};
   std::map<ProcessId, Candidate> best;  // by process, the lane with most of it
@@ -147,10 +151,15 @@ std::vector<IterationSeries> find_marked(const Trace& trace, Families& families,
 
 }  // namespace
 
-std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
+std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches) {
   for (const Marks marks : {Marks::kIterations, Marks::kXlaExecutions})
-    if (std::vector<IterationSeries> series = find_marked(trace, families, wanted, marks); !series.empty()) return series;
+    if (std::vector<IterationSeries> series = find_marked(trace, families, wanted, marks, launches); !series.empty()) return series;
   return {};
+}
+
+std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
+  SharedLaunchIndex launches;
+  return find_iterations(trace, families, wanted, launches);
 }
 
 std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/analysis/families.h"
+#include "model/events/launch_index.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -32,7 +33,9 @@ struct IterationSeries {
 // (operators, Python functions, parts of a step), but for the steps of its profiler, nor what XLA (JAX, TensorFlow) marks of its
 // compilation and operations. Where nothing else is found, the executions of an XLA module begin iterations: of the module whose take most
 // time, with the work that they launch on GPUs, other than while the process compiles. None when there is no such family. O(NVTX ranges); for
-// XLA modules, O(NVTX ranges, CUDA calls and GPU work).
+// XLA modules, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any). `launches` are the trace's; the second form has its own.
+[[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted,
+                                                           SharedLaunchIndex& launches);
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
 // How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at

@@ -5,8 +5,9 @@
 
 namespace lanescope::analysis {
 
-Loop::Loop(const Trace& trace, Families& families) {
-  const std::vector<IterationSeries> all = find_iterations(trace, families);
+Loop::Loop(const Trace& trace, Families& families) : Loop(trace, find_iterations(trace, families)) {}
+
+Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
   std::map<std::size_t, std::size_t> warm_ups;  // by the number of iterations: ranks that step together warm up together
   for (const IterationSeries& series : all)
     warm_ups[series.ranges.size()] = std::max(warm_ups[series.ranges.size()], warm_up_iterations(trace, series));

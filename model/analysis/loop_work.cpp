@@ -8,7 +8,10 @@ namespace lanescope::analysis {
 
 LoopWork::LoopWork(const RuleContext& context)
     : trace_(context.trace), time_(context.time), launch_index_(context.launch_index), stop_(context.stop), families_(context.trace) {
-  if (time_ == kWholeTrace) loop_ = Loop(trace_, families_);  // of a part all counts: that is what was asked for
+  if (time_ == kWholeTrace) {  // of a part all counts: that is what was asked for
+    iterations_ = find_iterations(trace_, families_, {}, *launch_index_);
+    loop_ = Loop(trace_, iterations_);
+  }
   if (!loop_.known()) return;
   for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "iterations.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
@@ -30,6 +31,8 @@ class LoopWork {
   explicit LoopWork(const RuleContext& context);
 
   [[nodiscard]] const Loop& loop() const noexcept { return loop_; }
+  // Those of the loop, with those that warm up; none where only a part of the trace was asked for.
+  [[nodiscard]] const std::vector<IterationSeries>& iterations() const noexcept { return iterations_; }
   // Those that were met on the way to the loop, whose family is one of them.
   [[nodiscard]] const Families& families() const noexcept { return families_; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
@@ -53,6 +56,7 @@ class LoopWork {
   std::shared_ptr<SharedLaunchIndex> launch_index_;
   std::stop_token stop_;
   Families families_;
+  std::vector<IterationSeries> iterations_;
   Loop loop_;
   std::map<GpuId, TimeRange> gpus_;  // that processes use in their loops
   mutable std::once_flag ranks_are_known_;

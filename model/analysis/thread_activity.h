@@ -30,16 +30,20 @@ struct NameClasses {
         stream_wait(trace, makes_stream_wait),
         os_call(trace, classify_os_call),
         communication(trace, is_communication_name),
-        measured(measured_launches(trace)) {}
+        measured(measured_launches(trace)),
+        has_measured(trace.processes().size()) {
+    for (const std::uint64_t launch : measured) has_measured[static_cast<ProcessId>(launch >> 32)] = true;
+  }
   // The kernel's counters were read in this call: that took what it took.
   [[nodiscard]] bool is_measured(ProcessId process, std::uint32_t correlation) const {
-    return !measured.empty() && measured.contains(std::uint64_t{process} << 32 | correlation);
+    return process < has_measured.size() && has_measured[process] && measured.contains(std::uint64_t{process} << 32 | correlation);
   }
   NameMemo<CallClass> cuda_call;
   NameMemo<bool> stream_wait;
   NameMemo<IdleCause> os_call;
   NameMemo<bool> communication;
   std::unordered_set<std::uint64_t> measured;
+  std::vector<bool> has_measured;  // by process
 
  private:
   static std::unordered_set<std::uint64_t> measured_launches(const Trace& trace);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "call_class.h"
-#include "model/events/launch_index.h"
 #include "range_lookup.h"
 
 namespace lanescope::analysis {
@@ -46,13 +45,13 @@ bool XlaCompilation::is_under_way(ProcessId process, Nanoseconds t) const noexce
 }
 
 std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
-                                                                              const XlaCompilation& compilation) {
-  const LaunchIndex launches(trace);
+                                                                              const XlaCompilation& compilation,
+                                                                              const std::set<ProcessId>& processes, const LaunchIndex& launches) {
   RangeLookup ranges(trace);
   NameMemo<bool> executes(trace, is_xla_execution);
   std::map<std::pair<LaneId, FamilyId>, Nanoseconds> times;
   for (const Track& track : trace.tracks()) {
-    if (!is_gpu_work(track.key.kind)) continue;
+    if (!is_gpu_work(track.key.kind) || !processes.contains(track.key.process)) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "model/analysis/families.h"
+#include "model/events/launch_index.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/trace.h"
 
@@ -26,9 +28,11 @@ class XlaCompilation {
   std::map<ProcessId, IntervalUnion> by_process_;
 };
 
-// The time on GPUs of what executions launch, other than during compilation, by lane and family of the executions. Executions return when
-// their work is enqueued, so that their own time says little. O(CUDA calls and GPU work).
+// The time on GPUs of what executions of these processes launch, other than during compilation, by lane and family of the executions.
+// Executions return when their work is enqueued, so that their own time says little. O(CUDA calls, and GPU work of the processes).
 [[nodiscard]] std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
-                                                                                            const XlaCompilation& compilation);
+                                                                                            const XlaCompilation& compilation,
+                                                                                            const std::set<ProcessId>& processes,
+                                                                                            const LaunchIndex& launches);
 
 }  // namespace lanescope::analysis

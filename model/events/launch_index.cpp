@@ -35,6 +35,9 @@ void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint
   }
 }
 
+// In place of the call of an id that several calls have.
+constexpr EventRef kSeveral{kNone, kNone};
+
 // Whether one call lies within another of its thread.
 bool is_within(const Trace& trace, EventRef inner, EventRef outer) {
   const Event a = trace.event(inner), b = trace.event(outer);
@@ -106,6 +109,8 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
     i = static_cast<std::size_t>(same.second - index.sparse.begin());
   }
   keep_outermost(trace, index.repeated);
+  if (dense)
+    for (const OneOfSeveral& one : index.repeated) index.dense[one.correlation - ids.first] = kSeveral;
   return index;
 }
 
@@ -132,6 +137,11 @@ std::uint64_t LaunchIndex::Calls::memory_bytes() const noexcept {
 }
 
 EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_start) const noexcept {
+  if (!dense.empty()) {
+    const std::uint32_t offset = correlation - smallest;  // wraps around to something large below the smallest
+    if (offset >= dense.size()) return {};
+    if (dense[offset] != kSeveral) return dense[offset];
+  }
   if (!repeated.empty()) {
     const auto before = [](const OneOfSeveral& one, const std::pair<std::uint32_t, Nanoseconds>& wanted) {
       return std::pair(one.correlation, one.start) < wanted;
@@ -143,10 +153,6 @@ EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_st
     const OneOfSeveral* earlier = begin != all && begin[-1].correlation == correlation ? begin - 1 : nullptr;
     if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
     if (nearest) return nearest->call;
-  }
-  if (!dense.empty()) {
-    const std::uint32_t offset = correlation - smallest;  // wraps around to something large below the smallest
-    return offset < dense.size() ? dense[offset] : EventRef{};
   }
   const auto after = std::upper_bound(sparse.begin(), sparse.end(), correlation,
                                       [](std::uint32_t id, const auto& call) { return id < call.first; });

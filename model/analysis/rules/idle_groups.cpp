@@ -71,6 +71,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   const samples::ThreadSamples samples(trace);
   Enclosing enclosing(trace, families);
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
+  std::array<Group*, kIdleCauses> last{};  // of each cause, the group of its last part: the next mostly is of the same
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
@@ -102,7 +103,10 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         }
       }
       const FamilyId family = families.of(part.nvtx);
-      Group& group = groups[{recurrence, part.cause, family, part.call}];
+      Group*& same = last[static_cast<std::size_t>(part.cause)];
+      if (same == nullptr || same->recurrence != recurrence || same->family != family || same->call != part.call)
+        same = &groups[{recurrence, part.cause, family, part.call}];
+      Group& group = *same;
       group.recurrence = recurrence;
       group.cause = part.cause;
       group.family = family;

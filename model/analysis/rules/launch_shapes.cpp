@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -39,24 +40,34 @@ struct LaunchGroups {
   std::vector<LaunchGroup> groups;
   Nanoseconds span = 0;  // of all GPUs, from the first operation of each to its last
 };
+using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration from which launches count
 
-// Kernels that do not communicate: those that do wait for other GPUs, and few blocks are what they want.
+// Kernels that do not communicate: those that do wait for other GPUs, and few blocks are what they want. All work is gone through once, for
+// all durations from which launches may count.
 class LaunchCollector {
  public:
-  LaunchCollector(const RuleContext& context, Nanoseconds least)
-      : context_(context), least_(least), communication_(context.trace, is_communication_name) {}
+  LaunchCollector(const RuleContext& context, const std::set<Nanoseconds>& leasts)
+      : context_(context), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {}
 
-  LaunchGroups collect() {
-    LaunchGroups result;
-    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) result.span += visit(gpu);
-    result.groups = std::move(groups_);
+  GroupsByLeast collect() {
+    Nanoseconds span = 0;
+    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) span += visit(gpu);
+    GroupsByLeast result;
+    for (std::size_t i = 0; i < leasts_.size(); ++i) {
+      LaunchGroups& of_least = result[leasts_[i]];
+      of_least = {groups_, span};
+      for (std::size_t group = 0; group < groups_.size(); ++group)
+        for (std::size_t counting = i + 1; counting <= leasts_.size(); ++counting)
+          of_least.groups[group].alone += alone_[group * leasts_.size() + counting - 1];
+    }
     return result;
   }
 
  private:
   struct Running {
     Nanoseconds end;
-    std::size_t group;  // kNoGroup: it does not count
+    std::size_t group;     // kNoGroup: it does not count
+    std::size_t counting;  // for how many of the durations, the shortest first, it counts
   };
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
@@ -74,7 +85,9 @@ class LaunchCollector {
       extent->end = std::max(extent->end, operation->range.end);
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
       advance(operation->range.begin);
-      running_.push_back({operation->range.end, group_of(gpu, *operation)});
+      const std::size_t group = group_of(gpu, *operation);
+      const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
+      running_.push_back({operation->range.end, counting == 0 ? kNoGroup : group, counting});
       std::push_heap(running_.begin(), running_.end(), ends_later);
     }
     advance(INT64_MAX);
@@ -86,7 +99,8 @@ class LaunchCollector {
     while (!running_.empty()) {
       const Running& first = running_.front();
       const Nanoseconds until = std::min(first.end, t);
-      if (running_.size() == 1 && first.group != kNoGroup && until > now_) groups_[first.group].alone += until - now_;
+      if (running_.size() == 1 && first.group != kNoGroup && until > now_)
+        alone_[first.group * leasts_.size() + first.counting - 1] += until - now_;
       now_ = std::max(now_, until);
       if (first.end > t) break;
       std::pop_heap(running_.begin(), running_.end(), ends_later);
@@ -114,12 +128,21 @@ class LaunchCollector {
         known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
                             d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
                            groups_.size());
-    if (is_new) groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+    if (is_new) {
+      groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+      alone_.resize(groups_.size() * leasts_.size());
+    }
     same_.emplace(std::pair(name, detail), entry->second);
     return entry->second;
   }
 
-  // Returns the group where the launch counts for the time that it ran alone.
+  [[nodiscard]] std::size_t counting_for(Nanoseconds duration) const {
+    std::size_t count = 0;
+    while (count < leasts_.size() && leasts_[count] <= duration) ++count;
+    return count;
+  }
+
+  // Returns the group.
   std::size_t add(std::size_t index, const GpuOperation& operation) {
     LaunchGroup& group = groups_[index];
     ++group.launches;
@@ -128,11 +151,11 @@ class LaunchCollector {
       group.longest = operation.range.length();
       group.longest_launch = operation.event;
     }
-    return operation.range.length() >= least_ ? index : kNoGroup;
+    return index;
   }
 
   const RuleContext& context_;
-  Nanoseconds least_;
+  const std::vector<Nanoseconds> leasts_;  // ascending
   NameMemo<bool> communication_;
   std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
       known_;
@@ -149,6 +172,7 @@ class LaunchCollector {
   };
   std::optional<Last> last_;  // kernels often follow others of their group
   std::vector<LaunchGroup> groups_;
+  std::vector<Nanoseconds> alone_;  // of each group, by for how many durations launches count that ran so long alone, from one on
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
 };
@@ -159,22 +183,29 @@ class LaunchCollector {
 class SharedLaunchGroups {
  public:
   std::shared_ptr<const LaunchGroups> of(const RuleContext& context, Nanoseconds least) {
-    std::shared_ptr<Entry> entry;
-    {
-      const std::lock_guard lock(mutex_);
-      std::shared_ptr<Entry>& known = entries_[least];
-      if (!known) known = std::make_shared<Entry>();
-      entry = known;
-    }
-    std::call_once(entry->once, [&] { entry->groups = LaunchCollector(context, least).collect(); });
-    return {entry, &entry->groups};
+    const std::shared_ptr<Entry> entry = entry_of(least);
+    std::call_once(entry->once, [&] { entry->groups = LaunchCollector(context, entry->leasts).collect(); });
+    return {entry, &entry->groups.at(least)};
   }
 
  private:
+  static constexpr std::array<Nanoseconds, 2> kUsual{0, 5'000};  // durations that rules ask for unless they are told otherwise
   struct Entry {
+    std::set<Nanoseconds> leasts;
     std::once_flag once;
-    LaunchGroups groups;
+    GroupsByLeast groups;
   };
+  // Who asks first has those made, too, that others are likely to ask for.
+  std::shared_ptr<Entry> entry_of(Nanoseconds least) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = entries_.find(least); known != entries_.end()) return known->second;
+    const auto entry = std::make_shared<Entry>();
+    entry->leasts = {kUsual.begin(), kUsual.end()};
+    entry->leasts.insert(least);
+    for (const Nanoseconds each : entry->leasts) entries_.try_emplace(each, entry);
+    return entry;
+  }
+
   std::mutex mutex_;
   std::map<Nanoseconds, std::shared_ptr<Entry>> entries_;
 };

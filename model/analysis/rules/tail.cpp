@@ -202,7 +202,10 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const LoopWork& work = loop_work(context);
   Families families = work.families();
   const std::string& wanted = arguments.text("range");
-  const std::vector<IterationSeries> all = find_iterations(trace, families, wanted);
+  const bool are_known = wanted.empty() && context.time == kWholeTrace;
+  const std::vector<IterationSeries> asked_for =
+      are_known ? std::vector<IterationSeries>() : find_iterations(trace, families, wanted, *context.launch_index);
+  const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
   if (all.empty() && !wanted.empty())
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
   const Loop& loop = work.loop();

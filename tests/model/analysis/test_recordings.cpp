@@ -291,6 +291,8 @@ TEST_CASE("rules that are asked together answer as each alone does") {
   for (const Rule& rule : rules()) requests.push_back(*parse_rule(rule.name));
   // The first looks at gaps that the others pass over, the second passes over some that they look at.
   for (const char* bubbles : {"gpu_bubbles:gap=0ns", "gpu_bubbles:gap=300us"}) requests.push_back(*parse_rule(bubbles));
+  // Launches that count from other durations on, which are not gone through for the others.
+  for (const char* shapes : {"small_grid:duration=20us", "tail_wave:duration=1us"}) requests.push_back(*parse_rule(shapes));
   for (const char* name : {"torch_training_workers0", "torch_graph", "ranks_compute", "cause_sync_each_launch", "cause_tiny_kernels", "cuda_streams"}) {
     const auto trace = recorded(name);
     const auto answers = apply_rules(*trace, requests);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "model/analysis/families.h"
 #include "model/analysis/finding.h"
@@ -13,11 +14,15 @@
 
 namespace lanescope::analysis {
 
+struct IterationSeries;
+
 // The loop of each process, without the iterations that warm up. What lies outside of it is paid once.
 class Loop {
  public:
   Loop() = default;  // not known: all goes on
   Loop(const Trace& trace, Families& families);
+  // Of iterations that were found already (iterations.h).
+  Loop(const Trace& trace, const std::vector<IterationSeries>& all);
   [[nodiscard]] bool known() const noexcept { return !by_process_.empty(); }
   // Of the ranges of its iterations; 0 where its GPU work alone tells the loop.
   [[nodiscard]] FamilyId family() const noexcept { return family_; }

@@ -47,7 +47,7 @@ class LaunchIndex {
   // With ids of a range, or all of them.
   struct Calls {
     std::uint32_t smallest = 1;
-    std::vector<EventRef> dense;                             // by id - smallest
+    std::vector<EventRef> dense;                             // by id - smallest; of ids that several calls have, no call
     std::vector<std::pair<std::uint32_t, EventRef>> sparse;  // sorted by id, where the dense form would be mostly empty
     std::vector<OneOfSeveral> repeated;                      // all calls of ids that several have; sorted by id and start
     [[nodiscard]] EventRef find(std::uint32_t correlation, Nanoseconds work_start) const noexcept;
