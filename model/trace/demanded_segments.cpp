@@ -12,7 +12,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kPins = 64;        // of a thread; by the segments' numbers
+constexpr std::size_t kPins = 256;       // of a thread; by the segments' numbers
 constexpr std::size_t kFewestPins = 8;   // that a thread keeps whatever they take
 
 struct Pin {
@@ -34,7 +34,7 @@ class PinnedSegments {
   const LaneSegment& pin(std::uint64_t identity, std::shared_ptr<const LaneSegment> segment, std::uint64_t most_bytes) {
     const std::size_t bytes = segment->memory_bytes();
     give_up(identity % kPins);
-    if (count_ >= kFewestPins && bytes_ + bytes > most_bytes) give_up_all();
+    while (count_ >= kFewestPins && bytes_ + bytes > most_bytes) give_up(next_++ % kPins);
     bytes_ += bytes;
     ++count_;
     pins[identity % kPins] = {identity, segment.get()};
@@ -57,6 +57,7 @@ class PinnedSegments {
   std::array<std::shared_ptr<const LaneSegment>, kPins> held_;
   std::size_t bytes_ = 0;
   std::size_t count_ = 0;
+  std::size_t next_ = 0;  // the place that is given up next, in turns
 };
 thread_local PinnedSegments pinned_segments;
 

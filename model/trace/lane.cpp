@@ -1,6 +1,7 @@
 #include "model/trace/lane.h"
 
 #include <cassert>
+#include <memory>
 
 #include "model/trace/demanded_segments.h"
 
@@ -37,11 +38,12 @@ void search_all(const Time* sorted, std::size_t size, std::span<const Nanosecond
   }
 }
 
-// Events of which a segment is made, for its pyramid.
-struct GivenEvents {
-  std::span<const Event> events;
-  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return events[i].duration; }
-  [[nodiscard]] NameId name(EventIndex i) const noexcept { return events[i].name; }
+// What the pyramid of a segment that is being made asks for.
+struct MadeEvents {
+  const LaneSegment& segment;  // which has its durations
+  const NameId* names;
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return segment.duration(i); }
+  [[nodiscard]] NameId name(EventIndex i) const noexcept { return names[i]; }
 };
 
 }  // namespace
@@ -49,6 +51,9 @@ struct GivenEvents {
 LaneSegment::LaneSegment(std::span<const Event> events) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
+  // Columns are gone through several times: as such they stay in the processor's cache, which all events would not.
+  const auto ids = std::make_unique_for_overwrite<std::uint32_t[]>(3 * n);
+  std::uint32_t *const names = ids.get(), *const correlations = names + n, *const details = correlations + n;
   durations_.reserve(n);
   busy_before_block_.reserve((n + kBlock - 1) / kBlock + 1);
   smallest_correlation_ = largest_correlation_ = events.front().correlation;
@@ -60,6 +65,9 @@ LaneSegment::LaneSegment(std::span<const Event> events) {
     busy += event.duration;
     durations_.push_back(static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong)));
     if (durations_.back() == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
+    names[i] = event.name;
+    correlations[i] = event.correlation;
+    details[i] = event.detail;
     correlations_ascend_ &= event.correlation >= last_correlation;
     last_correlation = event.correlation;
     smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
@@ -67,10 +75,10 @@ LaneSegment::LaneSegment(std::span<const Event> events) {
   }
   busy_before_block_.push_back(busy);
   starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; });
-  names_ = PackedColumn(n, [events](std::size_t i) { return events[i].name; });
-  correlations_ = PackedColumn(n, [events](std::size_t i) { return events[i].correlation; });
-  details_ = PackedColumn(n, [events](std::size_t i) { return events[i].detail; });
-  summary_ = SummaryPyramid(GivenEvents{events}, size());
+  names_ = PackedColumn(n, [names](std::size_t i) { return names[i]; });
+  correlations_ = PackedColumn(n, [correlations](std::size_t i) { return correlations[i]; });
+  details_ = PackedColumn(n, [details](std::size_t i) { return details[i]; });
+  summary_ = SummaryPyramid(MadeEvents{*this, names}, size());
 }
 
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {

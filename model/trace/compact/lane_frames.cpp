@@ -124,7 +124,8 @@ std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Na
 
 std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload) {
   if (!is_within_limits(payload)) return std::nullopt;
-  thread_local LaneSegmentColumns c;  // whose memory serves for the next
+  thread_local LaneSegmentColumns columns;  // whose memory serves for the next
+  LaneSegmentColumns& c = columns;
   c.clear();
   if (!c.parse(payload)) return std::nullopt;
   const int n = c.gap.size();
@@ -132,6 +133,7 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload) {
   if (!same_length_or_empty(n, c.duration, c.name, c.correlation_delta, c.detail_delta)) return std::nullopt;
   LaneSegmentEvents segment{{c.track, c.lane}, std::vector<Event>(static_cast<std::size_t>(n))};
   Nanoseconds end = c.first_start;
+  std::int64_t correlation = 0, detail = 0;
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as is_near() has it
   for (int i = 0; i < n; ++i) {
     const std::uint64_t gap = i == 0 ? 0 : c.gap[i];
@@ -144,12 +146,9 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload) {
     end = event.end();
     if (!is_near(end)) return std::nullopt;
     event.name = optional_value(c.name, i);
+    event.correlation = static_cast<std::uint32_t>(correlation = sum(correlation, optional_value(c.correlation_delta, i)));
+    event.detail = static_cast<DetailId>(detail = sum(detail, optional_value(c.detail_delta, i)));
   }
-  std::int64_t correlation = 0, detail = 0;
-  for (int i = 0; i < c.correlation_delta.size(); ++i)
-    segment.events[static_cast<std::size_t>(i)].correlation = static_cast<std::uint32_t>(correlation = sum(correlation, c.correlation_delta[i]));
-  for (int i = 0; i < c.detail_delta.size(); ++i)
-    segment.events[static_cast<std::size_t>(i)].detail = static_cast<DetailId>(detail = sum(detail, c.detail_delta[i]));
   return segment;
 }
 
