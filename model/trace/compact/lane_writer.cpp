@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "../lane_builder.h"
@@ -121,26 +122,44 @@ Result<void> LaneWriter::hand_over(FileLane lane) {
   held_ -= segment.events.size();
   held_of_track_ -= std::min(held_of_track_, segment.events.size());
   events_ready_ += segment.events.size();
-  return events_ready_ >= usable_cores() * kReadyPerCore ? write_ready() : Result<void>();
+  return events_ready_ >= usable_cores() * kReadyPerCore ? begin_encoding() : Result<void>();
+}
+
+void LaneWriter::encode(Segment& segment) const {
+  FrameHeader header;
+  header.type = proto::FRAME_LANE_SEGMENT;
+  header.source = proto::SOURCE_COMPACTION;
+  header.process = segment.instance;
+  header.event_count = static_cast<std::uint32_t>(segment.events.size());
+  append_frame(header, encode_lane_segment(segment.lane, segment.events, epoch_), segment.frame);
+  segment.head = encode_segment_head(head_of(segment.lane, segment.events, epoch_));
+}
+
+Result<void> LaneWriter::begin_encoding() {
+  if (auto written = write_encoded(); !written || ready_.empty()) return written;
+  encoding_ = std::exchange(ready_, {});
+  events_ready_ = 0;
+  const auto encode_all = [this] { parallel_for(encoding_.size(), [this](std::size_t i) { encode(encoding_[i]); }); };
+  try {
+    encoded_ = std::async(std::launch::async, encode_all);
+  } catch (const std::system_error&) {  // no room for another thread
+    encode_all();
+  }
+  return {};
+}
+
+Result<void> LaneWriter::write_encoded() {
+  if (encoded_.valid()) encoded_.get();
+  Result<void> done;
+  for (Segment& segment : encoding_)
+    if (done) done = put(segment);
+  encoding_.clear();
+  return done;
 }
 
 Result<void> LaneWriter::write_ready() {
-  parallel_for(ready_.size(), [&](std::size_t i) {
-    Segment& segment = ready_[i];
-    FrameHeader header;
-    header.type = proto::FRAME_LANE_SEGMENT;
-    header.source = proto::SOURCE_COMPACTION;
-    header.process = segment.instance;
-    header.event_count = static_cast<std::uint32_t>(segment.events.size());
-    append_frame(header, encode_lane_segment(segment.lane, segment.events, epoch_), segment.frame);
-    segment.head = encode_segment_head(head_of(segment.lane, segment.events, epoch_));
-  });
-  Result<void> done;
-  for (Segment& segment : ready_)
-    if (done) done = put(segment);
-  ready_.clear();
-  events_ready_ = 0;
-  return done;
+  if (auto begun = begin_encoding(); !begun) return begun;
+  return write_encoded();
 }
 
 Result<void> LaneWriter::put(Segment& segment) {

@@ -1,4 +1,4 @@
-// Puts the events of tracks on lanes, cuts these into segments, and writes them, encoded on all cores. What comes before it is known what else the
+// Puts the events of tracks on lanes, cuts these into segments, and writes them, encoded on all cores while others come. What comes before it is known what else the
 // file holds waits in a temporary file, as the frames that it will be. Internal to model/trace.
 //
 // Threads: one at a time.
@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "event_runs.h"
@@ -65,7 +66,12 @@ class LaneWriter final : public EventRuns::EarlyTaker {
 
   [[nodiscard]] Result<void> place(TrackId track, Rows rows);
   [[nodiscard]] Result<void> hand_over(FileLane lane);
+  // Those that are ready are encoded on other threads; those that were before are put where they go.
+  [[nodiscard]] Result<void> begin_encoding();
+  [[nodiscard]] Result<void> write_encoded();
+  // All that were handed over.
   [[nodiscard]] Result<void> write_ready();
+  void encode(Segment& segment) const;
   [[nodiscard]] Result<void> put(Segment& segment);
   [[nodiscard]] Result<std::vector<std::byte>> frame_of(const Waiting& waiting) const;
 
@@ -83,6 +89,8 @@ class LaneWriter final : public EventRuns::EarlyTaker {
   TrackId track_ = kNone;
   std::uint32_t instance_ = 0;
   std::uint64_t written_ = 0;
+  std::vector<Segment> encoding_;
+  std::future<void> encoded_;  // last: what runs uses the above
 };
 
 }  // namespace lanescope
