@@ -23,8 +23,9 @@ CounterId CounterBuilder::add_another(const Counter& description) {
   if (!(counters_.back().resolution > 0)) counters_.back().resolution = 1;
   group_of_counter_.emplace_back();
   published_.emplace_back();
-  memory_bytes_ += kCounterBytes + 2 * (description.name.size() + description.source_name.size()) + description.unit.size() +
-                   description.group.size() + description.description.size();
+  constexpr std::uint64_t kCopies = 3;  // here, and in two traces: the one that is made of it, and what that is copied from
+  memory_bytes_ += kCounterBytes + (kCopies + 1) * (description.name.size() + description.source_name.size()) +
+                   kCopies * (description.unit.size() + description.group.size() + description.description.size());
   return static_cast<CounterId>(counters_.size() - 1);
 }
 

@@ -17,11 +17,25 @@
 namespace lanescope {
 namespace {
 
+constexpr std::uint64_t kToldCopies = 2;  // of what is told of processes and of the session: here, and in the trace that is made of it
+
 std::uint64_t bytes_of(const std::vector<std::string>& texts) noexcept {
-  constexpr std::uint64_t kTimes = 2;  // here, and in the trace that is made of it
   std::uint64_t bytes = texts.size() * sizeof(std::string);
   for (const std::string& text : texts) bytes += text.size();
-  return kTimes * bytes;
+  return kToldCopies * bytes;
+}
+
+std::uint64_t bytes_of(const Process& process) noexcept {
+  constexpr std::uint64_t kTimes = 2;  // as the executable, and as the process's name
+  const JobPlace& place = process.place;
+  return bytes_of(process.arguments) +
+         kToldCopies * (kTimes * process.executable.size() + place.launcher.size() + place.scheduler.size() + place.job.size() + place.step.size());
+}
+
+std::uint64_t bytes_of(const Provenance& provenance) noexcept {
+  std::uint64_t bytes = provenance.labels.size() * sizeof(Label);
+  for (const Label& label : provenance.labels) bytes += label.key.size() + label.value.size();
+  return bytes_of(provenance.command) + kToldCopies * bytes;
 }
 
 Gpu described(const proto::Device& device) {
@@ -124,6 +138,7 @@ struct FrameIngest::State {
     if (!is_near(message.epoch())) return false;
     epoch = message.epoch();
     Provenance& provenance = builder.provenance();
+    dictionary_bytes -= bytes_of(provenance);
     provenance.format = "Lanescope";
     provenance.producer = "lanescope " + message.lanescope_version();
     provenance.host_name = message.host_name();
@@ -135,7 +150,9 @@ struct FrameIngest::State {
     provenance.monotonic_epoch = message.epoch();
     provenance.machine_id = message.machine_id();
     provenance.boot_id = message.boot_id();
+    provenance.labels.clear();
     for (const proto::Label& label : message.labels()) provenance.labels.push_back({label.key(), label.value()});
+    dictionary_bytes += bytes_of(provenance);
     if (!message.source_format().empty()) {
       provenance.format = message.source_format();
       provenance.producer = message.source_producer();
@@ -161,15 +178,15 @@ struct FrameIngest::State {
 
   bool process_start(ProcessId id, const proto::ProcessStart& message) {
     Process& process = builder.process(id);
+    dictionary_bytes -= bytes_of(process);
     process.pid = message.pid();
     process.parent_pid = message.parent_pid();
-    process.executable = message.executable();
-    dictionary_bytes -= bytes_of(process.arguments);
+    process.executable = builder.kept(message.executable());
     process.arguments.assign(message.arguments().begin(), message.arguments().end());
-    dictionary_bytes += bytes_of(process.arguments);
     process.start = since_epoch(message.time());
     process.forked = message.forked();
     if (message.has_place()) process.place = described(message.place());
+    dictionary_bytes += bytes_of(process);
     return true;
   }
 
@@ -367,7 +384,10 @@ struct FrameIngest::State {
   // Launches with another number of values than there are metrics are left out.
   bool kernel_metrics(const FrameHeader& header, const proto::KernelMetrics& message) {
     const ProcessId process = process_of(header);
-    for (const proto::KernelLeftOut& left_out : message.left_out()) builder.add(LeftOutKernel{process, demangle(left_out.kernel()), left_out.reason()});
+    for (const proto::KernelLeftOut& left_out : message.left_out()) {
+      const NameId name = kernel_names.of(builder.intern(left_out.kernel()), builder).name;
+      builder.add(LeftOutKernel{process, std::string(builder.text(name)), left_out.reason()});
+    }
     std::vector<std::uint32_t> metrics;
     for (const std::string& metric : message.metrics()) metrics.push_back(builder.kernel_metric(metric));
     bool sound = true;

@@ -9,6 +9,7 @@ namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kNodeBytes = 96;
+constexpr std::uint64_t kTextCopiesOfRecords = 2;  // of a text: here, and in what publish() gives
 constexpr std::uint64_t kBytesOfCode = 4;      // that a byte of code takes at most once its symbols and lines are read
 constexpr std::uint64_t kUsualCode = 128u << 20;  // bytes
 constexpr std::uint64_t kBytesOfSample = 64;   // that one takes, and in sums of all
@@ -145,7 +146,7 @@ std::uint32_t KernelRecordsBuilder::metric(std::string_view name) {
   const std::uint64_t hash = hash_of(name);
   const std::uint32_t known = metrics_.find(hash, [&](std::uint32_t row) { return records_.metrics[row] == name; });
   if (known != kNone || metrics_.size() == kMostMetrics) return known;
-  bytes_ += name.size() + kNodeBytes;
+  bytes_ += kTextCopiesOfRecords * name.size() + kNodeBytes;
   metrics_.append(hash, [&](std::uint32_t row) { return hash_of(records_.metrics[row]); });
   records_.metrics.emplace_back(name);
   published_.reset();
@@ -165,7 +166,7 @@ void KernelRecordsBuilder::add(InstructionCounts counts) {
 }
 
 void KernelRecordsBuilder::add(LeftOutKernel kernel) {
-  bytes_ += sizeof(LeftOutKernel) + kernel.name.size() + kernel.reason.size() + kNodeBytes;
+  bytes_ += kTextCopiesOfRecords * (sizeof(LeftOutKernel) + kernel.name.size() + kernel.reason.size()) + kNodeBytes;
   records_.left_out.push_back(std::move(kernel));
   published_.reset();
 }

@@ -8,10 +8,11 @@
 namespace lanescope {
 namespace {
 
-// "python (4711)": who a processor runs.
+// "python (4711)": who a processor runs. Made for each run of states.
 NameId thread_label(TraceBuilder& builder, ProcessId process, std::uint32_t tid) {
+  constexpr std::size_t kLongestName = 255;  // of a file, in bytes
   const std::string_view path = builder.process(process).executable;
-  const std::string_view program = last_path_part(path);
+  const std::string_view program = last_path_part(path).substr(0, kLongestName);
   return builder.intern(std::string(program.empty() ? "thread" : program) + " (" + std::to_string(tid) + ")");
 }
 

@@ -30,6 +30,9 @@ constexpr std::size_t kGpuBytes = 1 << 20;      // likewise: each is compared wi
 constexpr std::size_t kTrackBytes = 1'000;
 constexpr std::size_t kLaneBytes = 900;  // with one event
 constexpr std::size_t kEventBytes = 24;  // of a lane, with its index
+constexpr std::size_t kTotalBytes = 72;    // of an allocation, in the sums of memory that are made of all
+constexpr std::size_t kTextCopies = 2;     // of a text that is no name: here, and in the trace that is made of it
+constexpr std::size_t kGpuTextCopies = 4;  // and in the index of GPUs
 
 // As much of a text as may be kept, up to the end of a character.
 std::string cut_text(std::string_view text) {
@@ -201,11 +204,34 @@ struct TraceBuilder::State {
   EventSink* sink = nullptr;              // in place of lanes
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
+  // As much of a text as is kept.
+  [[nodiscard]] std::string kept(std::string_view text) {
+    if (text.size() <= limits::kTextBytes) return std::string(text);
+    ++cut_texts;
+    return cut_text(text);
+  }
+  // Gives a thing, which counts already, another text.
+  void set_text(std::string& known, std::string_view text) {
+    std::string given = kept(text);
+    entry_bytes += kTextCopies * given.size();
+    entry_bytes -= kTextCopies * known.size();
+    known = std::move(given);
+  }
+
+  [[nodiscard]] static std::size_t text_bytes(const Gpu& gpu) { return kGpuTextCopies * (gpu.name.size() + gpu.uuid.size() + gpu.bus_id.size()); }
   void describe(GpuId id, const Gpu& description) {
     Gpu& known = trace.gpus_[id];
     gpu_ids.remove(id, known);
+    entry_bytes += text_bytes(description);
+    entry_bytes -= text_bytes(known);
     known = description;
     gpu_ids.add(id, known);
+  }
+  // As it is kept.
+  [[nodiscard]] Gpu kept(Gpu gpu) {
+    for (std::string* const text : {&gpu.name, &gpu.uuid, &gpu.bus_id})
+      if (text->size() > limits::kTextBytes) *text = kept(std::string_view(*text));
+    return gpu;
   }
 
   // One message, which counts as reading goes on.
@@ -272,6 +298,7 @@ ProcessId TraceBuilder::process_of_instance(std::uint32_t instance) {
 }
 
 Process& TraceBuilder::process(ProcessId id) { return state_->trace.processes_[id]; }
+std::string TraceBuilder::kept(std::string_view text) { return state_->kept(text); }
 
 ThreadId TraceBuilder::thread(ProcessId process, std::uint32_t tid) {
   auto& threads = state_->trace.threads_;
@@ -283,20 +310,18 @@ ThreadId TraceBuilder::thread(ProcessId process, std::uint32_t tid) {
   return found->second;
 }
 
-void TraceBuilder::name_thread(ThreadId id, std::string_view name) {
-  state_->entry_bytes += name.size();
-  state_->trace.threads_[id].name = name;
-}
+void TraceBuilder::name_thread(ThreadId id, std::string_view name) { state_->set_text(state_->trace.threads_[id].name, name); }
 void TraceBuilder::set_thread_priority(ThreadId id, std::int32_t priority) { state_->trace.threads_[id].priority = priority; }
 
-GpuId TraceBuilder::gpu(const Gpu& description) {
+GpuId TraceBuilder::gpu(const Gpu& given) {
   auto& gpus = state_->trace.gpus_;
+  const Gpu description = state_->kept(given);
   const GpuId found = state_->gpu_ids.find(description);
   if (found == kNone) {
     const auto id = static_cast<GpuId>(gpus.size());
     gpus.push_back(description);
     state_->gpu_ids.add(id, description);
-    state_->entry_bytes += kGpuBytes + 4 * (description.name.size() + description.uuid.size());
+    state_->entry_bytes += kGpuBytes + State::text_bytes(description);
     return id;
   }
   // The sampler of GPU metrics knows less of a GPU than a process that uses it.
@@ -326,7 +351,7 @@ void TraceBuilder::set_device(ProcessId process, std::uint32_t ordinal, const Gp
     return;
   }
   // Events may have come before the description did: they keep the id.
-  if (state_->trace.gpus_[devices[row].gpu].name.empty()) state_->describe(devices[row].gpu, description);
+  if (state_->trace.gpus_[devices[row].gpu].name.empty()) state_->describe(devices[row].gpu, state_->kept(description));
 }
 
 void TraceBuilder::set_context(const CudaContext& context) {
@@ -344,25 +369,25 @@ void TraceBuilder::set_stream(const CudaStream& stream) {
   auto& streams = state_->trace.streams_;
   const auto [row, is_new] = state_->streams.of({stream.process, stream.context, stream.id}, streams.size());
   if (is_new) {
-    streams.push_back(stream);
-    state_->entry_bytes += kEntryBytes + sizeof(CudaStream) + stream.name.size();
-    return;
+    streams.push_back({stream.process, stream.context, stream.id, 0, 0, {}});
+    state_->entry_bytes += kEntryBytes + sizeof(CudaStream);
   }
   CudaStream& known = streams[row];
-  const std::string name = stream.name.empty() ? known.name : stream.name;
-  if (stream.kind != 0 || known.kind == 0) known = stream;
-  known.name = name;
+  if (stream.kind != 0 || known.kind == 0) {
+    known.priority = stream.priority;
+    known.kind = stream.kind;
+  }
+  if (!stream.name.empty()) state_->set_text(known.name, stream.name);
 }
 
 void TraceBuilder::set_cuda_name(const CudaName& name) {
   auto& names = state_->trace.cuda_names_;
   const auto [row, is_new] = state_->cuda_names.of({name.process, name.resource, name.id}, names.size());
   if (is_new) {
-    names.push_back(name);
-    state_->entry_bytes += kEntryBytes + sizeof(CudaName) + name.name.size();
-  } else {
-    names[row].name = name.name;
+    names.push_back({name.process, name.resource, name.id, {}});
+    state_->entry_bytes += kEntryBytes + sizeof(CudaName);
   }
+  state_->set_text(names[row].name, name.name);
 }
 
 std::string_view TraceBuilder::cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const {
@@ -374,31 +399,29 @@ void TraceBuilder::set_domain(ProcessId process, std::uint32_t id, std::string_v
   auto& domains = state_->trace.domains_;
   const auto [row, is_new] = state_->domains.of({process, id}, domains.size());
   if (is_new) {
-    domains.push_back({process, id, std::string(name)});
-    state_->entry_bytes += kEntryBytes + sizeof(NvtxDomainName) + name.size();
-  } else {
-    domains[row].name = name;
+    domains.push_back({process, id, {}});
+    state_->entry_bytes += kEntryBytes + sizeof(NvtxDomainName);
   }
+  state_->set_text(domains[row].name, name);
 }
 
 void TraceBuilder::set_category(ProcessId process, std::uint32_t domain, std::uint32_t id, std::string_view name) {
   auto& categories = state_->trace.categories_;
   const auto [row, is_new] = state_->categories.of({process, domain, id}, categories.size());
   if (is_new) {
-    categories.push_back({process, domain, id, std::string(name)});
-    state_->entry_bytes += kEntryBytes + sizeof(NvtxCategoryName) + name.size();
-  } else {
-    categories[row].name = name;
+    categories.push_back({process, domain, id, {}});
+    state_->entry_bytes += kEntryBytes + sizeof(NvtxCategoryName);
   }
+  state_->set_text(categories[row].name, name);
 }
 
 void TraceBuilder::add_diagnostic(DiagnosticMessage message) {
-  state_->entry_bytes += sizeof(DiagnosticMessage) + message.text.size();
+  message.text = state_->kept(message.text);
+  state_->entry_bytes += kTextCopies * (sizeof(DiagnosticMessage) + message.text.size());
   state_->trace.diagnostics_.push_back(std::move(message));
 }
 void TraceBuilder::add_output(OutputText output) {
-  constexpr std::size_t kTimes = 2;  // here, and in the trace that is made of it
-  state_->entry_bytes += kTimes * (sizeof(OutputText) + output.bytes.size());
+  state_->entry_bytes += kTextCopies * (sizeof(OutputText) + output.bytes.size());
   state_->trace.output_.push_back(std::move(output));
 }
 
@@ -525,8 +548,9 @@ void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_-
 std::uint64_t TraceBuilder::memory_bytes() const noexcept {
   const State& state = *state_;
   const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
-  return state.entry_bytes + state.event_bytes + state.lane_count.load(std::memory_order_relaxed) * kLaneBytes +
-         state.trace.names_.memory_bytes() + state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
+  return state.entry_bytes + state.event_bytes + state.memory_usage.rows().size() * kTotalBytes +
+         state.lane_count.load(std::memory_order_relaxed) * kLaneBytes + state.trace.names_.memory_bytes() +
+         state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
          state.counters.memory_bytes() + state.kernel_records.memory_bytes() +
          of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage,
                     state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);

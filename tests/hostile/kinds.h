@@ -16,5 +16,6 @@ namespace lanescope::test {
 [[nodiscard]] std::vector<HostileFile> messages_and_index();
 [[nodiscard]] std::vector<HostileFile> kernel_records();
 [[nodiscard]] std::vector<HostileFile> compacted();
+[[nodiscard]] std::vector<HostileFile> long_texts();
 
 }  // namespace lanescope::test

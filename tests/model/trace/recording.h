@@ -38,6 +38,7 @@ class Recording {
 
   std::shared_ptr<const Trace> trace() { return builder_.snapshot(); }
   std::uint64_t malformed() const { return ingest_.malformed(); }
+  std::uint64_t memory_bytes() const { return ingest_.memory_bytes(); }
 
  private:
   TraceBuilder builder_;

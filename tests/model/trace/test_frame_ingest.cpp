@@ -283,3 +283,34 @@ TEST_CASE("counters of the same names of GPUs without a UUID stay apart") {
     CHECK(trace->counter_series(id).sample(0).value == 40 + static_cast<std::int64_t>(id));
   }
 }
+
+TEST_CASE("a session that begins again has the labels that it says last") {
+  Recording recording;
+  proto::SessionStart start;
+  start.set_epoch(kEpoch);
+  start.add_labels()->set_key("run");
+  for (int i = 0; i < 3; ++i) recording.add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, start);
+  CHECK(recording.trace()->provenance().labels.size() == 1);
+}
+
+TEST_CASE("what is told of processes and of the session counts as memory that the trace takes") {
+  constexpr std::uint64_t kCopies = 2;  // in the builder, and in the trace that it makes
+  constexpr std::size_t kLength = 10'000;
+  Recording recording;
+  proto::ProcessStart process;
+  recording.add(proto::FRAME_PROCESS_START, 1, proto::SOURCE_SESSION, process);
+  const std::uint64_t before = recording.memory_bytes();
+  process.set_executable(std::string(kLength, 'x'));
+  recording.add(proto::FRAME_PROCESS_START, 1, proto::SOURCE_SESSION, process);
+  CHECK(recording.memory_bytes() - before >= 2 * kCopies * kLength);  // as the executable, and as the process's name
+  const std::uint64_t with_executable = recording.memory_bytes();
+  proto::SessionStart session;
+  session.set_epoch(kEpoch);
+  session.add_labels()->set_value(std::string(kLength, 'x'));
+  session.add_command(std::string(kLength, 'x'));
+  recording.add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, session);
+  CHECK(recording.memory_bytes() - with_executable >= 2 * kCopies * kLength);
+  const std::uint64_t with_session = recording.memory_bytes();
+  recording.add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, session);
+  CHECK(recording.memory_bytes() == with_session);
+}

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "recording.h"
 #include "support/catch.h"
 
@@ -237,4 +239,24 @@ TEST_CASE("ids that were never defined stand for nothing known") {
     CHECK_FALSE(stacks.functions(stacks.node(id).location).empty());
   }
   CHECK(functions_of(*trace, 0).size() <= 3);
+}
+
+TEST_CASE("who a processor runs is named by a program's name, which is no longer than that of a file may be") {
+  Recording recording;
+  proto::ProcessStart process;
+  process.set_executable("/bin/" + std::string(1'000, 'p'));
+  recording.add(proto::FRAME_PROCESS_START, kInstance, proto::SOURCE_SESSION, process);
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch);
+  proto::ThreadStates& states = *chunk.mutable_thread_states();
+  states.set_thread(5);
+  states.add_start_delta(10);
+  states.add_duration(10);
+  states.add_state(proto::THREAD_RUNNING);
+  states.add_processor(1);
+  recording.add(proto::FRAME_EVENTS, kInstance, proto::SOURCE_SESSION, chunk);
+  const auto trace = recording.trace();
+  const auto processor = std::find_if(trace->tracks().begin(), trace->tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kProcessors; });
+  REQUIRE(processor != trace->tracks().end());
+  CHECK(trace->name(trace->lane(processor->lanes[0]).name(0)) == std::string(255, 'p') + " (5)");
 }

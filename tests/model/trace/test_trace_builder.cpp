@@ -325,6 +325,43 @@ TEST_CASE("a text that is longer than any is cut at the end of a character, and 
   CHECK(trace->processes()[process].completeness.invalid == 0);
 }
 
+TEST_CASE("texts of things that are no events are cut, too, and count as often as they are kept") {
+  constexpr std::uint64_t kCopies = 2;  // in the builder, and in the trace that it makes
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 5);
+  const auto name_all = [&](const std::string& text) {
+    builder.name_thread(thread, text);
+    builder.set_stream({process, 1, 7, 0, 1, text});
+    builder.set_cuda_name({process, CudaResource::kEvent, 1, text});
+    builder.set_domain(process, 1, text);
+    builder.set_category(process, 1, 1, text);
+  };
+  constexpr std::uint64_t kNames = 5;
+  name_all("");
+  const std::uint64_t without = builder.memory_bytes();
+  name_all(std::string(1'000, 'x'));
+  CHECK(builder.memory_bytes() - without == kNames * kCopies * 1'000);
+  name_all("xy");  // in place of the long ones
+  CHECK(builder.memory_bytes() - without == kNames * kCopies * 2);
+  name_all(std::string(limits::kTextBytes + 1, 'x'));
+  CHECK(builder.memory_bytes() - without == kNames * kCopies * limits::kTextBytes);
+  Gpu gpu;
+  builder.set_device(process, 0, gpu);
+  const std::uint64_t with_nameless_gpu = builder.memory_bytes();
+  gpu.name = std::string(1'000, 'g');
+  builder.set_device(process, 0, gpu);
+  CHECK(builder.memory_bytes() - with_nameless_gpu >= kCopies * 1'000);
+  const std::uint64_t before_message = builder.memory_bytes();
+  DiagnosticMessage message;
+  message.text = std::string(1'000, 'm');
+  builder.add_diagnostic(std::move(message));
+  CHECK(builder.memory_bytes() - before_message >= kCopies * 1'000);
+  const auto trace = builder.snapshot();
+  CHECK(trace->threads()[thread].name == std::string(limits::kTextBytes - 3, 'x') + "…");
+  CHECK(trace->diagnostics().back().text == "Texts of more than 64 KiB were cut: " + std::to_string(kNames) + ".");
+}
+
 TEST_CASE("calls that lie too deep count for the deepest that is kept, and the trace says how many") {
   TraceBuilder builder;
   CodeFunction function;

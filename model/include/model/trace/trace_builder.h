@@ -51,6 +51,9 @@ class TraceBuilder {
   // Each returns the id of the new or existing entry; references stay valid until the next call of the same kind.
   ProcessId process_of_instance(std::uint32_t instance);  // created on first mention
   Process& process(ProcessId id);
+  // As much of a text as a trace may have (limits.h), of which it says how many were cut: for what is told of a process, all else does so
+  // where it is given.
+  [[nodiscard]] std::string kept(std::string_view text);
   ThreadId thread(ProcessId process, std::uint32_t tid);  // created on first mention
   void name_thread(ThreadId id, std::string_view name);
   void set_thread_priority(ThreadId id, std::int32_t priority);
