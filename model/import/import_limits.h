@@ -26,6 +26,8 @@ class ImportLimits {
   [[nodiscard]] constexpr std::uint64_t unpacked_bytes() const noexcept { return bytes_ * kUnpackedTimes; }
   // Elements of JSON: events take 100 bytes and more each, what is gzipped 5 and more.
   [[nodiscard]] constexpr std::uint64_t elements() const noexcept { return bytes_ * 6 / 10; }
+  // Kernels in a table of Nsight Compute's: the row of one takes a kilobyte, and 35 bytes and more gzipped.
+  [[nodiscard]] constexpr std::uint64_t kernels() const noexcept { return bytes_ / 32; }
   // Bytes that what is read takes, estimated by the costs below: an event of a JSON file stands there in more bytes than it takes here.
   [[nodiscard]] constexpr std::uint64_t memory() const noexcept { return bytes_ * 64; }
 
@@ -43,6 +45,8 @@ inline constexpr std::uint64_t kGpu = 1 << 20;       // likewise: each is compar
 inline constexpr std::uint64_t kThread = 512;
 inline constexpr std::uint64_t kTrack = 1536;
 inline constexpr std::uint64_t kCounter = 2048;
+inline constexpr std::uint64_t kTextCopies = 2;  // of a text that a thing has: in the builder, and in the trace that it makes
+inline constexpr std::uint64_t kFrame = 384;     // of a call stack
 inline constexpr std::uint64_t kName = 256;  // of a category, or of what belongs together
 }  // namespace cost
 

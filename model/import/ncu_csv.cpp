@@ -273,12 +273,16 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     places.push_back(i);
   }
   KernelMetrics result(std::move(metrics));
+  const importers::ImportLimits limits = (*source)->limits();
+  std::uint64_t kept = 0;  // bytes
   while (lines.next(line)) {
     if (line.empty() || line.starts_with("==")) continue;  // what ncu says of itself
     split(line, cells);
     if (cells.size() != names.size()) continue;  // what the program printed
     if ((result.kernels().size() + 1) * places.size() > kMostValues)
       return unreadable("there are more values than can be read: " + std::to_string(kMostValues) + " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
+    if (result.kernels().size() >= limits.kernels() || kept > limits.memory())
+      return unreadable("it holds more kernels than any table of its size does (if it is compressed, gunzip it first to read all of it).");
     ProfiledKernel kernel;
     kernel.name = columns.text(cells, "Kernel Name");
     kernel.process = columns.text(cells, "Process Name");
@@ -311,6 +315,8 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     kernel.detail.static_shared_memory = measured("launch__shared_mem_per_block_static");
     kernel.detail.dynamic_shared_memory = measured("launch__shared_mem_per_block_dynamic");
     kernel.detail.shared_memory_executed = measured("launch__shared_mem_config_size");
+    constexpr std::uint64_t kTimes = 2;  // that a text is kept: here, and in the trace that is made of it
+    kept += sizeof(kernel) + kTimes * (kernel.name.size() + kernel.process.size() + kernel.gpu.name.size()) + kernel.values.size() * sizeof(double);
     result.add(std::move(kernel));
     if (progress && progress((*source)->fraction(), nullptr) == LoadStep::kCancel) break;
   }

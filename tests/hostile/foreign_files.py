@@ -123,6 +123,12 @@ JSON = {
         "}}",
     ),
     "samples_of_long_stacks": lambda path, most: samples_of_long_stacks(path, most),
+    "labelled_gpus": array(
+        lambda n: '{"ph":"M","name":"process_labels","pid":%d,"args":{"labels":"GPU %d"}},{"ph":"C","ts":1,"pid":%d,"name":"c","args":{"v":1}}' % (n, n, n)
+    ),
+    "states_on_many_processors": array(of('{"ph":"X","cat":"thread_state","ts":N,"dur":1,"pid":1,"tid":1,"name":"Running","args":{"cpu":N}}')),
+    "page_faults": array(of('{"ph":"i","cat":"page_fault","ts":N,"pid":1,"name":"p","args":{"address":N,"function":"N"}}')),
+    "counters_that_end_each": array(of('{"ph":"C","ts":N,"pid":1,"name":"N","args":{}}')),
     "times_far_apart": array(lambda n: f'{{"ph":"X","ts":{n * 10**11},"dur":{10**11 - 1},"pid":1,"tid":1,"name":"f{n % 10}"}}'),
 }
 
@@ -148,6 +154,40 @@ GZIP = {
     "gzip_brackets": gzipped("", "[" * 1_000_000),
 }
 
+NCU_COLUMNS = '"ID","Process ID","Process Name"'
+
+
+def table_of_kernels(more_columns, row):
+    """A table of Nsight Compute's: a line of names, one of units, and rows of kernels until the file is full."""
+
+    def write(path, most):
+        with open(path, "w") as out:
+            names = NCU_COLUMNS + "".join("," + column for column in more_columns)
+            size = out.write(names + "\n" + "," * (2 + len(more_columns)) + "\n")
+            for number in itertools.count():
+                line = row(number)
+                if size + len(line) + 1 > most and number > 0:
+                    break
+                size += out.write(line + "\n")
+
+    return write
+
+
+def gzipped_kernels(path, most):
+    rows = ",,\n" * 300_000
+    gzipped(NCU_COLUMNS + "\n,,\n", rows)(path, most)
+
+
+MANY_METRICS = [f"a__{i}" for i in range(60_000)]
+CSV = {
+    "kernels_of_nothing": table_of_kernels([], lambda n: ",,"),
+    "kernels_of_many_names": table_of_kernels(["Kernel Name"], lambda n: f",,,k{n}"),
+    "kernels_of_many_processes": table_of_kernels(["Device"], lambda n: f",{n % 64},,{n // 64 % 64}"),
+    "many_metrics": table_of_kernels(MANY_METRICS, lambda n: ",," + ",1" * len(MANY_METRICS)),
+    "lines_that_are_none": table_of_kernels([], lambda n: ""),
+    "one_long_line": lambda path, most: open(path, "w").write(NCU_COLUMNS + "\n,,\n" + "," * (most - 50)),
+}
+
 SESSION = "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
 STRINGS = "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1,'step');"
 RANGES = 'CREATE TABLE NVTX_EVENTS(start INTEGER, "end" INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, rangeId INTEGER);'
@@ -160,6 +200,7 @@ CALLS = (
     " returnValue INTEGER);"
 )
 THREAD = 1 << 24
+LONG = 1 << 19  # bytes of one text, to which very many rows refer
 
 
 def rows(schema, insert, row, bytes_of_row):
@@ -194,6 +235,29 @@ def doubling(path, most):
     with_database(path, "CREATE TABLE StringIds(id INTEGER, value TEXT);" + RANGES, [("INSERT INTO StringIds VALUES(?,?)", ids)])
 
 
+SWITCHES = "CREATE TABLE SCHED_EVENTS(start INTEGER, cpu INTEGER, isSchedIn INTEGER, globalTid INTEGER, threadState INTEGER);"
+INSERT_SWITCH = "INSERT INTO SCHED_EVENTS VALUES(?,?,?,?,?)"
+CHAINS = "CREATE TABLE SAMPLING_CALLCHAINS(id INTEGER, symbol INTEGER, module INTEGER, kernelMode INTEGER, stackDepth INTEGER);"
+INSERT_CHAIN = "INSERT INTO SAMPLING_CALLCHAINS VALUES(?,?,?,?,?)"
+METRICS = "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);"
+CONTEXTS = (
+    "CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO(contextId INTEGER, deviceId INTEGER, nullStreamId INTEGER, hwId INTEGER, vmId INTEGER,"
+    " processId INTEGER);"
+)
+
+
+def long_text(schema, insert, row, bytes_of_row, more=()):
+    """A table of rows that refer to one long text (id 2), and more tables of as many."""
+
+    def write(path, most):
+        count = max(1, (most - LONG) // (bytes_of_row * (1 + len(more))))
+        inserts = [("INSERT INTO StringIds VALUES(2,?)", [("x" * LONG,)]), (insert, (row(i) for i in range(count)))]
+        inserts += [(insert_more, (row_more(i) for i in range(count))) for insert_more, row_more in more]
+        with_database(path, STRINGS + schema, inserts)
+
+    return write
+
+
 INSERT_RANGE = "INSERT INTO NVTX_EVENTS VALUES(?,?,?,?,?,?,?,?)"
 INSERT_KERNEL = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_CALL = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(?,?,?,?,?,?)"
@@ -224,6 +288,73 @@ SQLITE = {
             (INSERT_CALL, ((i, i + 1, THREAD, 1, 1, 0) for i in range(most // 60))),
         ],
     ),
+    "long_domain_names": long_text(
+        RANGES, INSERT_RANGE, lambda i: (0, None, 75, None, THREAD, 2, i, 0), 26
+    ),
+    "long_thread_names": long_text(
+        RANGES + "CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER);",
+        INSERT_RANGE,
+        lambda i: (0, 1, 59, None, THREAD + i, 1, 0, 0),
+        34,
+        [("INSERT INTO ThreadNames VALUES(?,?,?)", lambda i: (2, None, THREAD + i))],
+    ),
+    "switches": rows(STRINGS + SWITCHES, INSERT_SWITCH, lambda i: (i, 0, i % 2, THREAD, 1), 18),
+    "processors": rows(STRINGS + SWITCHES, INSERT_SWITCH, lambda i: (i, i, 1, THREAD, 1), 20),
+    "switches_of_threads": rows(STRINGS + SWITCHES, INSERT_SWITCH, lambda i: (i, 0, 1, THREAD + i, 1), 20),
+    "samples_of_chains": lambda path, most: with_database(
+        path,
+        STRINGS + CHAINS + "CREATE TABLE COMPOSITE_EVENTS(id INTEGER, start INTEGER, cpu INTEGER, globalTid INTEGER);",
+        [
+            (INSERT_CHAIN, ((i // 1000, i, 1, 0, i % 1000) for i in range(most // 50))),
+            ("INSERT INTO COMPOSITE_EVENTS VALUES(?,?,?,?)", ((i % 1000, i, 0, THREAD) for i in range(most // 50))),
+        ],
+    ),
+    "one_deep_chain": rows(STRINGS + CHAINS, INSERT_CHAIN, lambda i: (1, i, 1, 0, i), 20),
+    "mpi_calls": rows(
+        STRINGS + "CREATE TABLE MPI_P2P_EVENTS(start INTEGER, \"end\" INTEGER, globalTid INTEGER, textId INTEGER, tag INTEGER, size INTEGER);",
+        "INSERT INTO MPI_P2P_EVENTS VALUES(?,?,?,?,?,?)",
+        lambda i: (i, i + 1, THREAD, 1, i, i),
+        30,
+    ),
+    "cuda_events": rows(
+        STRINGS + "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT(timestamp INTEGER, globalPid INTEGER, eventId INTEGER, eventSyncId INTEGER);",
+        "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES(?,?,?,?)",
+        lambda i: (i, THREAD, i, i),
+        22,
+    ),
+    "graphs": rows(
+        STRINGS + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, \"end\" INTEGER, globalPid INTEGER, graphId INTEGER);",
+        "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(?,?,?,?)",
+        lambda i: (i, i + 1, THREAD, i),
+        24,
+    ),
+    "page_faults": rows(
+        STRINGS + "CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS(start INTEGER, globalPid INTEGER, address INTEGER, originalFaultPc INTEGER);",
+        "INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES(?,?,?,?)",
+        lambda i: (i, THREAD, i, i),
+        22,
+    ),
+    "allocations": rows(
+        STRINGS
+        + "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS(start INTEGER, globalPid INTEGER, deviceId INTEGER, address INTEGER, bytes INTEGER, memKind INTEGER);",
+        "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES(?,?,?,?,?,?)",
+        lambda i: (i, THREAD, 0, i, 1, 2),
+        24,
+    ),
+    "messages": rows(STRINGS + RANGES + "CREATE TABLE DIAGNOSTIC_EVENT(timestamp INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);", "INSERT INTO DIAGNOSTIC_EVENT VALUES(?,?,?,?)", lambda i: (1, 2, "x", 0), 13),
+    "gpus": rows(STRINGS + RANGES + "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT);", "INSERT INTO TARGET_INFO_GPU VALUES(?,?)", lambda i: (i, "g"), 13),
+    "contexts_that_nothing_uses": rows(
+        STRINGS + RANGES + f"INSERT INTO NVTX_EVENTS VALUES(1,2,59,'x',{THREAD},NULL,0,0);" + CONTEXTS, "INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES(?,?,?,?,?,?)", lambda i: (i, i, i, 0, 0, 1), 22
+    ),
+    "metric_types": rows(STRINGS + METRICS, "INSERT INTO GPU_METRICS VALUES(?,?,?,?)", lambda i: (i * 1000, i, 1, i), 24),
+    "metric_types_of_gpus": lambda path, most: with_database(
+        path,
+        STRINGS + METRICS + "CREATE TABLE TARGET_INFO_GPU_METRICS(typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT);",
+        [
+            ("INSERT INTO GPU_METRICS VALUES(?,?,?,?)", ((i * 1000, i, 1, i) for i in range(most // 60))),
+            ("INSERT INTO TARGET_INFO_GPU_METRICS VALUES(?,?,?,?,?)", ((i, i, "x", 1, "m") for i in range(most // 60))),
+        ],
+    ),
     "metrics": rows(
         STRINGS + "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);",
         "INSERT INTO GPU_METRICS VALUES(?,?,?,?)",
@@ -240,6 +371,9 @@ def kinds():
         yield name + ".json.gz", write
     for name, write in SQLITE.items():
         yield name + ".sqlite", write
+    for name, write in CSV.items():
+        yield name + ".csv", write
+    yield "kernels.csv.gz", gzipped_kernels
 
 
 def main():

@@ -35,9 +35,12 @@ try_traces() {
 try info,analyze,trace processes.json
 try analyze,diff streams.json overlapping_kernels.json
 try chrome,sqlite,trace deep_begins.json
+try info,kernels kernels_of_nothing.csv kernels.csv.gz
+try info long_domain_names.sqlite long_thread_names.sqlite
 try_traces report many_processes
 try_traces info zero_kernels code_in_small_parts many_stall_reasons sampled_processes counted_instructions
 try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
+try_traces info labels_of_many_sessions long_executables long_gpu_names states_of_a_long_program kernels_left_out
 try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
 exit "$status"

@@ -36,6 +36,10 @@ constexpr CategoryName kCategories[] = {
     {"Memset", Category::kCopyOrSet},
 };
 
+// How often a text is kept: here, and once for each place that the builder and the trace that it makes have for it.
+constexpr std::uint64_t kProcessTexts = 2 + 2 * cost::kTextCopies;  // as the executable, and as the process's name
+constexpr std::uint64_t kThreadTexts = 2 + cost::kTextCopies;
+
 ThreadState state_of(std::string_view name) {
   for (const ThreadState state : {ThreadState::kRunning, ThreadState::kRunnable, ThreadState::kBlocked})
     if (thread_state_name(state) == name) return state;
@@ -55,7 +59,7 @@ std::uint32_t ChromeAssembly::source(std::string_view pid) {
   const auto found = source_ids_.find(pid);
   if (found != source_ids_.end()) return last_source_ = found->second;
   last_source_ = static_cast<std::uint32_t>(sources_.size());
-  kept_ += cost::kProcess + pid.size();
+  kept_ += cost::kProcess + kProcessTexts * pid.size();
   sources_.emplace_back().text = pid;
   thread_ids_.emplace_back();
   source_ids_.emplace(pid, last_source_);
@@ -69,7 +73,7 @@ std::uint32_t ChromeAssembly::thread(std::uint32_t source, std::string_view tid)
   if (found != ids.end()) return last_thread_ = found->second;
   constexpr std::uint32_t kFirstSyntheticTid = 0xf0000000;  // far above those of any kernel
   last_thread_ = static_cast<std::uint32_t>(threads_.size());
-  kept_ += cost::kThread + tid.size();
+  kept_ += cost::kThread + kThreadTexts * tid.size();
   SourceThread& added = threads_.emplace_back();
   added.source = source;
   added.text = tid;
@@ -85,7 +89,7 @@ std::uint32_t ChromeAssembly::category(std::string_view name) {
   last_category_ = name;
   last_category_id_ = found != categories_.end() ? found->second : static_cast<std::uint32_t>(categories_.size() + 1);
   if (found == categories_.end()) {
-    kept_ += cost::kName + name.size();
+    kept_ += cost::kName + 2 * name.size();
     categories_.emplace(name, last_category_id_);
   }
   return last_category_id_;
@@ -161,15 +165,21 @@ void ChromeAssembly::add(const ChromeEvent& event, const ParsedBatch& batch) {
   }
 }
 
+void ChromeAssembly::keep_text(std::string& known, std::string_view text, std::uint64_t times) {
+  kept_ += times * text.size();
+  kept_ -= times * known.size();
+  known = text;
+}
+
 void ChromeAssembly::add_metadata(const ChromeEvent& event) {
   const std::uint32_t of = source(event.pid);
   if (event.name == "process_name") {
-    sources_[of].name = event.arguments.name;
+    keep_text(sources_[of].name, event.arguments.name, kProcessTexts);
     sources_[of].host_pid = event.arguments.host_pid;
   } else if (constexpr std::string_view kGpu = "GPU "; event.name == "process_labels" && event.arguments.labels.starts_with(kGpu)) {
     sources_[of].device = number_of(event.arguments.labels.substr(kGpu.size()));
   } else if (event.name == "thread_name") {
-    threads_[thread(of, event.tid)].name = event.arguments.name;
+    keep_text(threads_[thread(of, event.tid)].name, event.arguments.name, kThreadTexts);
   }
 }
 

@@ -148,6 +148,8 @@ class ChromeAssembly {
   std::vector<Event>& group(const GroupKey& key);
   void see(Nanoseconds start, Nanoseconds end);
 
+  // Gives a thing another text, which is kept so many times.
+  void keep_text(std::string& known, std::string_view text, std::uint64_t times);
   void add_metadata(const ChromeEvent& event);
   void add_kernel(const ChromeEvent& event);
   void add_copy_or_set(const ChromeEvent& event);

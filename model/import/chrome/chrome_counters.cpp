@@ -54,12 +54,18 @@ void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& ba
   key.name = event.name;
   if (!event.id.empty()) key.name.append(" ").append(event.id);
   // An event without values ends those that hold.
-  if (event.value_count == 0) counter_ends_[{key.source, std::move(key.name)}].push_back(event.time);
+  if (event.value_count == 0) {
+    const auto [ends, is_new] = counter_ends_.try_emplace({key.source, key.name});
+    if (is_new) kept_ += cost::kName + key.name.size();
+    ends->second.push_back(event.time);
+  }
   for (std::uint32_t i = 0; i < event.value_count; ++i) {
     const ChromeValue& value = batch.values[event.first_value + i];
     key.series = value.series;
     CounterValues& values = counters_[key];
-    kept_ += cost::kEvent + (values.samples.empty() ? cost::kCounter + key.name.size() + key.series.size() : 0);
+    constexpr std::uint64_t kTexts = 6;  // here, and in the builder and in its trace as the name and as what the counter is found by
+    kept_ += cost::kEvent;
+    if (values.samples.empty()) kept_ += cost::kCounter + kTexts * (key.name.size() + key.series.size() + event.category.size());
     values.group = event.category;
     values.samples.emplace_back(event.time, value.value);
   }

@@ -147,13 +147,15 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
     return Error{path.string() + " is JSON, but not a trace: none of its " + counted(elements, "element") + " is a trace event."};
   if (elements == 0 && !damage.empty()) return Error{path.string() + " can't be read: " + damage + ", before its first event."};
 
-  assembly.finish(read_members(splitter.members()));
+  const ChromeMembers members = read_members(splitter.members(), limits);
+  assembly.finish(members);
   Provenance& provenance = builder.provenance();
   provenance.finished = damage.empty();
   if (!damage.empty())
     provenance.condition =
         "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
   say_left_out(builder, invalid, "element", "of traceEvents that can't be understood");
+  say_left_out(builder, members.frames_left_out, "frame", "of call stacks, of which there are more than a file of its size is read with,");
   say_left_out(builder, invalid_samples, "sample", "that can't be understood");
   say_left_out(builder, assembly.without_time(), "event", "with times that are not numbers, or out of range,");
   say_left_out(builder, assembly.without_place(), "event", "of kinds that a timeline has no place for (objects, memory dumps)");

@@ -46,11 +46,17 @@ std::string word_of(simdjson::dom::element object, const char* key) {
   return read_text(object, key);
 }
 
-void read_frames(simdjson::dom::element value, ChromeFrames& frames) {
+// Those that there is room for. How many there is none for.
+std::uint64_t read_frames(simdjson::dom::element value, const ImportLimits& limits, ChromeFrames& frames) {
   simdjson::dom::object object;
-  if (value.get(object) != simdjson::SUCCESS) return;
+  if (value.get(object) != simdjson::SUCCESS) return 0;
+  std::uint64_t left_out = 0;
   for (const auto& [id, entry] : object) {
     if (!entry.is_object()) continue;
+    if (frames.size() * cost::kFrame >= limits.memory()) {
+      ++left_out;
+      continue;
+    }
     ChromeFrame frame;
     frame.function = read_text(entry, "name");
     frame.module = read_text(entry, "category");
@@ -61,11 +67,12 @@ void read_frames(simdjson::dom::element value, ChromeFrames& frames) {
     read_number(entry, "address", frame.address);
     frames.emplace(id, std::move(frame));
   }
+  return left_out;
 }
 
 }  // namespace
 
-ChromeMembers read_members(const std::map<std::string, std::string>& members) {
+ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits) {
   ChromeMembers read;
   simdjson::dom::parser parser;
   for (const auto& [name, text] : members) {
@@ -73,7 +80,7 @@ ChromeMembers read_members(const std::map<std::string, std::string>& members) {
     if (parser.parse(text).get(value) != simdjson::SUCCESS) continue;
     std::string_view word;
     if (name == "deviceProperties") read_devices(value, read.devices);
-    if (name == "stackFrames") read_frames(value, read.frames);
+    if (name == "stackFrames") read.frames_left_out = read_frames(value, limits, read.frames);
     if (name == "baseTimeNanoseconds") {
       constexpr std::int64_t kLargest = std::int64_t{1} << 61;  // far beyond any date, and safe to add to
       if (std::int64_t base = 0; value.get(base) == simdjson::SUCCESS && base > 0 && base < kLargest) read.utc_base = base;

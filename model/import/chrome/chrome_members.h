@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "../import_limits.h"
 #include "chrome_samples.h"
 #include "model/trace/trace.h"
 
@@ -17,12 +18,13 @@ struct ChromeMembers {
   std::string host_name;
   std::string producer;
   ChromeFrames frames;  // by id
+  std::uint64_t frames_left_out = 0;  // which are more than the limits allow
 };
 
 // The members that read_members() reads.
 inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name", "producer"};
 
 // Of members by name, as JSON text. What is not JSON, or not as expected, says nothing.
-[[nodiscard]] ChromeMembers read_members(const std::map<std::string, std::string>& members);
+[[nodiscard]] ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits);
 
 }  // namespace lanescope::importers

@@ -23,7 +23,7 @@ ProcessId ChromeAssembly::built_process(std::uint32_t source) {
   of.process = builder_.process_of_instance(++instances_);
   Process& process = builder_.process(of.process);
   process.pid = number_of(of.text).value_or(kFirstSyntheticPid + source);
-  process.executable = !of.name.empty() ? of.name : number_of(of.text) ? std::string{} : of.text;
+  process.executable = builder_.kept(!of.name.empty() ? of.name : number_of(of.text) ? std::string_view() : std::string_view(of.text));
   return of.process;
 }
 

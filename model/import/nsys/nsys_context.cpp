@@ -130,6 +130,19 @@ std::optional<ThreadId> NsysContext::known_thread(std::int64_t global_tid) const
   return found->second;
 }
 
+void NsysContext::name_thread(ThreadId id, std::string_view name) {
+  keep_text(name);
+  builder.name_thread(id, name);
+}
+void NsysContext::name_domain(std::int64_t global_id, std::uint32_t id, std::string_view name) {
+  keep_text(name);
+  builder.set_domain(process(global_id), id, name);
+}
+void NsysContext::name_category(std::int64_t global_id, std::uint32_t domain, std::uint32_t id, std::string_view name) {
+  keep_text(name);
+  builder.set_category(process(global_id), domain, id, name);
+}
+
 GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
   const ProcessId owner = process(global_pid);
   if (devices_.insert({owner, ordinal}).second) {

@@ -1,6 +1,7 @@
 // What the importers of single tables of an Nsight Systems export share: strings, processes, threads, progress. Internal to model/import.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/file/limits.h"
 #include "model/trace/load.h"
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
@@ -39,6 +41,10 @@ class NsysContext {
   // The thread, where an event has named it.
   [[nodiscard]] std::optional<ThreadId> known_thread(std::int64_t global_tid) const;
   [[nodiscard]] const std::map<std::int64_t, ProcessId>& processes() const noexcept { return processes_; }  // by globalPid
+  // Names for what the builder knows: each is kept where it is given, and a file may give one text to very many.
+  void name_thread(ThreadId id, std::string_view name);
+  void name_domain(std::int64_t global_id, std::uint32_t id, std::string_view name);
+  void name_category(std::int64_t global_id, std::uint32_t domain, std::uint32_t id, std::string_view name);
   // The GPU that a process knows under this CUDA ordinal, described as far as the file does.
   GpuId device(std::int64_t global_pid, std::uint32_t ordinal);
 
@@ -59,6 +65,7 @@ class NsysContext {
  private:
   static constexpr std::uint64_t kRowsPerReport = 1u << 16;
   bool report();
+  void keep_text(std::string_view text) noexcept { keep(cost::kTextCopies * std::min(text.size(), limits::kTextBytes)); }
   void read_gpus();
 
   const LoadProgress& progress_;

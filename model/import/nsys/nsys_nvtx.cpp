@@ -133,18 +133,17 @@ class NvtxTable {
   }
 
   void read_name(const TableRows& rows) {
-    const std::string text(rows.is_null(kText) ? context_.text(rows.integer(kTextId)) : rows.text(kText));
+    const std::string_view text = rows.is_null(kText) ? context_.text(rows.integer(kTextId)) : rows.text(kText);
     const std::int64_t global_tid = rows.integer(kGlobalTid);
     switch (rows.integer(kType)) {
       case kDomainCreate:
-        context_.builder.set_domain(context_.process(global_tid), domain(rows), text);
+        context_.name_domain(global_tid, domain(rows), text);
         break;
       case kCategory:
-        context_.builder.set_category(context_.process(global_tid), domain(rows), static_cast<std::uint32_t>(rows.integer(kCategoryId)),
-                                      text);
+        context_.name_category(global_tid, domain(rows), static_cast<std::uint32_t>(rows.integer(kCategoryId)), text);
         break;
       case kThreadName:
-        context_.builder.name_thread(context_.thread(global_tid), text);
+        context_.name_thread(context_.thread(global_tid), text);
         break;
       default:
         break;

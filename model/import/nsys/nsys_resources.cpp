@@ -13,7 +13,7 @@ void read_processes(NsysContext& context) {
     const auto found = context.processes().find(rows.integer(0));
     if (found == context.processes().end()) continue;
     Process& process = context.builder.process(found->second);
-    process.executable = rows.text(2);
+    process.executable = context.builder.kept(rows.text(2));
     if (!rows.is_null(1)) process.pid = static_cast<std::uint32_t>(rows.integer(1));
   }
 }
@@ -24,7 +24,8 @@ void read_threads(NsysContext& context) {
   while (rows.next()) {
     const auto thread = context.known_thread(rows.integer(2));
     if (!thread) continue;
-    context.builder.name_thread(*thread, context.text(rows.integer(0)));
+    context.name_thread(*thread, context.text(rows.integer(0)));
+    if (context.is_too_much()) return;
     if (!rows.is_null(1)) context.builder.set_thread_priority(*thread, static_cast<std::int32_t>(rows.integer(1)));
   }
 }

@@ -182,6 +182,15 @@ TEST_CASE("as many threads as a file can name end in a trace or a sentence") {
   if (!threads.trace) CHECK_THAT(threads.error, contains_text("names more threads, queues and counters"));
 }
 
+TEST_CASE("one long text that very many things are called by is kept as often as there is room for it") {
+  const std::string long_text = "INSERT INTO StringIds VALUES (2, replace(hex(zeroblob(100000)), '00', 'xx'));";
+  const char* const type = GENERATE("75", "33", "39");  // names of a domain, of a category, of a thread
+  CAPTURE(type);
+  const Read named = read(kSession + kStrings + "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, category INTEGER);" +
+                          long_text + repeated(200'000, std::string("INSERT INTO NVTX_EVENTS SELECT 0, NULL, ") + type + ", NULL, 16777216 + x, 2, x, x FROM n"));
+  CHECK_THAT(named.error, contains_text("names more threads, queues and counters"));
+}
+
 TEST_CASE("a database that shrinks while it is read ends in a sentence") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "shrinking.sqlite";

@@ -304,3 +304,11 @@ TEST_CASE("no rate of hits is beyond 100 %, as where hits and look-ups are of di
   CHECK(metrics.value(metrics.kernels()[0], "lts__t_sector_hit_rate.pct") == 33.5);
   CHECK(metrics.value(metrics.kernels()[0], "sm__throughput.avg.pct_of_peak_sustained_elapsed") == 101.0);
 }
+
+TEST_CASE("a table has no more kernels than any of its size") {
+  std::string rows;
+  for (int i = 0; i < 400'000; ++i) rows += ",,\n";  // each of three bytes: Nsight Compute writes a kilobyte and more
+  const auto table = read("\"ID\",\"Process ID\",\"Process Name\"\n,,\n" + rows);
+  REQUIRE(!table);
+  CHECK_THAT(table.error().text, contains_text("it holds more kernels than any table of its size does"));
+}

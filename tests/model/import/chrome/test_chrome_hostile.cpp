@@ -236,3 +236,15 @@ TEST_CASE("where memory ends, reading ends in a sentence") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 #endif
+
+TEST_CASE("call stacks of more frames than a file of its size is read with are told, and cost no memory") {
+  constexpr int kFrames = 2'000'000;  // of which each is counted as 384 bytes, and 640 MB are allowed
+  std::string frames = "{\"traceEvents\":[{\"ph\":\"P\",\"ts\":1,\"pid\":1,\"tid\":1,\"sf\":1}],\"stackFrames\":{\"0\":{}";
+  for (int i = 1; i < kFrames; ++i) frames += ",\"" + std::to_string(i) + "\":{}";
+  const TemporaryFolder folder;
+  write_repeated(folder.path() / "trace.json.gz", frames + "}}", "", 0);
+  const Read read = read_file(folder.path() / "trace.json.gz");
+  REQUIRE(read.trace);
+  const auto& messages = read.trace->diagnostics();
+  CHECK(std::any_of(messages.begin(), messages.end(), [](const DiagnosticMessage& message) { return message.text.find("333333 frames of call stacks") == 0; }));
+}
