@@ -38,6 +38,19 @@ void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint
 // In place of the call of an id that several calls have.
 constexpr EventRef kSeveral{kNone, kNone};
 
+constexpr std::size_t kMostReserved = std::size_t{1} << 25;  // elements: the system refuses room for more than it has
+
+// How many calls have one of these ids at most.
+std::size_t calls_of(const Trace& trace, LaneId id, std::uint32_t first, std::uint32_t last) {
+  const Lane& lane = trace.lane(id);
+  std::size_t count = 0;
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const CorrelationBounds ids = lane.segment_correlations(s);
+    if (ids.greatest >= first && ids.least <= last) count += std::min<std::size_t>(LaneSegment::kCapacity, lane.size() - s * LaneSegment::kCapacity);
+  }
+  return count;
+}
+
 // Whether one call lies within another of its thread.
 bool is_within(const Trace& trace, EventRef inner, EventRef outer) {
   const Event a = trace.event(inner), b = trace.event(outer);
@@ -82,6 +95,11 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
   const bool dense = form == Form::kDense;
   if (dense) index.dense.resize(ids.size());
   std::vector<bool> is_repeated(index.dense.size());
+  // Room for all that may come, which is memory only once it does: a table that grows is there twice each time.
+  std::size_t most_calls = 0;
+  for (const LaneId id : lanes) most_calls += calls_of(trace, id, ids.first, ids.last);
+  most_calls = std::min(most_calls, kMostReserved);
+  if (!dense) index.sparse.reserve(most_calls);
   for (const LaneId id : lanes) {
     if (stop.stop_requested()) return {};
     for_each_call(trace, id, ids.first, ids.last, [&](std::uint32_t correlation, EventRef call) {
@@ -92,6 +110,7 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
       const std::uint32_t slot = correlation - ids.first;
       const EventRef before = std::exchange(index.dense[slot], call);
       if (!before.valid() || (!is_repeated[slot] && is_within(trace, before, call))) return;
+      if (index.repeated.empty()) index.repeated.reserve(most_calls);
       if (!is_repeated[slot]) index.repeated.push_back(one_of_several(trace, correlation, before));
       index.repeated.push_back(one_of_several(trace, correlation, call));
       is_repeated[slot] = true;
@@ -129,6 +148,7 @@ void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& 
     if (!is_inner) calls[kept++] = one;
   }
   calls.resize(kept);
+  if (calls.size() < calls.capacity() / 2) calls.shrink_to_fit();
   sort([](const OneOfSeveral& a, const OneOfSeveral& b) { return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start); });
 }
 

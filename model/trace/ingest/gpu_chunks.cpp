@@ -1,4 +1,5 @@
 #include <map>
+#include <unordered_map>
 
 #include "chunk_target.h"
 #include "columns.h"
@@ -74,6 +75,23 @@ const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) 
   if (const KernelName& known = names[string_id]; known.mangled == mangled) return known;
   return names.place(string_id) = into.kernel_names.of(mangled, into.builder);
 }
+
+// Names that are made of numbers, each once: the events of a chunk have the same few again and again.
+template <typename Make>
+class NumberedNames {
+ public:
+  NumberedNames(TraceBuilder& builder, Make make) : builder_(builder), make_(std::move(make)) {}
+  NameId of(std::uint32_t number) {
+    const auto [found, is_new] = names_.try_emplace(number, 0);
+    if (is_new) found->second = builder_.intern(make_(number));
+    return found->second;
+  }
+
+ private:
+  TraceBuilder& builder_;
+  Make make_;
+  std::unordered_map<std::uint32_t, NameId> names_;
+};
 
 }  // namespace
 
@@ -195,13 +213,14 @@ bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.queue(), c.correlation_delta(), c.graph()) || !same_length_or_empty(n, c.graph_exec())) return false;
   QueueEvents events(c.queue());
+  NumberedNames names(into.builder, [](std::uint32_t graph) { return "CUDA graph " + std::to_string(graph); });
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta(i));
     correlation = sum(correlation, c.correlation_delta(i));
     events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
-                                  into.builder.intern("CUDA graph " + std::to_string(c.graph(i))), static_cast<std::uint32_t>(correlation),
+                                  names.of(c.graph(i)), static_cast<std::uint32_t>(correlation),
                                   into.builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
   }
   add_by_queue(into, TrackKind::kGraphLaunches, std::move(events));
@@ -212,15 +231,17 @@ bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
   const int n = c.time_delta_size();
   if (!same_length(n, c.queue(), c.event(), c.record(), c.correlation_delta())) return false;
   QueueEvents events(c.queue());
+  NumberedNames names(into.builder, [&](std::uint32_t event) {
+    const std::string_view given = into.builder.cuda_name(into.process, CudaResource::kEvent, event);
+    std::string name = "CUDA event " + std::to_string(event);
+    return given.empty() ? name : name.append(" ").append(given);
+  });
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.time_delta(i));
     correlation = sum(correlation, c.correlation_delta(i));
-    const std::string_view given = into.builder.cuda_name(into.process, CudaResource::kEvent, c.event(i));
-    std::string name = "CUDA event " + std::to_string(c.event(i));
-    if (!given.empty()) name.append(" ").append(given);
-    events[c.queue(i)].push_back({time, 0, into.builder.intern(name), static_cast<std::uint32_t>(correlation),
+    events[c.queue(i)].push_back({time, 0, names.of(c.event(i)), static_cast<std::uint32_t>(correlation),
                                   into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
   }
   add_by_queue(into, TrackKind::kCudaEvents, std::move(events));
