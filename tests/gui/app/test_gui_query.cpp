@@ -64,7 +64,7 @@ class QueryTest : public QObject {
       QCoreApplication::sendPostedEvents();
       const QList<QAbstractAxis*> axes = chart->chart()->axes(Qt::Horizontal);
       QCOMPARE(axes.size(), 1);
-      const auto* axis = qobject_cast<const QCategoryAxis*>(axes.front());
+      auto* axis = qobject_cast<QCategoryAxis*>(axes.front());
       const QStringList marks = axis->categoriesLabels();
       QVERIFY(!marks.isEmpty());
       const QFontMetrics metrics(axis->labelsFont());
