@@ -322,6 +322,20 @@ int vforks_and_leaves() {
   steps(100);
   return kCode;
 }
+// Its first NVTX call of all is made by the child of a vfork.
+[[gnu::noinline]] void vfork_and_mark() {
+  const pid_t child = vfork();
+  if (child == 0) {
+    nvtxMarkA("other");
+    _exit(3);
+  }
+  must(code_of(child) == 3, "the child of a vfork");
+}
+int begins_in_a_vfork() {
+  vfork_and_mark();
+  steps(100);
+  return child_with_steps(fork);
+}
 int spawns() {
   std::string way = "exit";
   std::string code = "9";
@@ -512,6 +526,14 @@ int is_guarded_first() {
   may_only_write();
   return 98;
 }
+// Neither has it room for what it would report in, nor may its files grow.
+int may_grow_nothing() {
+  constexpr rlim_t kAddresses = 200ul << 20;
+  const rlimit room{kAddresses, kAddresses}, files{0, 0};
+  must(setrlimit(RLIMIT_AS, &room) == 0 && setrlimit(RLIMIT_FSIZE, &files) == 0, "setrlimit");
+  steps(100);
+  return kCode;
+}
 // Without sockets, which are refused.
 int may_have_no_sockets() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -537,6 +559,22 @@ int has_strict_threads() {
   std::thread([] { steps(50); }).join();
   steps(50);
   return kCode;
+}
+// The child of a vfork guards itself, and itself alone.
+[[gnu::noinline]] void vfork_and_filter() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  const pid_t child = vfork();
+  if (child == 0) {
+    must_filter(code, std::size(code));
+    _exit(3);
+  }
+  must(code_of(child) == 3, "the child of a vfork");
+}
+int has_a_guarded_vfork() {
+  vfork_and_filter();
+  return child_with_steps(fork);
 }
 // A child that makes ranges before and behind its filter, and one whose first come behind it.
 int has_guarded_children() {
@@ -695,6 +733,7 @@ const std::map<std::string, int (*)()> ways{
     {"exec-fails", fails_to_become},
     {"vfork-exec", vforks_and_becomes},
     {"vfork-exit", vforks_and_leaves},
+    {"vfork-first", begins_in_a_vfork},
     {"spawn", spawns},
     {"clone-vm", clones_within_its_memory},
     {"clone", forks_by_the_kernel},
@@ -718,8 +757,10 @@ const std::map<std::string, int (*)()> ways{
     {"seccomp", may_only_write},
     {"seccomp-first", is_guarded_first},
     {"seccomp-no-sockets", may_have_no_sockets},
+    {"no-growth", may_grow_nothing},
     {"seccomp-strict", has_strict_threads},
     {"seccomp-children", has_guarded_children},
+    {"seccomp-vfork", has_a_guarded_vfork},
     {"seccomp-threads", may_only_have_threads},
     {"seccomp-forks", may_only_fork},
     {"copy", copies_input},
@@ -732,7 +773,8 @@ const std::map<std::string, int (*)()> ways{
 
 // These come before the agent is there.
 bool begins_with_its_way(int (*way)()) {
-  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory || way == is_guarded_first || way == may_have_no_sockets;
+  return way == shows_what_it_inherited || way == has_small_stacks || way == locks_its_memory || way == is_guarded_first || way == may_have_no_sockets || way == may_grow_nothing ||
+         way == begins_in_a_vfork;
 }
 
 void wait_for(const char* file) {

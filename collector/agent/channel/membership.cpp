@@ -124,6 +124,7 @@ State try_to_join() noexcept {
   const ScopedLock lock(join_lock);
   const State state = membership.state.load(std::memory_order_relaxed);
   if (state != State::kUntried) return state;
+  if (may_join() && !is_own_process()) return State::kUntried;  // the child of a vfork, which would take its parent's place
   follow_membership();
   const Joining joining = may_join() ? connect_to_session(session_address(), membership.ancestry) : Joining{.connection = {}, .problem = EPERM};
   leave_word(joining.problem);

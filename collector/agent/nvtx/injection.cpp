@@ -10,6 +10,8 @@
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"
 #include "agent/nvtx/payload.h"
+#include "agent/process/call_filters.h"
+#include "agent/process/forks.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -369,12 +371,15 @@ void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
         handler(NVTX_CBID_CUDART_NameCudaEventA, event_a), handler(NVTX_CBID_CUDART_NameCudaEventW, event_w)});
 }
 
+// What is declined once is so for the process's life, of which the child of a vfork knows nothing.
+bool is_to_be_recorded() noexcept { return join_recording() || is_armed() || (may_join() && !is_own_process()); }
+
 }  // namespace
 
 Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   if (get_export_table == nullptr) return Injection::kDeclined;
   prepare_names();
-  if (!join_recording() && !is_armed()) return Injection::kDeclined;
+  if (!is_to_be_recorded()) return Injection::kDeclined;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
   constexpr std::size_t needed = offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable) + sizeof(callbacks->GetModuleFunctionTable);
   if (callbacks == nullptr || callbacks->struct_size < needed || callbacks->GetModuleFunctionTable == nullptr) return Injection::kDeclined;
@@ -387,7 +392,7 @@ Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
 Injection install_extension(nvtxExtModuleInfo_t* module) noexcept {
   if (module == nullptr || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || module->segmentsCount == 0) return Injection::kDeclined;
   prepare_names();
-  if (!join_recording() && !is_armed()) return Injection::kDeclined;
+  if (!is_to_be_recorded()) return Injection::kDeclined;
   const nvtxExtModuleSegment_t& slots = module->segments[0];
   const Handler handlers[] = {handler(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, payload_schema_register),
                               handler(NVTX3EXT_CBID_nvtxPayloadEnumRegister, payload_enum_register),

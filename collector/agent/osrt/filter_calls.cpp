@@ -13,6 +13,7 @@
 #include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
 #include "agent/process/call_filters.h"
+#include "agent/process/forks.h"
 #include "agent/process/this_thread.h"
 
 namespace lanescope::agent::osrt {
@@ -58,6 +59,7 @@ long install_with(Install install, const Wanted& wanted) noexcept {
     static_cast<void>(ThreadWriter());
   }
   if (wanted.mode == Wanted::Mode::kStrict) return begin_strict_mode(install);
+  if (may_join() && !is_own_process()) return install();  // it holds for the child of a vfork, and not for its parent
   FilterInstallation installation;
   const long result = install();
   if (result >= 0 && wanted.filter != nullptr) installation.has_succeeded(*wanted.filter);

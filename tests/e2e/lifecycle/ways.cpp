@@ -39,6 +39,7 @@ void add_families(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"exec", "20"}, .ranges = 21 * 100, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"exec-fails"}, .ranges = 200});
   ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300, .ranges_if_attached = 200});
+  ways.push_back({.arguments = {"vfork-first"}, .ranges = 250, .traced = "osrt"});
   ways.push_back({.arguments = {"spawn"}, .ranges = 200, .ranges_if_attached = 100});
   for (const char* how : {"vfork-exit", "clone-vm", "setsid", "orphan", "daemon"})
     ways.push_back({.arguments = {how}, .ranges = 200});
@@ -53,9 +54,11 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-threads"}, .ranges = 150});
   ways.push_back({.arguments = {"seccomp-forks"}, .ranges = 160, .said = "its seccomp filter has the kernel end it"});
   ways.push_back({.arguments = {"seccomp-children"}, .ranges = 130});
+  ways.push_back({.arguments = {"seccomp-vfork"}, .ranges = 250});
   ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
   ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});
   ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"no-growth"}, .said = "it has no room for the memory in which it would report", .only = Joining::kLaunched});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
     ways.push_back({.arguments = {"exit"}, .before = closed});
     ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed, .only = Joining::kLaunched});
