@@ -570,6 +570,43 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   CHECK(std::any_of(trace->processes().begin(), trace->processes().end(), is_it));
 }
 
+TEST_CASE("what a process in another time namespace does stands where it happened") {
+  const std::vector<std::string> command{lives(), "tomorrow"};
+  constexpr int kCanNotBeTried = 99;
+  const Ran alone = run_alone(command);
+  if (alone.code == kCanNotBeTried) {
+    WARN("A time namespace takes root, and Linux 5.6: not tested.");
+    return;
+  }
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{"profile", "-t", "nvtx,osrt", "--sample=none", "--cpuctxsw=none", "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  CHECK(run_lanescope(folder.path(), arguments).code == alone.code);
+  const auto trace = load(folder.path() / "x.trace");
+  Nanoseconds forks = INT64_MAX, has_waited = 0;  // the parent
+  std::uint64_t of_child = 0;
+  Nanoseconds first = INT64_MAX, last = 0;
+  for (const Track& track : trace->tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges && track.key.kind != TrackKind::kOsRuntime) continue;
+    const bool is_childs = trace->processes()[trace->threads()[track.key.thread].process].forked;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace->lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const std::string_view name = trace->name(lane.name(i));
+        if (!is_childs && name == "fork") forks = lane.start(i);
+        if (!is_childs && name == "waitpid") has_waited = lane.end(i);
+        if (!is_childs) continue;
+        ++of_child;
+        first = std::min(first, lane.start(i));
+        last = std::max(last, lane.end(i));
+      }
+    }
+  }
+  CHECK(of_child > 50);  // ranges, and the call before them
+  CHECK(forks < first);
+  CHECK(last < has_waited);
+}
+
 TEST_CASE("a program that uses musl runs as it does without us, and can't be attached to") {
   const std::string musl = program("lanescope_program_musl").string();
   if (!std::filesystem::exists(musl)) {

@@ -464,6 +464,18 @@ int can_not_be_dumped() {
   return kCode;
 }
 
+// A child whose clocks are a day ahead.
+int lives_tomorrow() {
+  must(unshare(CLONE_NEWTIME) == 0, "unshare");
+  std::ofstream offsets("/proc/self/timens_offsets");
+  must(static_cast<bool>(offsets << "monotonic 86400 0\n" << std::flush), "timens_offsets");
+  return child_with_steps([] {
+    const pid_t child = fork();
+    if (child == 0) usleep(2'000);
+    return child;
+  });
+}
+
 // As few bytes as a thread may have.
 int has_small_stacks() {
   pthread_attr_t small;
@@ -745,6 +757,7 @@ const std::map<std::string, int (*)()> ways{
     {"subreaper", takes_orphans_in},
     {"forks-in-handlers", forks_in_handlers},
     {"small-stacks", has_small_stacks},
+    {"tomorrow", lives_tomorrow},
     {"mlockall", locks_its_memory},
     {"close", closes_all},
     {"close_range", closes_range},

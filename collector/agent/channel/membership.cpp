@@ -202,9 +202,9 @@ bool session_stays_alive(int milliseconds) noexcept {
 
 void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return;
-  record.time = monotonic_now();
   record.thread = this_thread_id();
   const ScopedLock lock(metadata_lock);
+  record.time = channel::event_time(membership.connection.memory.header().clock, monotonic_now());
   membership.metadata.write(record, text);
 }
 

@@ -56,6 +56,8 @@ class [[nodiscard]] ThreadWriter {
   [[nodiscard]] ThreadState& state() const noexcept { return *state_; }
   // CLOCK_MONOTONIC, ns.
   [[nodiscard]] std::int64_t now() const noexcept { return channel::event_now(state_->header->clock); }
+  // The same of a time of this process's CLOCK_MONOTONIC.
+  [[nodiscard]] std::int64_t event_time(std::int64_t monotonic) const noexcept { return channel::event_time(state_->header->clock, monotonic); }
 
   // Appends the record; thread is set here. Requires: *this is true.
   [[gnu::always_inline]] void write(channel::Record record, std::string_view text) noexcept {

@@ -71,9 +71,10 @@ bool takes_chains_of(std::uint32_t group) noexcept { return (chosen_groups.load(
 
 void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) noexcept {
   if (!can_take_call_chains() || call.correlationData == nullptr) return;
-  const std::int64_t now = monotonic_now();
+  const std::int64_t called = monotonic_now();
   ThreadWriter writer;
   if (!writer) return;
+  const std::int64_t now = writer.event_time(called);
   // A call of the runtime makes calls of the driver, which have its correlation id: one chain is enough.
   std::uint32_t& outer = writer.state().own.followed_call;
   const bool is_runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;

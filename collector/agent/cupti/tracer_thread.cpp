@@ -281,7 +281,8 @@ void Tracer::write_out() noexcept {
 }
 
 void Tracer::read_clock(std::int64_t now) noexcept {
-  const encode::ClockReading reading = encode::read_clocks();
+  encode::ClockReading reading = encode::read_clocks();
+  reading.monotonic = channel::event_time(memory_.header().clock, reading.monotonic);
   clocks_.add(reading);
   next_clock_ = now + kSecond;
   PageBuffer message;

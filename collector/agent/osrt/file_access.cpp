@@ -90,7 +90,7 @@ void note_file(channel::FileOperation operation, std::int64_t start, std::int64_
       if (is_asked && settings.recording.load(std::memory_order_relaxed) != 0 && may_look_at_files()) {
         channel::Record record{};
         record.type = channel::RecordType::kFileAccess;
-        record.time = start;
+        record.time = writer.event_time(start);
         record.id = static_cast<std::uint64_t>(end - start);
         record.category = static_cast<std::uint32_t>(operation);
         record.payload = static_cast<std::uint64_t>(use.bytes);

@@ -66,11 +66,11 @@ std::int64_t note(const char* name, std::int64_t start) noexcept {
       if (is_recorded && duration >= wanted) {
         channel::Record record{};
         record.type = channel::RecordType::kOsRuntimeCall;
-        record.time = start;
+        record.time = writer.event_time(start);
         record.id = static_cast<std::uint64_t>(duration);
         writer.write(record, name);
         const std::int64_t long_call = settings.os_runtime_backtrace_ns.load(std::memory_order_relaxed);
-        if (long_call != 0 && duration >= long_call && can_take_call_chains()) write_chain(writer, start, duration);
+        if (long_call != 0 && duration >= long_call && can_take_call_chains()) write_chain(writer, record.time, duration);
       }
     }
   }

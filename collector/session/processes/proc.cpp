@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -139,6 +140,26 @@ std::vector<pid_t> processes_started_with(std::string_view name, std::string_vie
 pid_t newest_task() {
   const std::string load = file_content("/proc/loadavg");
   return std::atoi(load.c_str() + load.rfind(' ') + 1);
+}
+
+std::int64_t clock_shift(pid_t pid) {
+  const auto space = [](const std::filesystem::path& process, const char* kind) {
+    std::error_code failed;
+    return std::filesystem::read_symlink(process / "ns" / kind, failed).string();
+  };
+  // Of CLOCK_MONOTONIC, against the machine's. The kernel tells what the children of a process get, which is its own unless it has asked for another.
+  const auto offset = [&](const std::filesystem::path& process) -> std::optional<std::int64_t> {
+    if (space(process, "time") != space(process, "time_for_children")) return std::nullopt;
+    std::istringstream lines(file_content(process / "timens_offsets"));
+    std::string clock;
+    for (std::int64_t seconds = 0, nanoseconds = 0; lines >> clock >> seconds >> nanoseconds;)
+      if (clock == "monotonic") return seconds * 1'000'000'000 + nanoseconds;
+    return std::nullopt;
+  };
+  const std::filesystem::path own = "/proc/self", other = folder_of(pid);
+  if (space(other, "time") == space(own, "time")) return 0;
+  const auto ours = offset(own), theirs = offset(other);
+  return ours && theirs ? *ours - *theirs : 0;
 }
 
 pid_t parent_of_process(pid_t pid) {

@@ -41,6 +41,9 @@ struct ProcessDescription {
 // Number of the task, process or thread, that the kernel made last; 0 where it does not say. Takes some microseconds.
 [[nodiscard]] pid_t newest_task();
 
+// ns, to be added to CLOCK_MONOTONIC as a process sees it for what we see: not 0 in another time namespace, as far as the system tells.
+[[nodiscard]] std::int64_t clock_shift(pid_t pid);
+
 // 0 where there is no process of this number: it may be a thread's.
 [[nodiscard]] pid_t parent_of_process(pid_t pid);
 

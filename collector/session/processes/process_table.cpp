@@ -89,6 +89,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   }
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
+  (*memory)->shared().header().clock.shift.store(clock_shift(greeting.pid), std::memory_order_relaxed);
   answer.accepted = 1;
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();

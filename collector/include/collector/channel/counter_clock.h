@@ -32,6 +32,8 @@ struct CounterClock {
   };
   std::atomic<std::uint64_t> written;  // lines so far; the newest lies in places[written % 2]
   Place places[2];
+  // ns, to be added to CLOCK_MONOTONIC as the target sees it for what the host sees. Not 0 in another time namespace (time_namespaces(7)).
+  std::atomic<std::int64_t> shift;
 };
 
 #if defined(__x86_64__)
@@ -57,7 +59,12 @@ inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
   clock.written.store(next, std::memory_order_release);
 }
 
-// CLOCK_MONOTONIC now, in ns. Any thread.
+// A time of the target's CLOCK_MONOTONIC on the host's. Any thread.
+[[nodiscard]] inline std::int64_t event_time(const CounterClock& clock, std::int64_t monotonic) noexcept {
+  return monotonic + clock.shift.load(std::memory_order_relaxed);
+}
+
+// The host's CLOCK_MONOTONIC now, in ns. Any thread.
 [[nodiscard]] inline std::int64_t event_now(const CounterClock& clock) noexcept {
   for (int look = 0; look < 2; ++look) {
     const std::uint64_t written = clock.written.load(std::memory_order_acquire);
@@ -69,7 +76,7 @@ inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
     std::atomic_thread_fence(std::memory_order_acquire);
     if (clock.written.load(std::memory_order_relaxed) == written) return now;
   }
-  return monotonic_now();
+  return event_time(clock, monotonic_now());
 }
 
 }  // namespace lanescope::channel

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 17;
+inline constexpr std::uint32_t kLayoutVersion = 18;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -243,7 +243,7 @@ struct SharedHeader {
   // The agent's own thread sleeps on this word. Whoever has something for it increments the word and wakes it: the host after a change of
   // settings, the target's threads when CUPTI gives a buffer back.
   std::atomic<std::uint32_t> agent_bell;
-  CounterClock clock;  // for the times of NVTX records
+  CounterClock clock;  // for the times of records
   RingHeader metadata_ring;
   RingHeader frame_ring;
   SegmentPoolHeader metadata_pool;
