@@ -12,7 +12,8 @@ constexpr std::size_t kLargestPiece = 512;           // samples
 constexpr std::size_t kLargestImage = 32u << 20;     // bytes
 constexpr double kExpectedBytes = 16u << 10;         // of a sample in the buffer: 14.3 KB of the default set on an H200
 constexpr double kMostBytes = 32u << 10;             // the same on chips with hundreds of units that count
-constexpr double kDoubt = 1.25;                      // by which a sample may be larger than all before
+constexpr double kDoubt = 1.25;                      // by which samples may be larger than all before
+constexpr double kNewest = 0.2;                      // s of samples that stay where nobody waits: some may be larger still
 constexpr std::int64_t kEnoughOfBuffer = 60;         // s until it would be full, where that takes less than what is asked for
 constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; clocks are known for two minutes
 constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, where somebody waits
@@ -58,6 +59,7 @@ std::unique_ptr<RecordSource> RecordSource::open(const nvperf::Functions& functi
   source->longest_wait_ = pace.effort.patience.count() > 0 ? nanoseconds(pace.effort.patience) : kUsualWait;
   source->rate_ = kExpectedBytes * static_cast<double>(pace.frequency) * 1e-9;
   source->sample_bytes_ = kMostBytes;
+  source->newest_ = kExpectedBytes * static_cast<double>(pace.frequency) * kNewest;
   source->least_piece_ = std::clamp<std::size_t>(pace.samples_per_look() / 8, 1, 64);
   Image trial{kLargestPiece, {}, {}};
   if (!source->make(trial)) {
@@ -194,7 +196,7 @@ Round RecordSource::fetch(Due due) {
 std::size_t RecordSource::fetch_down_to(std::size_t goal, std::size_t unread, Due due) {
   std::int64_t handed_on = channel::monotonic_now();
   while (unread > goal) {
-    Image* const image = image_for(unread);
+    Image* const image = image_for(unread, due);
     if (image == nullptr || (due != Due::kAll && image->samples < least_piece_)) break;
     const std::int64_t begin = channel::monotonic_now();
     const std::int64_t used = processor_time();
@@ -214,10 +216,11 @@ std::size_t RecordSource::fetch_down_to(std::size_t goal, std::size_t unread, Du
   return unread;
 }
 
-// The largest that is certain to be filled, so that no sample is torn: the newest records may be a part of one. Once nothing is counted any more,
-// the largest of all.
-RecordSource::Image* RecordSource::image_for(std::size_t unread) {
-  const auto certain = static_cast<std::size_t>(static_cast<double>(unread) / (sample_bytes_ * kDoubt));
+// The largest that is certain to be filled, so that no sample is torn: the newest records may be a part of one, and records that were decoded can't be
+// read again. Once nothing is counted any more, the largest of all.
+RecordSource::Image* RecordSource::image_for(std::size_t unread, Due due) {
+  const double older = static_cast<double>(unread) - (due == Due::kAll ? 0 : newest_);
+  const auto certain = static_cast<std::size_t>(std::max(older, 0.0) / (sample_bytes_ * kDoubt));
   for (Image& image : images_)
     if (halted_ || image.samples + 1 <= certain) {
       if (make(image)) return &image;

@@ -52,7 +52,7 @@ class RecordSource final : public SampleSource {
     std::vector<std::uint8_t> data;  // as fresh between pieces
   };
   [[nodiscard]] bool make(Image& image);
-  [[nodiscard]] Image* image_for(std::size_t unread);
+  [[nodiscard]] Image* image_for(std::size_t unread, Due due);
   [[nodiscard]] std::optional<nvperf::BufferStatus> status();
   // Fetches until so many bytes are left or, where it is not due, somebody else wants the processor. Returns how many are left.
   std::size_t fetch_down_to(std::size_t goal, std::size_t unread, Due due);
@@ -78,6 +78,7 @@ class RecordSource final : public SampleSource {
   std::vector<std::uint8_t> prefix_;
   std::vector<Image> images_;  // from the largest to that of one sample, each half of the one before
   std::size_t least_piece_ = 1;  // samples, of a piece for which nobody waits
+  double newest_ = 0;            // bytes that stay behind such a piece
   std::int64_t look_every_ = 0;  // ns
   std::int64_t longest_wait_ = 0;
   std::size_t total_ = 0;        // bytes of the buffer
