@@ -1,6 +1,7 @@
 // Hostile files: texts that are no names of events, each of which many things may have, or one thing again and again.
 #include "chunks.h"
 #include "kinds.h"
+#include "lanescope/kernel_metrics.pb.h"
 
 namespace lanescope::test {
 namespace {
