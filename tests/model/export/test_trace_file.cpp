@@ -199,7 +199,7 @@ TEST_CASE("frames are cut where they would become larger than writers may make t
   std::vector<Event> ranges, samples;
   for (int i = 0; i < 1'000; ++i) ranges.push_back({i * 10, 5, builder.intern(std::string(30'000, 'n') + std::to_string(i)), 0, 0});
   builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
-  for (std::uint32_t tid = 2; tid < 200; ++tid)
+  for (std::uint32_t tid = 2; tid < 152; ++tid)
     builder.name_thread(builder.thread(process, tid), std::string(60'000, 't') + std::to_string(tid));
   std::vector<CounterId> counters;
   for (int i = 0; i < 700; ++i) {
@@ -208,7 +208,7 @@ TEST_CASE("frames are cut where they would become larger than writers may make t
     counter.name = std::to_string(i);
     counters.push_back(builder.counter(counter));
   }
-  constexpr int kSamples = 3'000;
+  constexpr int kSamples = 2'000;
   std::vector<Nanoseconds> times;
   std::vector<std::int64_t> values;
   for (int i = 0; i < kSamples; ++i) {
