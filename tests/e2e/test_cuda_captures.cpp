@@ -155,9 +155,13 @@ TEST_CASE("what CUPTI held when a program was replaced by another by a bare syst
   CHECK((all_there || completeness.unreturned_buffers > 0 || completeness.dropped > 0));
   const bool is_lost = completeness.unreturned_buffers > 0;
   CHECK((ran.messages.find("mock_cuda_program: it ended with 1 CUPTI buffer, whose records are lost") != std::string::npos) == is_lost);
-  CHECK((ran.messages.find("nothing dropped") != std::string::npos) == (!is_lost && completeness.dropped == 0));
+  // The shell has an environment of its own; whether it is there for long enough to be seen hangs on the machine.
+  const bool is_named = ran.messages.find("sh: this process could not be followed") != std::string::npos;
+  CHECK((ran.messages.find("nothing dropped") != std::string::npos) == (!is_lost && !is_named && completeness.dropped == 0));
   const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
-  CHECK((info.output.find("incomplete: 1 CUPTI buffer lost\n") != std::string::npos) == (is_lost && completeness.dropped == 0));
+  INFO(ran.messages << info.output);
+  const std::string lost = std::string("incomplete: 1 CUPTI buffer lost") + (is_named ? ", processes could not be followed\n" : "\n");
+  CHECK((info.output.find(lost) != std::string::npos) == (is_lost && completeness.dropped == 0));
 }
 
 TEST_CASE("of a program that a signal ends all GPU work is in the file, or said to be lost") {
