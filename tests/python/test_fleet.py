@@ -358,9 +358,11 @@ class CommandLine(unittest.TestCase):
 
     def test_wrong_use_ends_with_2(self):
         trace = support.recording("torch_graph")
-        for arguments in (["no_recipe"], ["straggler"], ["straggler", "--input", trace, "--shard", "4/3", "-o", "/tmp/x"], ["straggler", "--input", trace, "--format", "xlsx"]):
-            with self.subTest(arguments=arguments):
-                self.assertEqual(self.run_fleet(*arguments).returncode, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "answer"
+            for arguments in (["no_recipe"], ["straggler"], ["straggler", "--input", trace, "--shard", "4/3", "-o", out], ["straggler", "--input", trace, "--format", "xlsx"]):
+                with self.subTest(arguments=arguments):
+                    self.assertEqual(self.run_fleet(*arguments).returncode, 2)
         self.assertEqual(self.run_fleet("straggler", "--input", "/nonexistent").returncode, 1)
 
     def test_the_program_knows_every_recipe(self):
