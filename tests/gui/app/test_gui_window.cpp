@@ -494,6 +494,7 @@ class MainWindowTest : public QObject {
       window.resize(1'600, 1'000);
       window.show();
       QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+      window.actions().reset_layout->trigger();  // what windows before had is not kept
       QDockWidget* details = details_of(window);
       details->show();
       window.resizeDocks({details}, {500}, Qt::Horizontal);
