@@ -8,12 +8,9 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kLargestPiece = 512;           // samples
-constexpr std::size_t kLargestImage = 32u << 20;     // bytes
-constexpr double kExpectedBytes = 16u << 10;         // of a sample in the buffer: 14.3 KB of the default set on an H200
-constexpr double kMostBytes = 32u << 10;             // the same on chips with hundreds of units that count
-constexpr double kDoubt = 1.25;                      // by which samples may be larger than all before
-constexpr double kNewest = 0.2;                      // s of samples that stay where nobody waits: some may be larger still
+constexpr std::size_t kMostSamples = 512;            // of an image
+constexpr std::size_t kLargestImage = 4u << 20;      // bytes
+constexpr double kExpectedBytes = 16u << 10;         // of a sample in the buffer: 9 to 22 KB of the default set at 10 kHz on an H200
 constexpr std::int64_t kEnoughOfBuffer = 60;         // s until it would be full, where that takes less than what is asked for
 constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; clocks are known for two minutes
 constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, where somebody waits
@@ -58,17 +55,10 @@ std::unique_ptr<RecordSource> RecordSource::open(const nvperf::Functions& functi
   source->look_every_ = nanoseconds(pace.look_every());
   source->longest_wait_ = pace.effort.patience.count() > 0 ? nanoseconds(pace.effort.patience) : kUsualWait;
   source->rate_ = kExpectedBytes * static_cast<double>(pace.frequency) * 1e-9;
-  source->sample_bytes_ = kMostBytes;
-  source->newest_ = kExpectedBytes * static_cast<double>(pace.frequency) * kNewest;
-  source->least_piece_ = std::clamp<std::size_t>(pace.samples_per_look() / 8, 1, 64);
-  Image trial{kLargestPiece, {}, {}};
-  if (!source->make(trial)) {
+  if (!source->make_image(kMostSamples) || !source->make_image(std::clamp<std::size_t>(kLargestImage / order.account.sample_bytes, 1, kMostSamples))) {
     reason = "libnvperf_target.so makes no image of samples";
     return nullptr;
   }
-  order.account.sample_bytes = trial.fresh.size() / kLargestPiece;
-  for (std::size_t samples = kLargestPiece; samples > 0; samples /= 2)
-    if (samples * order.account.sample_bytes <= kLargestImage) source->images_.push_back({samples, {}, {}});
   source->set_patience(0);
   if (!source->read_clock()) {
     reason = "the GPU's clock can't be read";
@@ -114,24 +104,24 @@ RecordSource::~RecordSource() {
   if (in_session_) functions_.end_session(&end);
 }
 
-bool RecordSource::make(Image& image) {
-  if (!image.fresh.empty()) return true;
+bool RecordSource::make_image(std::size_t samples) {
   nvperf::ImageOptions options;
   options.prefix = prefix_.data();
   options.prefix_size = prefix_.size();
-  options.samples = static_cast<std::uint32_t>(image.samples);
+  options.samples = static_cast<std::uint32_t>(samples);
   nvperf::ImageSize size;
   size.device = device_;
   size.options = &options;
   if (functions_.get_image_size(&size) != 0) return false;
-  image.data.resize(size.size);
+  fresh_.resize(size.size);
   nvperf::InitializeImage initialize;
   initialize.device = device_;
   initialize.options = &options;
-  initialize.image = image.data.data();
-  initialize.size = image.data.size();
+  initialize.image = fresh_.data();
+  initialize.size = fresh_.size();
   if (functions_.initialize_image(&initialize) != 0) return false;
-  image.fresh = image.data;
+  room_ = samples;
+  account_.sample_bytes = std::max<std::size_t>(fresh_.size() / samples, 1);
   return true;
 }
 
@@ -146,6 +136,8 @@ bool RecordSource::start() {
   receiver_.began();
   started_ = functions_.set_config(&config) == 0 && functions_.start(&start) == 0;
   halted_ = false;
+  image_ = fresh_;
+  handed_on_ = 0;
   taken_ = 0;
   started_at_ = last_round_ = channel::monotonic_now();
   set_patience(0);
@@ -196,11 +188,9 @@ Round RecordSource::fetch(Due due) {
 std::size_t RecordSource::fetch_down_to(std::size_t goal, std::size_t unread, Due due) {
   std::int64_t handed_on = channel::monotonic_now();
   while (unread > goal) {
-    Image* const image = image_for(unread, due);
-    if (image == nullptr || (due != Due::kAll && image->samples < least_piece_)) break;
     const std::int64_t begin = channel::monotonic_now();
     const std::int64_t used = processor_time();
-    const std::optional<std::size_t> gone = fetch_piece(*image, unread);
+    const std::optional<std::size_t> gone = fetch_piece(unread);
     if (!gone || *gone == 0) break;
     unread -= std::min(*gone, unread);
     const std::int64_t end = channel::monotonic_now();
@@ -216,63 +206,52 @@ std::size_t RecordSource::fetch_down_to(std::size_t goal, std::size_t unread, Du
   return unread;
 }
 
-// The largest that is certain to be filled, so that no sample is torn: the newest records may be a part of one, and records that were decoded can't be
-// read again. Once nothing is counted any more, the largest of all.
-RecordSource::Image* RecordSource::image_for(std::size_t unread, Due due) {
-  const double older = static_cast<double>(unread) - (due == Due::kAll ? 0 : newest_);
-  const auto certain = static_cast<std::size_t>(std::max(older, 0.0) / (sample_bytes_ * kDoubt));
-  for (Image& image : images_)
-    if (halted_ || image.samples + 1 <= certain) {
-      if (make(image)) return &image;
-      fail("NVPW_GPU_PeriodicSampler_CounterDataImage_Initialize", 0);
-      return nullptr;
-    }
-  return nullptr;
-}
-
-std::optional<std::size_t> RecordSource::fetch_piece(Image& image, std::size_t unread) {
+std::optional<std::size_t> RecordSource::fetch_piece(std::size_t unread) {
   const std::int64_t begin = processor_time();
   nvperf::Decode decode;
   decode.device = device_;
-  decode.image = image.data.data();
-  decode.image_size = image.data.size();
+  decode.image = image_.data();
+  decode.image_size = image_.size();
   decode.most_bytes = unread;
   if (const int answer = functions_.decode(&decode); answer != 0) {
-    image.data = image.fresh;
     fail("NVPW_GPU_PeriodicSampler_DecodeCounters_V3", answer);
     return std::nullopt;
   }
   consumed_ += decode.consumed;
   taken_ += decode.consumed;
   nvperf::ImageInfo info;
-  info.image = image.data.data();
-  info.image_size = image.data.size();
+  info.image = image_.data();
+  info.image_size = image_.size();
   if (const int answer = functions_.get_image_info(&info); answer != 0) {
-    image.data = image.fresh;
     fail("NVPW_PeriodicSampler_CounterData_GetInfo", answer);
     return std::nullopt;
   }
+  account_.decoding += processor_time() - begin;
+  ++account_.rounds;
+  hand_on(info.completed);
+  if (info.completed >= room_) {
+    image_ = fresh_;
+    handed_on_ = 0;
+  }
+  return decode.consumed;
+}
+
+void RecordSource::hand_on(std::size_t whole) {
+  if (whole <= handed_on_) return;
   std::vector<RawSample> samples;
-  samples.reserve(info.completed);
-  for (std::size_t i = 0; i < info.completed; ++i) {
+  samples.reserve(whole - handed_on_);
+  for (std::size_t i = handed_on_; i < whole; ++i) {
     nvperf::SampleTimes times;
-    times.image = image.data.data();
+    times.image = image_.data();
     times.index = i;
     if (functions_.get_sample_times(&times) == 0) samples.push_back({i, times.begin, times.end});
   }
-  account_.samples += info.completed;
-  account_.decoding += processor_time() - begin;
-  ++account_.rounds;
-  if (info.completed == image.samples) {  // of a GPU that does nothing they are smaller, so the largest counts
-    largest_bytes_ = std::max(largest_bytes_, static_cast<double>(decode.consumed) / static_cast<double>(image.samples));
-    sample_bytes_ = std::max(largest_bytes_, kExpectedBytes);
-  } else if (!halted_) {
-    sample_bytes_ = largest_bytes_ = sample_bytes_ * kDoubt;
-    if (info.begun > info.completed)
-      receiver_.lost_some("Some samples of the metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: they were not whole when they were fetched.");
-  }
-  receiver_.take(image.fresh, image.data, samples);
-  return decode.consumed;
+  if (samples.size() < whole - handed_on_)
+    receiver_.lost_some("Some samples of the metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: libnvperf_target.so does not tell their times.");
+  account_.samples += whole - handed_on_;
+  handed_on_ = whole;
+  copy_ = image_;  // the receiver makes what it gets fresh
+  receiver_.take(fresh_, copy_, samples);
 }
 
 bool RecordSource::acknowledge() {

@@ -1,8 +1,9 @@
 // Samples of one GPU from the records that its monitors write into memory (nvperf.h), decoded piece by piece.
 //
 // Decoding is what sampling costs: 30 to 45 us of a processor for a sample, where writing costs none. So records wait while programs keep all
-// processors busy, until that memory is three quarters full, and are decoded when a processor is idle or when the sampling ends. A piece is an
-// image that a processor's cache holds, of 0.6 KB a sample: the sums of all units of the GPU.
+// processors busy, until that memory is three quarters full, and are decoded when a processor is idle or when the sampling ends. They are decoded
+// into one image that a processor's cache holds, of 0.6 KB a sample: the sums of all units of the GPU. The newest records may be a part of a
+// sample; decoding into the same image goes on with it, so an image is made fresh only once all of its samples are whole.
 #pragma once
 
 #include <functional>
@@ -45,19 +46,15 @@ class RecordSource final : public SampleSource {
  private:
   RecordSource(const nvperf::Functions& functions, const Order& order, std::function<bool()> left_alone);
   [[nodiscard]] bool begin_session(const Order& order, std::string& reason);
-  // An image with room for so many samples, made fresh once.
-  struct Image {
-    std::size_t samples = 0;
-    std::vector<std::uint8_t> fresh;
-    std::vector<std::uint8_t> data;  // as fresh between pieces
-  };
-  [[nodiscard]] bool make(Image& image);
-  [[nodiscard]] Image* image_for(std::size_t unread, Due due);
+  // An image with room for so many samples.
+  [[nodiscard]] bool make_image(std::size_t samples);
   [[nodiscard]] std::optional<nvperf::BufferStatus> status();
   // Fetches until so many bytes are left or, where it is not due, somebody else wants the processor. Returns how many are left.
   std::size_t fetch_down_to(std::size_t goal, std::size_t unread, Due due);
   // Bytes that are gone from the buffer; none where it failed.
-  std::optional<std::size_t> fetch_piece(Image& image, std::size_t unread);
+  std::optional<std::size_t> fetch_piece(std::size_t unread);
+  // Samples of the image from `handed_on_` on, which are whole.
+  void hand_on(std::size_t whole);
   bool acknowledge();
   void begin_anew();
   // Nothing is counted from here on.
@@ -76,14 +73,14 @@ class RecordSource final : public SampleSource {
   const std::function<bool()> left_alone_;
   std::size_t device_ = 0;
   std::vector<std::uint8_t> prefix_;
-  std::vector<Image> images_;  // from the largest to that of one sample, each half of the one before
-  std::size_t least_piece_ = 1;  // samples, of a piece for which nobody waits
-  double newest_ = 0;            // bytes that stay behind such a piece
+  std::vector<std::uint8_t> fresh_;  // an image without samples
+  std::vector<std::uint8_t> image_;  // the one that is being filled
+  std::vector<std::uint8_t> copy_;   // of it, for the receiver
+  std::size_t room_ = 0;             // samples of an image
+  std::size_t handed_on_ = 0;        // samples of image_
   std::int64_t look_every_ = 0;  // ns
   std::int64_t longest_wait_ = 0;
   std::size_t total_ = 0;        // bytes of the buffer
-  double sample_bytes_ = 0;      // of a sample there, at most, as far as is known
-  double largest_bytes_ = 0;     // of those that were fetched, mean of a piece
   double rate_ = 0;              // bytes per ns
   std::size_t consumed_ = 0;     // bytes that were decoded, and whose room the hardware does not know to be free yet
   std::uint64_t taken_ = 0;      // bytes since the start

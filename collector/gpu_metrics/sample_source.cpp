@@ -15,8 +15,6 @@ std::chrono::milliseconds PmPace::look_every() const noexcept {
   return std::clamp(enough, kShortest, kLongest);
 }
 
-std::uint64_t PmPace::samples_per_look() const noexcept { return frequency * static_cast<std::uint64_t>(look_every().count()) / 1000; }
-
 bool counts_in_cycles(const std::string& chip) { return chip.starts_with("TU") || chip == "GA100"; }
 
 std::size_t modest_buffer(std::size_t asked, const GpuDevice& gpu, std::size_t gpus) {

@@ -24,8 +24,6 @@ struct PmPace {
 
   // Between looks at what was counted.
   [[nodiscard]] std::chrono::milliseconds look_every() const noexcept;
-  // Samples from one look to the next.
-  [[nodiscard]] std::uint64_t samples_per_look() const noexcept;
 };
 
 // What fetching has done, for those who want to know what it costs.

@@ -59,11 +59,13 @@ void Worker::run() {
   }
   const int rounds_per_frame = static_cast<int>(std::max<std::int64_t>(kFramePeriod / job_.period, 1));
   bool is_done = true;
-  for (int round = 1; !ends_; ++round) {
+  bool is_last = false;
+  for (int round = 1; !is_last; ++round) {
     if (is_done) last_round_ = channel::monotonic_now();
     changed_.wait_for(lock, job_.period, [this] { return ends_ || answered_ != asked_; });
     const unsigned asked = asked_;
-    const bool hands_over = ends_ || answered_ != asked;
+    is_last = ends_;  // asked for while a round ran, the end has a round of its own
+    const bool hands_over = is_last || answered_ != asked;
     lock.unlock();
     is_done = job_.sample(hands_over ? Due::kAll : hurried_.load() ? Due::kUrgent : Due::kNo) == Round::kDone;
     if (hands_over) {

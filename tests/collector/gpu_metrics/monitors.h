@@ -64,6 +64,7 @@ struct ImageHeader {
   std::uint64_t room;
   std::uint64_t held;
   std::uint64_t size;
+  std::uint64_t part = 0;  // 1 + the sample of which a part is held behind them; 0: none
   static constexpr std::uint64_t kMagic = 0x53454c504d415331;
 };
 inline ImageHeader header_of(const std::uint8_t* image, std::size_t size) {

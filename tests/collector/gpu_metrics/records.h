@@ -1,5 +1,5 @@
 // The monitors of monitors.h behind the functions of the library below CUPTI: records of a sample take bytes in a buffer of a known size, the newest
-// may be a part of one, and room is free once it is acknowledged. Times are on a clock of the GPU's own.
+// may be a part of one, decoding into another image than the one that holds its begin loses it, and room is free once it is acknowledged. Times are on a clock of the GPU's own.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +30,8 @@ struct Records {
   bool keeps_units = false;
   bool in_session = false;
   std::size_t unacknowledged = 0;      // bytes
+  std::uint64_t part = 0;              // 1 + the sample of which a part was decoded; 0: none
+  int torn = 0;                        // samples
 
   [[nodiscard]] std::size_t bytes_of(std::uint64_t sample) const { return sample < quiet_samples ? kQuietBytes : kRecordBytes; }
 };
@@ -44,7 +46,7 @@ inline int answer_of(bool holds) {
 inline std::size_t unread_bytes() {
   std::size_t bytes = monitors->started && !monitors->overflowed ? Records::kPart : 0;
   for (const std::uint64_t sample : monitors->held) bytes += records->bytes_of(sample);
-  return bytes;
+  return bytes - (records->part > 0 && bytes > 0 ? Records::kPart : 0);
 }
 
 inline nvperf::Functions functions_of_records() {
@@ -91,7 +93,7 @@ inline nvperf::Functions functions_of_records() {
   f.initialize_image = [](nvperf::InitializeImage* p) {
     ++monitors->images_made_fresh;
     std::memset(p->image, 0xA5, p->size);
-    const ImageHeader header{ImageHeader::kMagic, p->options->samples, 0, p->size};
+    const ImageHeader header{ImageHeader::kMagic, p->options->samples, 0, p->size, 0};
     std::memcpy(p->image, &header, sizeof(header));
     return answer_of(records->in_session);
   };
@@ -106,20 +108,28 @@ inline nvperf::Functions functions_of_records() {
     if (records->decode_answer != 0) return std::exchange(records->decode_answer, 0);
     ImageHeader header = header_of(p->image, p->image_size);
     std::size_t taken = 0;
-    for (; taken < monitors->held.size() && header.held < header.room; ++taken, ++header.held) {
+    for (; taken < monitors->held.size() && header.held < header.room; ++taken) {
       const std::uint64_t sample = monitors->held[taken];
-      p->consumed += records->bytes_of(sample);
-      std::uint8_t* bytes = p->image + Monitors::kHeaderBytes + header.held * Monitors::kSampleBytes;
+      const std::uint64_t part = std::exchange(records->part, 0);
+      p->consumed += records->bytes_of(sample) - (part > 0 ? Records::kPart : 0);
+      if (part > 0 && std::exchange(header.part, 0) != part) {
+        ++records->torn;
+        continue;
+      }
+      std::uint8_t* bytes = p->image + Monitors::kHeaderBytes + header.held++ * Monitors::kSampleBytes;
       std::memcpy(bytes, &sample, sizeof(sample));
       for (std::size_t i = sizeof(sample); i < Monitors::kSampleBytes; ++i) bytes[i] = static_cast<std::uint8_t>(sample + i);
     }
-    // An image with more room would have taken the part of a sample, and torn it.
-    const bool tears = header.held < header.room && monitors->started;
+    // Where there is room, the part of the newest sample is decoded, too.
+    if (taken == monitors->held.size() && header.held < header.room && monitors->started && !monitors->overflowed && records->part == 0) {
+      header.part = records->part = monitors->next + 1;
+      p->consumed += Records::kPart;
+    }
     std::memcpy(p->image, &header, sizeof(header));
     monitors->held.erase(monitors->held.begin(), monitors->held.begin() + static_cast<std::ptrdiff_t>(taken));
     monitors->unacknowledged += taken;
     records->unacknowledged += p->consumed;
-    return answer_of(records->in_session && p->most_bytes >= p->consumed && !tears);
+    return answer_of(records->in_session && p->most_bytes >= p->consumed);
   };
   f.acknowledge = [](nvperf::Acknowledge* p) {
     monitors->unacknowledged = 0;
@@ -132,7 +142,8 @@ inline nvperf::Functions functions_of_records() {
   f.get_image_info = [](nvperf::ImageInfo* p) {
     const ImageHeader header = header_of(p->image, p->image_size);
     p->room = header.room;
-    p->begun = p->completed = header.held;
+    p->completed = header.held;
+    p->begun = header.held + (header.part > 0 ? 1 : 0);
     return 0;
   };
   f.get_sample_times = [](nvperf::SampleTimes* p) {

@@ -62,6 +62,27 @@ TEST_CASE("who asks a patient worker is answered, and the last round hands over"
   CHECK(handed_over == 6);
 }
 
+TEST_CASE("the end that is asked for while a round runs has a round of its own, and hands over") {
+  std::atomic<bool> runs = false, ends = false;
+  int last_rounds = 0, handed_over = 0;
+  {
+    auto worker = std::make_unique<Worker>(Worker::Job{1ms,
+                                                       [&](Due due) {
+                                                         runs = true;
+                                                         if (due == Due::kAll) ++last_rounds;
+                                                         // Long enough for the end to be asked for meanwhile.
+                                                         if (due != Due::kAll && ends) std::this_thread::sleep_for(100ms);
+                                                         return Round::kDone;
+                                                       },
+                                                       [] {}, [&] { ++handed_over; }, {}});
+    ends = true;
+    runs = false;
+    while (!runs) std::this_thread::yield();
+  }
+  CHECK(last_rounds == 1);
+  CHECK(handed_over == 1);
+}
+
 TEST_CASE("a round that is put off is due once its patience is over, and not before it was done once more") {
   if (!can_return_from_left_over()) return;
   std::atomic<int> put_off = 0, due_rounds = 0;
