@@ -200,6 +200,11 @@ bool session_stays_alive(int milliseconds) noexcept {
   return state != SessionState::kNone;
 }
 
+std::int64_t event_time(std::int64_t monotonic) noexcept {
+  if (state_now(std::memory_order_acquire) != State::kJoined) return monotonic;
+  return channel::event_time(membership.connection.memory.header().clock, monotonic);
+}
+
 void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return;
   record.thread = this_thread_id();

@@ -57,6 +57,9 @@ SessionState session_state() noexcept;
 // Waits until it ends, at most so long. Returns whether it may still listen.
 bool session_stays_alive(int milliseconds) noexcept;
 
+// A time of this process's CLOCK_MONOTONIC on the recorder's, which is another in a time namespace; as it is where there is no session.
+std::int64_t event_time(std::int64_t monotonic) noexcept;
+
 // Writes a record into the metadata ring; the thread and the time are set here. Does nothing where there is no session.
 void write_metadata(channel::Record record, std::string_view text) noexcept;
 

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/loader.h"
 #include "agent/core/quiet.h"
@@ -148,6 +149,8 @@ void KernelProfiler::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& 
 void KernelProfiler::write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept {
   if (frames_ != nullptr) frames_->write(static_cast<encode::FrameType>(type), payload, 0);
 }
+
+std::int64_t KernelProfiler::event_time(std::int64_t monotonic) const noexcept { return agent::event_time(monotonic); }
 
 void KernelProfiler::follow_launches() noexcept {
   if (functions_ != nullptr) cupti::follow_launches(*functions_, subscriber_);

@@ -41,6 +41,7 @@ class KernelProfiler final : private kernels::Host {
 
  private:
   void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept override;
+  [[nodiscard]] std::int64_t event_time(std::int64_t monotonic) const noexcept override;
   void tell(kernels::Outcome outcome, const char* sentence) noexcept override;
   void follow_launches() noexcept override;
   void leave_launches() noexcept override;

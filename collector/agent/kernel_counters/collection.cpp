@@ -168,7 +168,7 @@ void write_record(CounterOutcome outcome, const Launch& launch, const Measuremen
   record.correlation = launch.correlation;
   record.set = measurement.set != nullptr ? measurement.set->number : 0;
   record.group = measurement.group;
-  record.begin = measurement.started;
+  record.begin = event_time(measurement.started);
   record.spent = spent;
   record.name_bytes = launch.name.size();
   record.reason_bytes = reason.size();

@@ -14,7 +14,7 @@
 
 namespace lanescope::agent::kernels {
 
-inline constexpr std::uint32_t kInterfaceVersion = 4;
+inline constexpr std::uint32_t kInterfaceVersion = 5;
 inline constexpr char kOpenFunction[] = "lanescope_kernels_open";
 
 enum class Outcome : std::uint32_t { kWorks, kNoPermission, kInUse, kFailed };
@@ -24,6 +24,8 @@ class Host {
  public:
   // A frame of this type (trace.proto). On the agent's own thread alone.
   virtual void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept = 0;
+  // A time of the program's CLOCK_MONOTONIC on the recorder's, for what is written. Any thread.
+  [[nodiscard]] virtual std::int64_t event_time(std::int64_t monotonic) const noexcept = 0;
   // One sentence for the user, said once for each recording. Any thread.
   virtual void tell(Outcome outcome, const char* sentence) noexcept = 0;
   // Between these two, launches of the program can be held, which costs each some tenths of a microsecond. One thread at a time, as what follows.

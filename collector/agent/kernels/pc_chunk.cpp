@@ -32,9 +32,9 @@ void PcChunk::add_losses(const PcLosses& losses) noexcept {
   losses_.buffer_was_full |= losses.buffer_was_full;
 }
 
-void PcChunk::write(encode::ProtoWriter& out, std::int64_t end) const noexcept {
-  out.signed_field(1, begin_);
-  out.unsigned_field(2, end > begin_ ? static_cast<std::uint64_t>(end - begin_) : 0);
+void PcChunk::write(encode::ProtoWriter& out, std::int64_t begin, std::int64_t end) const noexcept {
+  out.signed_field(1, begin);
+  out.unsigned_field(2, end > begin ? static_cast<std::uint64_t>(end - begin) : 0);
   function_.write(out, 10);
   pc_.write(out, 11);
   reason_.write(out, 12);

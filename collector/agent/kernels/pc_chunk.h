@@ -29,14 +29,15 @@ class PcChunk {
   static constexpr std::uint32_t kMostRows = 65'536;  // limits::kChunkRows
 
   void begin(std::int64_t time) noexcept;
+  [[nodiscard]] std::int64_t begun() const noexcept { return begin_; }
   // Counts the row's samples as dropped where there is no room.
   void add(const PcRow& row) noexcept;
   void add_losses(const PcLosses& losses) noexcept;
   // Nothing was sampled, and nothing lost.
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0 && losses_.dropped == 0 && losses_.other_samples == 0 && !losses_.buffer_was_full; }
   [[nodiscard]] bool full() const noexcept { return rows_ == kMostRows; }
-  // All but the dictionaries.
-  void write(encode::ProtoWriter& out, std::int64_t end) const noexcept;
+  // All but the dictionaries. begin, end: on the recorder's clock.
+  void write(encode::ProtoWriter& out, std::int64_t begin, std::int64_t end) const noexcept;
 
  private:
   std::int64_t begin_ = 0;

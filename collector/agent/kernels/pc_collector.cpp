@@ -294,7 +294,7 @@ void PcCollector::write(PcSampler& sampler) noexcept {
     out.unsigned_field(4, sampler.context_id());
     out.unsigned_field(5, sampler.period_in_cycles());
     dictionary_.write_new(out);
-    chunk.write(out, window.end != 0 ? window.end : now);
+    chunk.write(out, host_.event_time(chunk.begun()), host_.event_time(window.end != 0 ? window.end : now));
     out.unsigned_field(18, static_cast<std::uint64_t>(request_.every));
     if (!message.failed()) host_.write_frame(kPcSamplesFrame, message.bytes());
   }

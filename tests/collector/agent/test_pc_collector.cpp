@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "agent/kernels/pc_collector.h"
+#include "collector/channel/clock.h"
+#include "lanescope/trace.pb.h"
 #include "support/catch.h"
 
 using namespace lanescope::agent::kernels;
@@ -24,10 +26,16 @@ class Agent final : public Host {
  public:
   bool are_back = true;  // the program's launches
   bool is_held = false;
+  std::int64_t shift = 0;  // ns, of the recorder's clock against the program's
+  int frames = 0;          // of samples
+  lanescope::proto::PcSamples written;
   std::function<void()> while_held = [] {};
   std::vector<std::string> told;
 
-  void write_frame(std::uint16_t, std::span<const std::byte>) noexcept override {}
+  void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept override {
+    if (type == lanescope::proto::FRAME_PC_SAMPLES && written.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) ++frames;
+  }
+  std::int64_t event_time(std::int64_t monotonic) const noexcept override { return monotonic + shift; }
   void tell(Outcome, const char* sentence) noexcept override { told.emplace_back(sentence); }
   void follow_launches() noexcept override {}
   void leave_launches() noexcept override {}
@@ -121,6 +129,20 @@ TEST_CASE("where a launch does not come back sampling stays on, which is told, a
   CHECK_FALSE(agent.is_held);
   collector.end();
   CHECK(calls.disabled == 2);
+}
+
+TEST_CASE("samples have times of the recorder's clock, also from another time namespace") {
+  Agent agent;
+  agent.shift = -5'000'000'000'000'000;
+  PcCollector collector(agent, functions());
+  const std::int64_t before = lanescope::channel::monotonic_now() + agent.shift;
+  collector.begin(kWindows);
+  collector.context_created(context_of(1));
+  while (agent.frames == 0) collector.collect();
+  const std::int64_t after = lanescope::channel::monotonic_now() + agent.shift;
+  CHECK(agent.written.begin() >= before);
+  CHECK(agent.written.begin() + static_cast<std::int64_t>(agent.written.duration()) <= after);
+  collector.end();
 }
 
 TEST_CASE("a recording ends what the one before had to leave on, and begins with its own settings") {
