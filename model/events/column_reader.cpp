@@ -1,13 +1,16 @@
 #include "model/events/column_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "model/events/event_query.h"
 #include "model/events/launch_index.h"
 #include "model/trace/demanded_segments.h"
+#include "range_finder.h"
+#include "row_gaps.h"
 
 namespace lanescope {
 namespace {
@@ -52,87 +55,6 @@ std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
 
 using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
 
-// Calls take(lane, index, gap) for the events of one row that start within [from, until], by start, outer lanes first; kMissing for the first of
-// the row. Holds a segment of each of its lanes.
-template <typename Take>
-void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds from, Nanoseconds until, Take take) {
-  struct Cursor {
-    const Lane* lane;
-    LaneId id;
-    std::size_t position;
-    EventIndex next = 0;
-    std::shared_ptr<const LaneSegment> segment;
-    Nanoseconds start = 0, end = 0;
-
-    // False where there is no event any more.
-    bool read() {
-      if (next == lane->size()) return false;
-      if (!segment || next % LaneSegment::kCapacity == 0) segment = lane->segment(next / LaneSegment::kCapacity);
-      start = segment->start(next % LaneSegment::kCapacity);
-      end = start + segment->duration(next % LaneSegment::kCapacity);
-      return true;
-    }
-  };
-  std::vector<Cursor> heap;
-  std::optional<Nanoseconds> last_end;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const Lane& lane = trace.lane(row[i]);
-    Cursor cursor{&lane, row[i], i, lane.lower_bound(from), nullptr};
-    if (cursor.next > 0) last_end = std::max(last_end.value_or(INT64_MIN), lane.end(cursor.next - 1));
-    if (cursor.read()) heap.push_back(std::move(cursor));
-  }
-  const auto later = [](const Cursor& a, const Cursor& b) { return a.start != b.start ? a.start > b.start : a.position > b.position; };
-  std::make_heap(heap.begin(), heap.end(), later);
-  while (!heap.empty() && heap.front().start <= until) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    Cursor& earliest = heap.back();
-    // Events that lie before everything else on the row need no look at the other lanes.
-    const Nanoseconds others = heap.size() > 1 ? heap.front().start : INT64_MAX;
-    bool is_more = true;
-    do {
-      take(earliest.id, earliest.next, last_end ? std::max<Nanoseconds>(0, earliest.start - *last_end) : ColumnReader::kMissing);
-      last_end = std::max(last_end.value_or(INT64_MIN), earliest.end);
-      ++earliest.next;
-    } while ((is_more = earliest.read()) && earliest.start < others && earliest.start <= until);
-    if (is_more)
-      std::push_heap(heap.begin(), heap.end(), later);
-    else
-      heap.pop_back();
-  }
-}
-
-// For all events of one CPU lane: the rank of the innermost NVTX range around each. The cursors only move forward.
-std::vector<std::int64_t> sweep_ranges(const Trace& trace, LaneId id, const std::vector<std::int64_t>& rank_of_name) {
-  const Track& track = trace.track_of(id);
-  const Lane& lane = trace.lane(id);
-  std::vector<const Lane*> ranges;  // of the thread, each domain outermost first; without its own depth and deeper ones
-  for (const Track& other : trace.tracks()) {
-    if (other.key.kind != TrackKind::kNvtxRanges || other.key.thread != track.key.thread) continue;
-    for (const LaneId around : other.lanes) {
-      if (around == id) break;
-      ranges.push_back(&trace.lane(around));
-    }
-  }
-  const bool whole = track.key.kind == TrackKind::kNvtxRanges;  // a range must be enclosed whole; of a call, its start
-  std::vector<EventIndex> after(ranges.size(), 0);              // first event that starts behind the current one's start
-  std::vector<std::int64_t> result(lane.size(), ColumnReader::kMissing);
-  for (EventIndex i = 0; i < lane.size(); ++i) {
-    const Nanoseconds start = lane.start(i);
-    Nanoseconds innermost = INT64_MIN;
-    for (std::size_t r = 0; r < ranges.size(); ++r) {
-      const Lane& around = *ranges[r];
-      while (after[r] < around.size() && around.start(after[r]) <= start) ++after[r];
-      if (after[r] == 0) continue;
-      const EventIndex candidate = after[r] - 1;
-      const Nanoseconds end = around.end(candidate);
-      if (end <= start || (whole && end < lane.end(i)) || around.start(candidate) < innermost) continue;
-      innermost = around.start(candidate);
-      result[i] = rank_of_name[around.name(candidate)];
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 struct ColumnReader::State {
@@ -152,7 +74,6 @@ struct ColumnReader::State {
   void rank_kinds();
   void rank_memory();
   void read_gaps(std::stop_token stop);
-  void gaps(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
   void read_ranges(std::stop_token stop);
   [[nodiscard]] std::int64_t queue_time(EventRef event) const;
   [[nodiscard]] std::int64_t range(EventRef event) const;
@@ -217,57 +138,28 @@ void ColumnReader::State::read_ranges(std::stop_token stop) {
   if (asks_for_each) return;
   launches.emplace(*trace, stop);
   number_of_event.resize(trace->lanes().size());
-  std::vector<bool> wanted(trace->lanes().size());
-  for (const LaneId lane : values->scope().lanes()) wanted[lane] = true;
-  for (LaneId lane = 0; lane < wanted.size(); ++lane) {
-    if (stop.stop_requested()) return;
+  std::vector<LaneId> wanted = values->scope().lanes();
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kCudaApi) wanted.insert(wanted.end(), track.lanes.begin(), track.lanes.end());  // GPU work is asked for by its launch
+  std::map<ThreadId, std::vector<LaneId>> lanes_of_thread;
+  for (const LaneId lane : wanted) {
     const TrackKey& key = trace->track_of(lane).key;
-    const bool launches_work = key.kind == TrackKind::kCudaApi;
-    if ((wanted[lane] || launches_work) && key.thread != kNone && !is_on_stream(key.kind))
-      number_of_event[lane] = sweep_ranges(*trace, lane, rank_of_name);
+    if (key.thread == kNone || is_on_stream(key.kind) || !number_of_event[lane].empty()) continue;
+    number_of_event[lane].assign(trace->lane(lane).size(), kMissing);
+    lanes_of_thread[key.thread].push_back(lane);
   }
-}
-
-// Events that come together mostly lie near each other, so that one sweep over each row finds what is in front of all of them.
-void ColumnReader::State::gaps(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
-  constexpr std::uint64_t kMostPerEvent = 8;  // events of a sweep for each that is asked for: beyond, a search for each takes less
-  struct OfLane {
-    EventIndex first = kNone, last = 0;
-    std::vector<std::int64_t> gaps;  // from the first on; none where each is asked for
-  };
-  std::unordered_map<LaneId, OfLane> lanes;
-  std::unordered_map<LaneId, std::uint64_t> rows;  // by their first lanes: how many events are asked for
-  for (const EventRef event : events) {
-    if (!has_gaps(trace->track_of(event.lane).key.kind)) continue;
-    OfLane& lane = lanes[event.lane];
-    lane.first = std::min(lane.first, event.index);
-    lane.last = std::max(lane.last, event.index);
-    ++rows[values->row_of(event.lane).front()];
+  constexpr std::size_t kPiece = 1u << 16;  // events
+  std::vector<EventRef> ranges(kPiece);
+  const RangeFinder finder(*values);
+  for (const auto& [thread, lanes] : lanes_of_thread) {
+    const std::vector<EventRef> events = gather_by_start(*trace, lanes, {}, stop);
+    for (std::span<const EventRef> rest(events); !rest.empty() && !stop.stop_requested(); rest = rest.subspan(std::min(kPiece, rest.size()))) {
+      const std::span<const EventRef> piece = rest.first(std::min(kPiece, rest.size()));
+      finder.find(piece, std::span(ranges).first(piece.size()));
+      for (std::size_t i = 0; i < piece.size(); ++i)
+        if (ranges[i].valid()) number_of_event[piece[i].lane][piece[i].index] = rank_of_name[trace->lane(ranges[i].lane).name(ranges[i].index)];
+    }
   }
-  for (const auto& [first_lane, wanted] : rows) {
-    const std::span<const LaneId> row = values->row_of(first_lane);
-    Nanoseconds from = INT64_MAX, until = INT64_MIN;
-    for (const LaneId id : row)
-      if (const auto lane = lanes.find(id); lane != lanes.end()) {
-        from = std::min(from, trace->lane(id).start(lane->second.first));
-        until = std::max(until, trace->lane(id).start(lane->second.last));
-      }
-    std::uint64_t passed = 0;
-    for (const LaneId id : row) passed += trace->lane(id).lower_bound(until + 1) - trace->lane(id).lower_bound(from);
-    if (passed > kMostPerEvent * wanted) continue;
-    for (const LaneId id : row)
-      if (const auto lane = lanes.find(id); lane != lanes.end()) lane->second.gaps.resize(lane->second.last - lane->second.first + std::size_t{1});
-    sweep_gaps(*trace, row, from, until, [&](LaneId id, EventIndex index, std::int64_t gap) {
-      const auto lane = lanes.find(id);
-      if (lane != lanes.end() && index >= lane->second.first && index <= lane->second.last) lane->second.gaps[index - lane->second.first] = gap;
-    });
-  }
-  each(events, numbers, [&](EventRef e) -> std::int64_t {
-    const auto lane = lanes.find(e.lane);
-    if (lane == lanes.end()) return kMissing;
-    if (lane->second.gaps.empty()) return values->number(e, EventColumn::kGapBefore).value_or(kMissing);
-    return lane->second.gaps[e.index - lane->second.first];
-  });
 }
 
 std::int64_t ColumnReader::State::queue_time(EventRef event) const {
@@ -359,7 +251,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     case EventColumn::kCorrelation:
       return state.correlations(events, numbers);
     case EventColumn::kGapBefore:
-      if (state.asks_for_each) return state.gaps(events, numbers);
+      if (state.asks_for_each) return gaps_before(*state.values, events, numbers);
       return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
     case EventColumn::kQueueTime:
       return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });

@@ -1,11 +1,16 @@
 #include "model/events/event_text.h"
 
+#include <algorithm>
+
 #include "model/trace/utf8.h"
+#include "range_finder.h"
+#include "row_gaps.h"
 
 namespace lanescope {
 namespace {
 
 constexpr std::size_t kPieceBytes = 1u << 16;
+constexpr std::size_t kPieceEvents = 1u << 16;
 
 void append_value(std::string& out, std::string_view value, Delimiter delimiter) {
   if (delimiter == Delimiter::kTab) {
@@ -25,6 +30,41 @@ void append_value(std::string& out, std::string_view value, Delimiter delimiter)
   out.push_back('"');
 }
 
+// What columns say of some events that lie near each other: what takes a search for each is found for all of them at once.
+class Piece {
+ public:
+  Piece(const EventValues& values, const RangeFinder& finder, std::span<const EventRef> events, std::span<const EventColumn> columns)
+      : values_(values), events_(events) {
+    const auto asks_for = [&](EventColumn column) { return std::find(columns.begin(), columns.end(), column) != columns.end(); };
+    if (asks_for(EventColumn::kGapBefore)) {
+      gaps_.resize(events.size());
+      gaps_before(values, events, gaps_);
+    }
+    if (asks_for(EventColumn::kNvtxRange)) {
+      ranges_.resize(events.size());
+      finder.find(events, ranges_);
+    }
+  }
+
+  [[nodiscard]] std::string text(std::size_t i, EventColumn column) const {
+    const Trace& trace = values_.trace();
+    switch (column) {
+      case EventColumn::kGapBefore:
+        return gaps_[i] == ColumnReader::kMissing ? std::string() : std::to_string(gaps_[i]);
+      case EventColumn::kNvtxRange:
+        return ranges_[i].valid() ? std::string(trace.name(trace.lane(ranges_[i].lane).name(ranges_[i].index))) : std::string();
+      default:
+        return values_.text(events_[i], column);
+    }
+  }
+
+ private:
+  const EventValues& values_;
+  std::span<const EventRef> events_;
+  std::vector<std::int64_t> gaps_;
+  std::vector<EventRef> ranges_;
+};
+
 }  // namespace
 
 bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter,
@@ -39,11 +79,15 @@ bool write_events(const EventValues& values, std::span<const EventRef> events, s
     piece.append(line_end);
   };
   append_line([](EventColumn column) { return event_column_header(column); });
-  for (const EventRef event : events) {
-    append_line([&](EventColumn column) { return values.text(event, column); });
-    if (piece.size() < kPieceBytes) continue;
-    if (!write(piece)) return false;
-    piece.clear();
+  const RangeFinder finder(values);
+  for (std::span<const EventRef> rest = events; !rest.empty(); rest = rest.subspan(std::min(kPieceEvents, rest.size()))) {
+    const Piece some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
+    for (std::size_t i = 0; i < std::min(kPieceEvents, rest.size()); ++i) {
+      append_line([&](EventColumn column) { return some.text(i, column); });
+      if (piece.size() < kPieceBytes) continue;
+      if (!write(piece)) return false;
+      piece.clear();
+    }
   }
   return write(piece);
 }

@@ -34,7 +34,8 @@ try_traces() {
 }
 try info,analyze,trace processes.json
 try analyze,diff streams.json overlapping_kernels.json
-try chrome,sqlite,trace deep_begins.json
+try chrome,sqlite,trace,csv deep_begins.json
+try csv async_open.json overlapping_ranges.sqlite
 try info,kernels kernels_of_nothing.csv kernels.csv.gz
 try info long_domain_names.sqlite long_thread_names.sqlite
 try_traces report many_processes

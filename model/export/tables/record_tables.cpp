@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
+#include <queue>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,24 +48,31 @@ constexpr ColumnSource<CounterRow> kCounterColumns[] = {
     {"value", kDouble, [](const CounterRow& r) { return double_cell(static_cast<double>(r.sample.value) * r.trace.counters()[r.counter].resolution); }},
 };
 
+// By time; of values of one time, that of the first counter first. Merged, not sorted: a series may hold far more values than bytes.
 void for_each_value(const Trace& trace, const ExportSelection& selection, const std::function<bool(const CounterRow&)>& visit) {
-  struct Place {
-    Nanoseconds start;
+  struct Cursor {
+    CounterSample sample;
     CounterId counter;
-    std::size_t sample;
-    auto operator<=>(const Place&) const = default;
+    std::size_t next, last;
+    bool operator>(const Cursor& other) const { return std::pair(sample.time, counter) > std::pair(other.sample.time, other.counter); }
   };
-  std::vector<Place> places;
+  const auto advance = [&](Cursor& cursor) {
+    while (cursor.next < cursor.last)
+      if (cursor.sample = trace.counter_series(cursor.counter).sample(cursor.next++); cursor.sample.has_value()) return true;
+    return false;
+  };
+  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
     if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
-    const CounterSeries& series = trace.counter_series(id);
     const auto [first, last] = selection.values(trace, id);
-    for (std::size_t i = first; i < last; ++i)
-      if (const CounterSample sample = series.sample(i); sample.has_value()) places.push_back({sample.time, id, i});
+    if (Cursor cursor{{}, id, first, last}; advance(cursor)) cursors.push(cursor);
   }
-  std::sort(places.begin(), places.end());
-  for (const Place& place : places)
-    if (!visit({trace, place.counter, trace.counter_series(place.counter).sample(place.sample)})) return;
+  while (!cursors.empty()) {
+    Cursor earliest = cursors.top();
+    cursors.pop();
+    if (!visit({trace, earliest.counter, earliest.sample})) return;
+    if (advance(earliest)) cursors.push(earliest);
+  }
 }
 
 std::string metric_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().metrics[static_cast<std::size_t>(cell)]; }

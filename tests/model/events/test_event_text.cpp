@@ -1,7 +1,11 @@
 #include "model/events/event_text.h"
 
+#include <algorithm>
+#include <random>
+
 #include "model/events/event_query.h"
 #include "model/trace/trace_builder.h"
+#include "random_trace.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -66,4 +70,47 @@ TEST_CASE("a full disk ends the writing") {
   const EventValues values(trace, EventScope::whole_trace(*trace));
   const EventColumn columns[] = {EventColumn::kName};
   CHECK_FALSE(write_events(values, {}, columns, Delimiter::kComma, [](std::string_view) { return false; }));
+}
+
+namespace {
+
+// Ranges of three domains that overlap as chance makes them, as foreign files may have them, and calls among them.
+std::shared_ptr<const Trace> overlapping_trace(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto between = [&](Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random); };
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  for (std::uint32_t number = 1; number <= 2; ++number) {
+    const ThreadId thread = builder.thread(process, number);
+    for (std::uint32_t domain = 0; domain < 3; ++domain) {
+      std::vector<Event> ranges;
+      for (int i = 0; i < 60; ++i) ranges.push_back({between(0, 300), between(0, 120), builder.intern("range " + std::to_string(between(0, 9))), 0, 0});
+      std::sort(ranges.begin(), ranges.end(), [](const Event& a, const Event& b) { return a.start < b.start; });
+      builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread, .domain = domain}, ranges);
+    }
+    std::vector<Event> calls;
+    for (int i = 0; i < 80; ++i) calls.push_back({i * 5, between(0, 30), builder.intern("call"), 0, 0});
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, calls);
+  }
+  return builder.snapshot();
+}
+
+}  // namespace
+
+TEST_CASE("each written cell is what its event says of itself alone, however ranges nest and overlap") {
+  const unsigned seed = GENERATE(range(0u, 12u));
+  const bool overlaps = GENERATE(false, true);
+  const auto trace = overlaps ? overlapping_trace(seed) : test::RandomTrace(seed).build();
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  std::vector<EventRef> events = gather_by_start(*trace, values.scope().lanes(), {});
+  if (seed % 2 == 1) std::shuffle(events.begin(), events.end(), std::mt19937(seed));
+  const EventColumn columns[] = {EventColumn::kGapBefore, EventColumn::kNvtxRange};
+  std::string expected = "Gap before (ns)\tNVTX range\n";
+  for (const EventRef event : events) expected += values.text(event, columns[0]) + '\t' + values.text(event, columns[1]) + '\n';
+  std::string out;
+  REQUIRE(write_events(values, events, columns, Delimiter::kTab, [&](std::string_view piece) {
+    out.append(piece);
+    return true;
+  }));
+  CHECK(out == expected);
 }
