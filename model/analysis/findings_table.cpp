@@ -6,7 +6,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
   stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
                       stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
                       stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
-                      stats::texts("Seen"), stats::texts("Advice")});
+                      stats::texts("Seen"), stats::texts("Advice"), stats::texts("Line")});
   for (const Finding& finding : findings) {
     const Place& place = finding.place;
     const bool has_time = !place.range.empty();
@@ -16,7 +16,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                   place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid},
                   table.add_text(std::string(finding.rule)), table.add_text(finding.key),
                   table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
-                  table.add_text(finding.seen), table.add_text(finding.advice));
+                  table.add_text(finding.seen), table.add_text(finding.advice), table.add_text(place.line));
   }
   return table;
 }

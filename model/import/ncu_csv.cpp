@@ -201,6 +201,26 @@ void read_extent(std::string_view text, std::uint32_t (&extent)[3]) {
   }
 }
 
+// "(FFMA: 1,048,576; LDG: 262,144)", however they are separated; the most executed first.
+std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
+  constexpr std::size_t kMostOpcodes = 1024, kLongest = 32;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_of_name = [&](char c) { return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' || c == '_'; };
+  std::vector<kernels::OpcodeCount> opcodes;
+  for (std::size_t colon = instances.find(": "); colon != instances.npos && opcodes.size() < kMostOpcodes; colon = instances.find(": ", colon + 1)) {
+    std::size_t begin = colon, end = colon + 2;
+    while (begin > 0 && is_of_name(instances[begin - 1])) --begin;
+    // A comma that divides thousands has a digit behind it.
+    while (end < instances.size() && (is_digit(instances[end]) || instances[end] == '.' || (instances[end] == ',' && end + 1 < instances.size() && is_digit(instances[end + 1])))) ++end;
+    const double executed = number(instances.substr(colon + 2, end - colon - 2));
+    constexpr double kMost = 1e17;
+    if (begin < colon && colon - begin <= kLongest && executed > 0 && executed <= kMost)
+      opcodes.push_back({std::string(instances.substr(begin, colon - begin)), static_cast<std::uint64_t>(executed), 0});
+  }
+  std::stable_sort(opcodes.begin(), opcodes.end(), [](const auto& a, const auto& b) { return a.executed > b.executed; });
+  return opcodes;
+}
+
 // Which columns say what of the launch.
 class Columns {
  public:
@@ -296,9 +316,12 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     for (std::size_t i = 0; i < places.size(); ++i) {
       const std::string& cell = cells[places[i]];
       const std::string& name = names[places[i]];
-      if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(cell))
+      if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(std::string_view(cell).substr(0, cell.find(" ("))))
         return unreadable("its numbers have commas before the fraction (" + cell + "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv");
-      kernel.values.push_back(number(cell) * factors[i]);
+      // "25,165,824 (FFMA: 1,048,576; LDG: ...)": of all opcodes, and of each, where instances were exported.
+      const std::size_t instances = cell.find(" (");
+      kernel.values.push_back(number(std::string_view(cell).substr(0, instances)) * factors[i]);
+      if (instances != cell.npos && name == "sass__inst_executed_per_opcode") kernel.opcodes = opcodes_of(std::string_view(cell).substr(instances));
     }
     const auto measured = [&](const char* metric) { return natural(std::round(result.value(kernel, metric).value_or(0))); };
     // Some versions and other programs leave the two columns out.
@@ -316,7 +339,8 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     kernel.detail.dynamic_shared_memory = measured("launch__shared_mem_per_block_dynamic");
     kernel.detail.shared_memory_executed = measured("launch__shared_mem_config_size");
     constexpr std::uint64_t kTimes = 2;  // that a text is kept: here, and in the trace that is made of it
-    kept += sizeof(kernel) + kTimes * (kernel.name.size() + kernel.process.size() + kernel.gpu.name.size()) + kernel.values.size() * sizeof(double);
+    kept += sizeof(kernel) + kTimes * (kernel.name.size() + kernel.process.size() + kernel.gpu.name.size()) + kernel.values.size() * sizeof(double) +
+            kernel.opcodes.size() * sizeof(kernels::OpcodeCount);
     result.add(std::move(kernel));
     if (progress && progress((*source)->fraction(), nullptr) == LoadStep::kCancel) break;
   }
@@ -331,7 +355,7 @@ namespace {
 // Shares that sections show, of the kernels of one GPU, each for the time of its kernel.
 struct ShareSeries {
   std::vector<Nanoseconds> times;
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::int64_t>> columns;  // by section and label
+  std::map<std::pair<std::string_view, std::string>, std::vector<std::int64_t>> columns;  // by section and label
   Nanoseconds end = 0;
 
   void add(const KernelMetrics& metrics, const ProfiledKernel& kernel, Nanoseconds begin, Nanoseconds until) {

@@ -1,8 +1,11 @@
 #include "code_lines.h"
 
+#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "model/kernels/access_stride.h"
+#include "model/kernels/kernel_code.h"
 #include "model/trace/last_path_part.h"
 
 namespace lanescope::kernels {
@@ -19,6 +22,13 @@ std::string place_text(const SourcePlace& place) {
 
 const CubinFunction* find_function(const Cubin& cubin, const GpuFunction& function, const Trace& trace) {
   return function.index != 0 ? cubin.function(function.index) : cubin.function(trace.name(function.mangled));
+}
+
+std::string opcode_text(std::span<const std::byte> instruction) {
+  if (const std::string_view name = opcode_name(instruction); !name.empty()) return std::string(name);
+  char text[16];
+  std::snprintf(text, sizeof(text), "0x%03x", (std::to_integer<unsigned>(instruction[0]) | std::to_integer<unsigned>(instruction[1]) << 8) & 0xfff);
+  return text;
 }
 
 CodeLines::CodeLines(const Trace& trace) : trace_(trace), records_(trace.kernel_records()), code_of_function_(records_.functions.size()) {
@@ -49,6 +59,20 @@ SourcePlace CodeLines::place(GpuFunctionId id, std::uint32_t pc) {
   const std::vector<SourcePlace> places = cubin_->source(*function_, pc);
   return places.empty() ? SourcePlace() : places.front();
 }
+
+std::span<const std::byte> CodeLines::instruction(GpuFunctionId id, std::uint32_t pc) {
+  read(id);
+  if (function_ == nullptr) return {};
+  const std::span<const std::byte> code = cubin_->code(*function_);
+  return pc <= code.size() && code.size() - pc >= kInstructionBytes ? code.subspan(pc, kInstructionBytes) : std::span<const std::byte>();
+}
+
+std::string CodeLines::opcode(GpuFunctionId function, std::uint32_t pc) {
+  const std::span<const std::byte> found = instruction(function, pc);
+  return found.empty() ? std::string() : opcode_text(found);
+}
+
+std::uint32_t CodeLines::access_bytes(GpuFunctionId function, std::uint32_t pc) { return kernels::access_bytes(instruction(function, pc)); }
 
 void CodeLines::read(GpuFunctionId function) {
   if (function == read_function_) return;

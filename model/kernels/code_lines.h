@@ -1,8 +1,10 @@
 // Where instructions come from, in words. Internal to model/kernels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,9 @@ namespace lanescope::kernels {
 // Of the code that is of a function; null where that lacks it.
 [[nodiscard]] const CubinFunction* find_function(const Cubin& cubin, const GpuFunction& function, const Trace& trace);
 
+// What an instruction is, in words: "LDG", or its number. Requires: whole.
+[[nodiscard]] std::string opcode_text(std::span<const std::byte> instruction);
+
 // Each file of code is read once, where those that ask go through one after the other.
 class CodeLines {
  public:
@@ -28,9 +33,14 @@ class CodeLines {
   [[nodiscard]] std::string text(GpuFunctionId function, std::uint32_t pc);
   // The innermost place; of no file where it is not known. Valid until another function is asked for.
   [[nodiscard]] SourcePlace place(GpuFunctionId function, std::uint32_t pc);
+  // "LDG"; its number where that is not known: "0x9ae". Empty where the code is not there.
+  [[nodiscard]] std::string opcode(GpuFunctionId function, std::uint32_t pc);
+  // That a thread loads or stores by the instruction (access_stride.h).
+  [[nodiscard]] std::uint32_t access_bytes(GpuFunctionId function, std::uint32_t pc);
 
  private:
   void read(GpuFunctionId function);
+  [[nodiscard]] std::span<const std::byte> instruction(GpuFunctionId function, std::uint32_t pc);  // empty where it is not there
 
   const Trace& trace_;
   const KernelRecords& records_;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "code_lines.h"
+#include "counted_places.h"
 #include "model/trace/kernel_records.h"
 
 namespace lanescope::kernels {
@@ -49,7 +50,18 @@ std::unordered_set<std::uint64_t> launches_within(const Trace& trace, TimeRange 
   return within;
 }
 
+struct Group {
+  Counts counts;
+  std::optional<AccessStride> stride;  // of the instruction of most sectors beyond what was needed
+  std::uint64_t excess = 0;            // which has these
+};
+
 }  // namespace
+
+std::optional<AccessStride> stride_of(const Counts& counts, std::uint32_t bytes) {
+  if (!counts.has(Count::kGlobalSectors) || !counts.has(Count::kGlobalSectorsIdeal)) return std::nullopt;
+  return access_stride(static_cast<double>(counts.of(Count::kGlobalSectors)), static_cast<double>(counts.of(Count::kGlobalSectorsIdeal)), bytes);
+}
 
 std::string_view metric_of(Count count) noexcept { return kMetrics[static_cast<std::size_t>(count)]; }
 
@@ -77,31 +89,43 @@ Counts CountReader::row(std::size_t row) const noexcept {
   return counts;
 }
 
-std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
+CountedPlaces counted_places(const Trace& trace, SumBy by, const std::optional<TimeRange>& time) {
   const KernelRecords& records = trace.kernel_records();
   std::unordered_set<std::uint64_t> wanted;
   if (time) wanted = launches_within(trace, *time);
-  std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts> places;
+  CountedPlaces places;
   for (const auto& counts : records.counted) {
     if (time && !wanted.contains(key_of(counts->process, counts->correlation))) continue;
     const CountReader reader(records, *counts);
     for (std::size_t row = 0; row < counts->rows.size(); ++row)
       places[{counts->rows[row].function, by == SumBy::kKernel ? 0 : counts->rows[row].pc}] += reader.row(row);
   }
-  // Functions of one file of code behind each other, so that it is read once.
-  CodeLines lines(trace);
-  std::vector<std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts>::const_iterator> order;
+  return places;
+}
+
+std::vector<CountedPlaces::const_iterator> in_order_of_code(const CountedPlaces& places, const CodeLines& code) {
+  std::vector<CountedPlaces::const_iterator> order;
   for (auto place = places.cbegin(); place != places.cend(); ++place) order.push_back(place);
-  if (by != SumBy::kKernel)
-    std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return lines.code_of(a->first.first) < lines.code_of(b->first.first); });
-  std::map<std::tuple<ProcessId, NameId, std::string, std::uint32_t>, Counts> groups;
-  for (const auto& place : order) {
+  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return code.code_of(a->first.first) < code.code_of(b->first.first); });
+  return order;
+}
+
+std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
+  const KernelRecords& records = trace.kernel_records();
+  const CountedPlaces places = counted_places(trace, by, time);
+  CodeLines lines(trace);
+  std::map<std::tuple<ProcessId, NameId, std::string, std::uint32_t>, Group> groups;
+  for (const auto& place : in_order_of_code(places, lines)) {
     const auto& [id, pc] = place->first;
     const GpuFunction& function = records.functions[id];
-    groups[{function.process, function.name, by == SumBy::kKernel ? std::string() : lines.text(id, pc), by == SumBy::kInstruction ? pc : 0}] += place->second;
+    Group& group = groups[{function.process, function.name, by == SumBy::kKernel ? std::string() : lines.text(id, pc), by == SumBy::kInstruction ? pc : 0}];
+    group.counts += place->second;
+    if (by == SumBy::kKernel || place->second.excess_sectors() <= group.excess) continue;
+    group.excess = place->second.excess_sectors();
+    group.stride = stride_of(place->second, lines.access_bytes(id, pc));
   }
   std::vector<CountSum> sums;
-  for (const auto& [key, counts] : groups) sums.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), counts});
+  for (const auto& [key, group] : groups) sums.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), group.counts, group.stride});
   // Equal ones by their texts, whose numbers differ from file to file.
   std::stable_sort(sums.begin(), sums.end(), [&trace](const CountSum& a, const CountSum& b) {
     const auto executed_a = a.counts.of(Count::kExecuted), executed_b = b.counts.of(Count::kExecuted);

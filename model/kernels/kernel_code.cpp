@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "code_lines.h"
+#include "model/kernels/access_stride.h"
 #include "model/kernels/cubin.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/last_path_part.h"
@@ -104,12 +104,6 @@ std::optional<FunctionRecords> records_of(const KernelRecords& records, ProcessI
   return FunctionRecords{most->first, {}, std::move(most->second)};
 }
 
-std::string unknown_text(std::span<const std::byte> instruction) {
-  char text[16];
-  std::snprintf(text, sizeof(text), "0x%03x", (std::to_integer<unsigned>(instruction[0]) | std::to_integer<unsigned>(instruction[1]) << 8) & 0xfff);
-  return text;
-}
-
 class CodeWriter {
  public:
   CodeWriter(const Cubin& cubin, const CubinFunction& function, KernelCode& code) : cubin_(cubin), function_(function), code_(code) {}
@@ -117,8 +111,8 @@ class CodeWriter {
   void add(std::uint32_t pc, std::span<const std::byte> instruction) {
     CodeInstruction& added = code_.instructions.emplace_back();
     added.pc = pc;
-    const std::string_view name = opcode_name(instruction);
-    added.text = name.empty() ? unknown_text(instruction) : std::string(name);
+    added.text = opcode_text(instruction);
+    added.access_bytes = access_bytes(instruction);
     const std::vector<SourcePlace> places = cubin_.source(function_, pc);
     if (places.empty()) return;
     added.file = file(places.front());
@@ -166,6 +160,16 @@ void sum_up_lines(const std::map<std::pair<std::uint32_t, std::uint32_t>, LineRe
 const std::string* code_image(const Trace& trace, ProcessId process, std::uint64_t crc) {
   const CodeObject* const object = trace.kernel_records().find_code(process, crc);
   return object != nullptr && object->whole() ? &object->image : nullptr;
+}
+
+ProcessId process_with_code(const Trace& trace, ProcessId process, NameId kernel) noexcept {
+  ProcessId other = kNone;
+  for (const GpuFunction& function : trace.kernel_records().functions) {
+    if (function.name != kernel) continue;
+    if (function.process == process) return process;
+    if (other == kNone) other = function.process;
+  }
+  return other == kNone ? process : other;
 }
 
 Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel) {

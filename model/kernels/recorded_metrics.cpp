@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernels/instruction_mix.h"
+
 namespace lanescope::kernels {
 namespace {
 
@@ -138,6 +140,7 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     found->second.time += event.duration;
   });
   const std::vector<HitRate> rates = hit_rates(records.metrics);
+  const std::vector<InstructionMix> mixes = instruction_mixes(trace);
   std::size_t bytes = 0;
   for (const auto& launch : records.measured) {
     EventRef& ref = events.at(key_of(launch->process, launch->correlation));
@@ -148,6 +151,7 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (bytes > kMostBytes) break;
     ProfiledKernel kernel = profiled(trace, key, event, *launch);
     take_counted(rates, kernel.values);
+    if (const InstructionMix* const mix = mix_of(mixes, key.process, event.name)) kernel.opcodes = mix->opcodes;
     result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
                                    launch->spent, kinds.at(kind_of(trace, key, event))});

@@ -1,5 +1,6 @@
 #include "model/kernels/roofline.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -9,9 +10,12 @@ namespace {
 
 struct Precision {
   std::string_view name;
-  char letter;  // in the names of its metrics
+  char letter;    // in the names of its metrics
+  double values;  // of which an instruction of a thread takes as many
 };
-constexpr std::array kPrecisions{Precision{"FP32", 'f'}, Precision{"FP64", 'd'}};
+// An instruction of half precision takes a pair of values; whether they are FP16 or BF16, no counter says.
+constexpr std::array kPrecisions{Precision{"FP32", 'f', 1}, Precision{"FP64", 'd', 1}, Precision{"FP16 and BF16", 'h', 2}};
+constexpr double kFused = 2;  // operations of a multiply-add
 
 // Of tensor cores, by what they multiply.
 struct TensorPrecision {
@@ -50,16 +54,16 @@ class Reader {
   [[nodiscard]] std::optional<Ceiling> ceiling(const Precision& precision) const {
     const auto lanes = get(std::string("sm__sass_thread_inst_executed_op_") + precision.letter + "fma_pred_on.sum.peak_sustained");
     if (!lanes || !clock_ || *lanes <= 0) return std::nullopt;
-    return Ceiling{precision.name, 2 * *lanes * *clock_};
+    return Ceiling{precision.name, kFused * precision.values * *lanes * *clock_};
   }
   // A second; none where one kind of them was not counted.
   [[nodiscard]] std::optional<double> operations(const Precision& precision) const {
     double a_cycle = 0;
-    for (const auto& [operation, weight] : {std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", 2.0)}) {
+    for (const auto& [operation, weight] : {std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", kFused)}) {
       const auto lanes =
           get(std::string("smsp__sass_thread_inst_executed_op_") + precision.letter + operation + "_pred_on.sum.per_cycle_elapsed");
       if (!lanes) return std::nullopt;
-      a_cycle += weight * *lanes;
+      a_cycle += weight * precision.values * *lanes;
     }
     if (!clock_) return std::nullopt;
     return a_cycle * *clock_;
@@ -103,12 +107,16 @@ Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
     result.roofs.push_back(*roof);
     if (const auto a_second = reader.get(memory.moved); a_second && *a_second > 0) moved.emplace_back(*roof, *a_second * memory.bytes);
   }
+  // Compilers move constants with multiply-adds of half precision: a few of one precision beside many of another are no arithmetic.
+  constexpr double kLeastShare = 0.01;
+  double most = 0;
+  for (const Precision& precision : kPrecisions) most = std::max(most, reader.operations(precision).value_or(0));
   for (const Precision& precision : kPrecisions) {
     const std::optional<Ceiling> ceiling = reader.ceiling(precision);
     if (!ceiling) continue;
     result.ceilings.push_back(*ceiling);
     const std::optional<double> operations = reader.operations(precision);
-    if (!operations || *operations <= 0) continue;
+    if (!operations || *operations <= 0 || *operations < kLeastShare * most) continue;
     for (const auto& [roof, bytes] : moved) result.points.push_back({*ceiling, roof, *operations, bytes});
   }
   for (const TensorPrecision& precision : kTensorPrecisions) {

@@ -21,6 +21,7 @@ constexpr std::array kUnderlying{
     Underlying{kCompute, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"},
     Underlying{kCompute, "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"},
     Underlying{kCompute, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"},
+    Underlying{kCompute, "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"},
     Underlying{kMemory, "dram__bytes.sum.peak_sustained"},
     Underlying{kMemory, "lts__lts2xbar_cycles_active.sum.per_second"},
     Underlying{kMemory, "lts__lts2xbar_cycles_active.sum.peak_sustained"},
@@ -90,7 +91,7 @@ std::vector<SectionMetrics> measurable_sections() {
     if (title.name == kWarpStates)
       for (const std::string_view reason : stall_names()) add(stall_metric(reason));
     if (title.name == kCompute)
-      for (const char type : {'d', 'f'})
+      for (const char type : {'d', 'f', 'h'})
         for (const char* operation : {"add", "mul", "fma"})
           add(std::string("smsp__sass_thread_inst_executed_op_") + type + operation + "_pred_on.sum.per_cycle_elapsed");
     if (!section.metrics.empty()) all.push_back(std::move(section));

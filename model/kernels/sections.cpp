@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "model/kernels/instruction_mix.h"
 #include "model/kernels/occupancy.h"
 #include "section_rows.h"
 #include "stall_reasons.h"
@@ -17,7 +18,7 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
     return std::find_if(all.begin(), all.end(), [&](const Section& section) { return section.name == name; })->rows;
   };
   const auto add = [](std::vector<SectionRow>& to, std::string_view label, double value, ValueUnit unit = ValueUnit::kNumber) {
-    to.push_back({label, value, unit});
+    to.push_back({std::string(label), value, unit});
   };
   const KernelDetail& detail = kernel.detail;
   if (blocks_of_grid(detail) == 0) return;
@@ -54,7 +55,7 @@ void add_ratios(const KernelMetrics& metrics, const ProfiledKernel& kernel, Sect
   };
   for (const Ratio& ratio : kRatios) {
     const auto part = metrics.value(kernel, ratio.part), whole = metrics.value(kernel, ratio.whole);
-    if (part && whole && *whole > 0) tables.rows.push_back({ratio.label, *part / *whole, ValueUnit::kNumber});
+    if (part && whole && *whole > 0) tables.rows.push_back({std::string(ratio.label), *part / *whole, ValueUnit::kNumber});
   }
 }
 
@@ -87,7 +88,7 @@ void add_breakdown(const KernelMetrics& metrics, const ProfiledKernel& kernel, S
   const double share = active && elapsed && *elapsed > 0 ? std::min(1.0, *active / *elapsed) : 1;
   for (const Part& part : kParts)
     if (const auto value = metrics.value(kernel, part.metric); value && *value > 0)
-      breakdown.rows.push_back({part.label, part.of == Of::kActive ? *value * share : *value, ValueUnit::kPercent});
+      breakdown.rows.push_back({std::string(part.label), part.of == Of::kActive ? *value * share : *value, ValueUnit::kPercent});
   std::stable_sort(breakdown.rows.begin(), breakdown.rows.end(), [](const SectionRow& a, const SectionRow& b) { return a.value > b.value; });
 }
 
@@ -98,13 +99,15 @@ std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel
   for (const SectionTitle& title : kSections) all.push_back({title.name, title.title, {}});
   for (const RowDescription& row : kRows) {
     const auto section = std::find_if(all.begin(), all.end(), [&](const Section& candidate) { return candidate.name == row.section; });
-    if (const auto value = metrics.value(kernel, row.metric)) section->rows.push_back({row.label, *value, row.unit});
+    if (const auto value = metrics.value(kernel, row.metric)) section->rows.push_back({std::string(row.label), *value, row.unit});
     if (row.section == kTables && row.metric == "dram__bytes_write.sum") add_ratios(metrics, kernel, *section);
   }
   for (const Stall& stall : stalls(metrics, kernel)) {
     const auto section = std::find_if(all.begin(), all.end(), [](const Section& candidate) { return candidate.name == kWarpStates; });
-    section->rows.push_back({stall.reason->name, stall.cycles, ValueUnit::kCycles});
+    section->rows.push_back({std::string(stall.reason->name), stall.cycles, ValueUnit::kCycles});
   }
+  std::vector<SectionRow>& instructions = std::find_if(all.begin(), all.end(), [](const Section& section) { return section.name == kInstructions; })->rows;
+  for (SectionRow& row : opcode_rows(kernel.opcodes)) instructions.push_back(std::move(row));
   add_breakdown(metrics, kernel, *std::find_if(all.begin(), all.end(), [](const Section& section) { return section.name == kBreakdown; }));
   add_shape(kernel, all);
   std::erase_if(all, [](const Section& section) { return section.rows.empty(); });

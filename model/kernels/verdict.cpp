@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "model/kernels/access_stride.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/sections.h"
@@ -53,8 +54,11 @@ class Judge {
     look_at_local_memory();
     look_at_global_memory();
     look_at_shared_memory();
+    look_at_partial_warps();
     look_at_divergence();
     look_at_fp64();
+    look_at_fusion();
+    look_at_pipes();
     look_at_fp32_products();
     // Where a unit is used well, waiting for it is the consequence and not the cause.
     if (!well_used) look_at_warps();
@@ -162,13 +166,20 @@ class Judge {
       const char* bytes;
       const char* hits;
       const char* all;
+      const char* requests;
+      const char* far;  // what else is said where each thread's access is in a sector of its own, and where not
+      const char* apart;
     };
     constexpr std::array kOperations{
         Operation{"Of each sector of 32 B, loads use {bytes} B", "of each sector of 32 B, loads use {bytes} B",
                   "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+                  "{what}; a warp's load takes 32 sectors, one for each thread, as with a stride of 32 B or more",
+                  "{what}; a warp's load takes {sectors} sectors, as with a stride of {stride}"},
         Operation{"Of each sector of 32 B, stores use {bytes} B", "of each sector of 32 B, stores use {bytes} B",
-                  "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", ""},
+                  "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+                  "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "{what}; a warp's store takes 32 sectors, one for each thread, as with a stride of 32 B or more",
+                  "{what}; a warp's store takes {sectors} sectors, as with a stride of {stride}"},
     };
     for (const Operation& operation : kOperations) {
       const double bytes = get(operation.bytes);
@@ -182,6 +193,13 @@ class Judge {
       gain = std::max(gain, unused * level / 100);
       seen = seen.empty() ? Message(operation.seen, {{"bytes", number(bytes)}})
                           : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", Message(operation.also_seen, {{"bytes", number(bytes)}})}});
+      const double requests = get(operation.requests), sectors = requests > 0 ? all / requests : 0;
+      constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
+      const auto stride = access_stride(kSector, bytes, 0);
+      if (sectors >= kEachItsOwn)
+        seen = Message(operation.far, {{"what", std::move(seen)}});
+      else if (sectors > 0 && stride)
+        seen = Message(operation.apart, {{"what", std::move(seen)}, {"sectors", number(sectors)}, {"stride", stride_text(*stride)}});
     }
     if (gain > 0)
       advise("global_access", Message("{seen}.", {{"seen", std::move(seen)}}),
@@ -202,11 +220,28 @@ class Judge {
            share * get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100);
   }
 
+  // Of the warps of a block, in the mean: fewer than 32 where its threads are no multiple of them.
+  [[nodiscard]] double threads_of_warps() const {
+    const auto threads = static_cast<double>(threads_of_block(kernel_.detail));
+    return threads > 0 ? threads / std::ceil(threads / kWarp) : kWarp;
+  }
+
+  void look_at_partial_warps() {
+    const double threads = threads_of_warps();
+    if (threads >= kWarp) return;
+    advise("partial_warps",
+           Message("A block has {threads} threads, which is no multiple of 32: {idle} % of the threads of its warps do nothing.",
+                   {{"threads", std::to_string(threads_of_block(kernel_.detail))}, {"idle", number(100 * (1 - threads / kWarp))}}),
+           "Choose a multiple of 32 threads a block.", (1 - threads / kWarp) * compute_ / 100);
+  }
+
   void look_at_divergence() {
     constexpr double kFew = 24;  // of the 32 threads of a warp
     const auto active = find("smsp__thread_inst_executed_per_inst_executed.ratio");
     const double threads = std::min(active.value_or(kWarp), find("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio").value_or(kWarp));
     if (!active || threads >= kFew) return;
+    constexpr double kAsLaunched = 0.97;  // of the threads that its warps have at all, from which they do not diverge
+    if (threads >= kAsLaunched * threads_of_warps()) return;
     advise("divergence", Message("An instruction works for {threads} of a warp's 32 threads.", {{"threads", number(threads)}}),
            "Let the threads of a warp take the same branches and loops of the same length: sort the work, or hand it out by warps.",
            (1 - threads / kWarp) * compute_ / 100);
@@ -229,6 +264,81 @@ class Judge {
     advise("fp64", Message("FP64 arithmetic uses {share} % of its pipe.", {{"share", number(fp64)}}),
            "Use single precision where it is enough; look for constants without an f and calls of functions for double.",
            share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
+  }
+
+  // A sum that takes a product is one instruction where both are fused. As many pairs as there are of the rarer of the two, at most: that they belong to each other, no
+  // counter says.
+  void look_at_fusion() {
+    struct Type {
+      std::string_view name;
+      char letter;
+      double pipe;  // percent of the kernel's time
+    };
+    const std::array kTypes{Type{"FP32", 'f', active_ * get("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active")},
+                            Type{"FP64", 'd', get("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed")}};
+    constexpr double kMany = 0.1;  // of all of the type
+    Advice best{"fusion", {}, "Let the compiler fuse a * b + c: without -fmad=false, __fmul_rn and __fadd_rn, and with the sum beside its product; or write fma(a, b, c).", 0};
+    for (const Type& type : kTypes) {
+      const auto operations = [&](const char* operation) {
+        return get(std::string("smsp__sass_thread_inst_executed_op_") + type.letter + operation + "_pred_on.sum.per_cycle_elapsed");
+      };
+      const double sums = operations("add"), products = operations("mul"), fused = operations("fma"), all = sums + products + fused;
+      const double pairs = all > 0 ? std::min(sums, products) / all : 0;
+      if (pairs <= kMany || pairs * type.pipe / 100 <= best.gain) continue;
+      best.gain = pairs * type.pipe / 100;
+      best.seen = Message("Of the {type} operations, {sums} % are sums and {products} % products that stand alone: a pair of them could be one multiply-add.",
+                          {{"type", std::string(type.name)}, {"sums", number(100 * sums / all)}, {"products", number(100 * products / all)}});
+    }
+    if (best.gain > 0) verdict_.advice.push_back(std::move(best));
+  }
+
+  // Which pipe of multiprocessors is busiest, and whether it holds the kernel up.
+  void look_at_pipes() {
+    struct Pipe {
+      std::string_view name, metric, remedy;  // no remedy: another rule has it, or it is what is wanted
+    };
+    constexpr std::array kPipes{
+        Pipe{"ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
+             "Spare integer and logic operations: 32-bit indexes in place of 64-bit ones, no division or remainder by what is not constant, work that loops repeat before them."},
+        Pipe{"FMA", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+             "Do less arithmetic, or in a smaller format: two values of half precision in one instruction (__half2, __nv_bfloat162), or tensor cores for products of matrices."},
+        Pipe{"FP64", "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active", ""},
+        Pipe{"tensor", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", ""},
+        Pipe{"LSU", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active",
+             "Load and store more with an instruction (float4 in place of float), and keep what is used again in registers."},
+        Pipe{"XU", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+             "Spare transcendental functions and conversions between integers and floats: tables, polynomials, or values that are computed once."},
+        Pipe{"ADU", "sm__inst_executed_pipe_adu.avg.pct_of_peak_sustained_active",
+             "Spare loads of constants and jumps whose addresses are computed: indexes of constant memory that are the same for a warp, fewer barriers and calls through pointers."},
+    };
+    constexpr double kLittle = 20, kBusy = 80;
+    const Pipe* busiest = nullptr;
+    double most = 0, next = 0;  // percent of their peaks while multiprocessors are active
+    for (const Pipe& pipe : kPipes) {
+      const double use = get(pipe.metric);
+      next = std::max(next, std::min(use, most));
+      if (use <= most) continue;
+      next = most;
+      most = use;
+      busiest = &pipe;
+    }
+    if (busiest == nullptr) return;
+    const std::vector<Message::Value> parts{{"pipe", std::string(busiest->name)}, {"share", number(most)}};
+    if (most < kLittle)
+      verdict_.pipes = Message("No pipe of a multiprocessor is used much: the busiest, {pipe}, to {share} % of its peak.", parts);
+    else if (most < kWell)
+      verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak: none holds the kernel up.", parts);
+    else if (most < kBusy)
+      verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used well, to {share} % of its peak: much more work of its kind would be held up by it.", parts);
+    else
+      verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak, and holds the kernel up.", parts);
+    if (most < kBusy || busiest->remedy.empty()) return;
+    // Without it the kernel would take as long as what is used most of the rest.
+    const double rest = std::max({next * active_, memory_});
+    advise("pipe",
+           Message("The pipe {pipe} is used to {share} % of its peak, what is used most beside it to {rest} %.",
+                   {{"pipe", std::string(busiest->name)}, {"share", number(most * active_)}, {"rest", number(rest)}}),
+           Message(busiest->remedy), (most * active_ - rest) / 100);
   }
 
   void look_at_fp32_products() {
@@ -276,6 +386,7 @@ class Judge {
            Message("Of the {cycles} cycles between two instructions of a warp, it waits {waits} for {reason}.",
                    {{"cycles", number(latency)}, {"waits", number(first.cycles)}, {"reason", Message(first.reason->waits_for)}}),
            Message(first.reason->remedy), std::min(slot_gain(), first.cycles / latency));
+    verdict_.advice.back().stall = first.reason->name;
   }
 
   void look_at_balance() {
@@ -325,7 +436,7 @@ std::string_view bound_name(Bound bound) noexcept {
 }
 
 std::string_view cause_name(std::string_view rule) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kCauses{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kCauses{{
       {"small_grid", "fewer blocks than multiprocessors"},
       {"tail_wave", "a last wave that fills little of the GPU"},
       {"atomics", "atomic operations on few addresses"},
@@ -333,6 +444,9 @@ std::string_view cause_name(std::string_view rule) noexcept {
       {"global_access", "scattered access to global memory"},
       {"bank_conflicts", "conflicts of shared memory's banks"},
       {"divergence", "threads of a warp that diverge"},
+      {"partial_warps", "blocks of no whole warps"},
+      {"fusion", "sums and products that are not fused"},
+      {"pipe", "a pipe of multiprocessors that is busy"},
       {"fp64", "arithmetic in double precision"},
       {"fp32_products", "matrix products in FP32 beside idle tensor cores"},
       {"occupancy", "few warps that a multiprocessor can hold"},

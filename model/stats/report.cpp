@@ -75,7 +75,7 @@ constexpr std::array kReports = {
     Report{"instruction_count_sum", "Instruction Counts (by Instruction)", kInstructionData, "",
            "Exact counts by kernel and instruction (lanescope kernels --set source): how often warps executed it and with how many threads of 32 "
            "(Threads; On: whose predicate was true), sectors of 32 bytes that it asked of global and local memory, wavefronts of shared memory, "
-           "and as few as there could be (Ideal). Lanescope's own.",
+           "and as few as there could be (Ideal), and how far apart threads access global memory (Stride). Lanescope's own.",
            instruction_count_sum},
     Report{"kernel_instruction_sum", "Warp Stall Summary (by Instruction)", kPcSampleData, "",
            "PC samples by kernel and instruction, with the reasons for which warps stood there. Lanescope's own.", kernel_instruction_sum},
@@ -122,6 +122,10 @@ constexpr std::array kReports = {
            "Kernels by name and launch shape: how many of their blocks a multiprocessor holds at once and what limits that, in how many "
            "waves the grid comes, what the last one leaves empty. From the shape alone. Lanescope's own.",
            occupancy_sum},
+    Report{"opcode_count_sum", "Instruction Mix (by Opcode)", kInstructionData, "",
+           "The instructions of each kernel by opcode (lanescope kernels --set source): how often warps executed them, and with how many threads of 32 "
+           "whose predicate was true. Lanescope's own.",
+           opcode_count_sum},
     Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
            "Durations of calls into the C library that wait or touch files.", osrt_sum},
     Report{"thread_states", "Thread State Summary", kSchedulingData, "",

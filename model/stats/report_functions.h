@@ -39,6 +39,7 @@ Table kernel_pc_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_metrics(const Selection& selection, const ReportOptions& options);
 Table kernel_line_sum(const Selection& selection, const ReportOptions& options);
 Table instruction_count_sum(const Selection& selection, const ReportOptions& options);
+Table opcode_count_sum(const Selection& selection, const ReportOptions& options);
 Table line_count_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_instruction_sum(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);

@@ -36,6 +36,8 @@
 namespace lanescope::cli {
 namespace {
 
+constexpr int kWarning = 1;  // proto::Severity
+
 struct KernelOptions {
   std::filesystem::path file;
   std::string set = "full";
@@ -269,6 +271,11 @@ std::string program_text(const Trace& trace) {
   return command.empty() ? "PROGRAM" : command_text(command);
 }
 
+// Which counts of instructions have without counters.
+bool shows_opcodes(const KernelOptions& options) {
+  return std::any_of(options.sections.begin(), options.sections.end(), [](const std::string& section) { return section == "InstructionStats" || section == "all"; });
+}
+
 // What a recording without counters shows all the same.
 std::string other_page(const Trace& trace, const std::filesystem::path& path) {
   const KernelRecords& records = trace.kernel_records();
@@ -276,7 +283,26 @@ std::string other_page(const Trace& trace, const std::filesystem::path& path) {
   return std::string(records.counted.empty() ? "Its PC samples" : "Its counts of instructions") + ": lanescope kernels --page source " + path.string() + ". ";
 }
 
-Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path) {
+// What was read, and the trace that it is of; null of a table of Nsight Compute's.
+struct ReadMetrics {
+  kernels::RecordedMetrics recorded;
+  std::shared_ptr<const Trace> trace;
+  std::string missing;  // what_is_missing()
+};
+
+// What of the recording could not be read or was not measured, by which counters may be missing: a sentence each, with a space behind it.
+std::string what_is_missing(const Trace& trace) {
+  std::string text;
+  const auto add = [&text](std::string_view sentence) {
+    if (!sentence.empty()) text += std::string(sentence) + (sentence.ends_with('.') ? " " : ". ");
+  };
+  add(trace.provenance().condition);
+  for (const DiagnosticMessage& message : trace.diagnostics())
+    if (message.severity >= kWarning && message.text.find("ounters of kernels") != std::string::npos) add(message.text);
+  return text;
+}
+
+Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const KernelOptions& options) {
   // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
@@ -286,16 +312,19 @@ Result<kernels::RecordedMetrics> read_metrics(const std::filesystem::path& path)
     if (!metrics && path.extension() == ".ncu-rep")
       if (const auto refused = open_trace(path); !refused) return refused.error();
     if (!metrics) return metrics.error();
-    return kernels::RecordedMetrics{std::move(*metrics), {}, {}};
+    return ReadMetrics{{std::move(*metrics), {}, {}}, nullptr, {}};
   }
   const auto trace = open_trace(path);
   if (!trace) return trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
-  if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
-    return Error{path.string() + ": there are no counters of kernels in it. " + other_page(**trace, path) +
+  const std::string missing = what_is_missing(**trace);
+  const bool is_empty = recorded.metrics.kernels().empty() && recorded.left_out.empty();
+  if (is_empty && shows_opcodes(options) && !(*trace)->kernel_records().counted.empty()) return ReadMetrics{std::move(recorded), *trace, missing};
+  if (is_empty)
+    return Error{path.string() + ": there are no counters of kernels in it. " + missing + other_page(**trace, path) +
                  (kernels::program_of(**trace) ? "Run its program again for them: lanescope kernels --rerun " + path.string() : "Record them: lanescope kernels -- PROGRAM") +
                  ", or lanescope profile --kernels=counters " + program_text(**trace)};
-  return recorded;
+  return ReadMetrics{std::move(recorded), *trace, missing};
 }
 
 // With the text of each row's line as a further column.
@@ -403,13 +432,18 @@ class RecordedFile {
   std::filesystem::path path_;
 };
 
-int print(const kernels::RecordedMetrics& kernels, const KernelOptions& options, const TableOutput& output, const std::string& source) {
+int print(const ReadMetrics& read, const KernelOptions& options, const TableOutput& output, const std::string& source) {
+  const kernels::RecordedMetrics& kernels = read.recorded;
   if (options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
-    print_verdicts(kernels);
+    print_verdicts(kernels, read.trace.get());
     return kSuccess;
   }
   const bool raw = options.page == "raw";
-  const stats::Table table = raw ? raw_table(kernels) : options.sections.empty() ? verdict_table(kernels) : section_table(kernels, options.sections);
+  const bool only_counts = read.trace != nullptr && kernels.metrics.kernels().empty() && shows_opcodes(options);
+  const stats::Table table = raw                        ? raw_table(kernels)
+                             : options.sections.empty() ? verdict_table(kernels, read.trace.get())
+                             : only_counts              ? opcode_table(*read.trace)
+                                                        : section_table(kernels, options.sections);
   if (table.empty() && !raw && !options.sections.empty())
     return fail(usage_error("No section " + options.sections.front() + " has values in " + source + ". All: --section all"));
   const TableHeading heading = raw                        ? TableHeading{"Values", "values", ""}
@@ -501,8 +535,11 @@ int run_kernels(Arguments arguments) {
     const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
     return code != kSuccess ? code : printed;
   }
-  const Result<kernels::RecordedMetrics> kernels = read_metrics(options.file);
+  const Result<ReadMetrics> kernels = read_metrics(options.file, options);
   if (!kernels) return fail(kernels.error());
+  // What was measured now was told while it was.
+  if (!recorded && !kernels->missing.empty())
+    std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
   const int printed = print(*kernels, options, output, options.file.string());
   return code != kSuccess ? code : printed;
 }

@@ -6,7 +6,10 @@
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <optional>
 
+#include "model/kernels/costly_line.h"
+#include "model/kernels/instruction_mix.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/sections.h"
 
@@ -40,7 +43,9 @@ std::string value_text(const kernels::SectionRow& row) {
     case kernels::ValueUnit::kNumber:
       break;
   }
-  return rounded("%.6g", row.value);
+  // Counts are exact.
+  constexpr double kMostExact = 9e15;
+  return row.value == std::floor(row.value) && row.value < kMostExact ? rounded("%.0f", row.value) : rounded("%.6g", row.value);
 }
 
 std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
@@ -58,13 +63,20 @@ std::string measurement_text(const kernels::Measurement& measurement) {
   return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
 }
 
+// None where the kernels are of no trace.
+std::optional<kernels::CostlyLine> line_of(const RecordedMetrics& kernels, std::size_t number, const Trace* trace, const kernels::Advice& advice) {
+  if (trace == nullptr || kernels.measurements.empty()) return std::nullopt;
+  const kernels::Measurement& measurement = kernels.measurements[number];
+  return kernels::costly_line(*trace, measurement.process, trace->event(measurement.event).name, advice);
+}
+
 }  // namespace
 
-stats::Table verdict_table(const RecordedMetrics& kernels) {
+stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
                       stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
                       stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
-                      stats::texts("What to do")});
+                      stats::texts("What to do"), stats::texts("Pipes"), stats::texts("Line")});
   struct Row {
     Nanoseconds winnable;
     std::size_t kernel;
@@ -81,12 +93,15 @@ stats::Table verdict_table(const RecordedMetrics& kernels) {
       rows.push_back({static_cast<Nanoseconds>(advice.gain * static_cast<double>(kernels.weight(number))), number, &verdict, &advice});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
-  for (const Row& row : rows)
+  for (const Row& row : rows) {
+    const auto line = row.advice ? line_of(kernels, row.kernel, trace, *row.advice) : std::nullopt;
     table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
                   table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
                   table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
                   table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
-                  table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()));
+                  table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()),
+                  table.add_text(line ? line->place : std::string()));
+  }
   return table;
 }
 
@@ -108,6 +123,19 @@ stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std
   return table;
 }
 
+stats::Table opcode_table(const Trace& trace) {
+  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
+                      stats::texts("Value")});
+  std::int64_t number = 0;
+  for (const kernels::InstructionMix& mix : kernels::instruction_mixes(trace)) {
+    for (const kernels::SectionRow& row : kernels::opcode_rows(mix.opcodes))
+      table.add_row(number, table.add_text(std::string(trace.name(mix.kernel))), table.add_text(std::string("InstructionStats")), table.add_text(row.label),
+                    table.add_text(value_text(row)));
+    ++number;
+  }
+  return table;
+}
+
 stats::Table raw_table(const RecordedMetrics& kernels) {
   stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"),
                       stats::texts("Value")});
@@ -121,7 +149,7 @@ stats::Table raw_table(const RecordedMetrics& kernels) {
   return table;
 }
 
-void print_verdicts(const RecordedMetrics& kernels) {
+void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
   for (const std::size_t number : kernels.one_of_each()) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
@@ -131,9 +159,12 @@ void print_verdicts(const RecordedMetrics& kernels) {
     if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
     if (!kernels.measurements.empty()) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
-    for (const kernels::Advice& advice : verdict.advice)
+    if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
+    for (const kernels::Advice& advice : verdict.advice) {
       std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * weight) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
                 << "\n      " << advice.what_to_do << '\n';
+      if (const auto line = line_of(kernels, number, trace, advice)) std::cout << "      " << kernels::line_text(*line) << '\n';
+    }
   }
   const std::optional<double> clock = kernels.metrics.kernels().empty()
                                           ? std::nullopt

@@ -6,16 +6,19 @@
 
 #include "model/kernels/recorded_metrics.h"
 #include "model/stats/table.h"
+#include "model/trace/trace.h"
 
 namespace lanescope::cli {
 
-// Each cause with what it could win at most, the largest first.
-[[nodiscard]] stats::Table verdict_table(const kernels::RecordedMetrics& kernels);
+// Each cause with what it could win at most, the largest first. `trace` is the one that they are of, by whose samples and counts lines of source are named; null: there is none.
+[[nodiscard]] stats::Table verdict_table(const kernels::RecordedMetrics& kernels, const Trace* trace);
 // Of these sections, or of all where one is "all"; of every kernel, by weight.
 [[nodiscard]] stats::Table section_table(const kernels::RecordedMetrics& kernels, const std::vector<std::string>& sections);
+// The section InstructionStats of kernels whose instructions were counted, by opcode.
+[[nodiscard]] stats::Table opcode_table(const Trace& trace);
 // All values.
 [[nodiscard]] stats::Table raw_table(const kernels::RecordedMetrics& kernels);
 // To standard output: each kernel with what bounds it and what would help.
-void print_verdicts(const kernels::RecordedMetrics& kernels);
+void print_verdicts(const kernels::RecordedMetrics& kernels, const Trace* trace);
 
 }  // namespace lanescope::cli

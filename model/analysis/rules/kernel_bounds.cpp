@@ -4,6 +4,7 @@
 
 #include "../own_rules.h"
 #include "../wording.h"
+#include "model/kernels/costly_line.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"
 
@@ -64,16 +65,20 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
   finding.key = std::string(first.rule);
   finding.place = {{event.start, event.end()}, measurement.event, measurement.gpu, measurement.process, kNone};
   finding.cost = candidate.winnable();
-  finding.title = Message("Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}.",
+  const std::optional<kernels::CostlyLine> line = kernels::costly_line(trace, measurement.process, event.name, first);
+  if (line) finding.place.line = line->place;
+  finding.title = Message("Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}{where}.",
                           {{"kernel", kernel_text(trace, measurement)},
                            {"bound", bound_text(candidate.verdict)},
                            {"won", duration_text(finding.cost)},
-                           {"cause", Message(kernels::cause_name(first.rule))}});
+                           {"cause", Message(kernels::cause_name(first.rule))},
+                           {"where", line ? Message(", most at {line}", {{"line", line->place}}) : Message()}});
   finding.seen = followed_by(Message("{runs} of this shape took {time}, {share} of the time of all kernels.",
                                      {{"runs", counted(measurement.of_its_kind.count, "run")},
                                       {"time", duration_text(candidate.time)},
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
+  if (line) finding.seen = followed_by(finding.seen, kernels::line_text(*line));
   if (candidate.advice.size() > 1)
     finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.advice[1]))},
                                                                                    {"seen", candidate.advice[1].seen}}));

@@ -104,6 +104,7 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   finding.place.range = {event.start, event.start + event.duration};
   finding.place.gpu = sum.gpu;
   finding.place.process = sum.process;
+  if (line != nullptr) finding.place.line = line->line;
   finding.cost = candidate.winnable();
   const std::string name(candidate.stall->reason);
   finding.title = Message("Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}.",

@@ -1,5 +1,6 @@
 // What was counted at the instructions of kernels, by source line and by instruction.
 #include "model/kernels/instruction_counts.h"
+#include "model/kernels/instruction_mix.h"
 
 #include "../report_functions.h"
 
@@ -34,6 +35,7 @@ Table table_of(const Selection& selection, SumBy by) {
                               integers("Shared Wavefronts Ideal"),
                               integers("Local Sectors")};
   if (by == SumBy::kInstruction) columns.push_back(integers("Offset"));
+  columns.push_back(texts("Stride"));
   columns.push_back(texts("Line"));
   columns.push_back(texts("Name"));
   Table table(std::move(columns));
@@ -46,6 +48,7 @@ Table table_of(const Selection& selection, SumBy by) {
                               Count::kSharedWavefrontsIdeal, Count::kLocalSectors})
       cells.emplace_back(count_of(sum, count));
     if (by == SumBy::kInstruction) cells.emplace_back(static_cast<std::int64_t>(sum.pc));
+    cells.emplace_back(table.add_text(sum.stride ? kernels::stride_text(*sum.stride).english() : std::string()));
     cells.emplace_back(table.add_text(sum.line));
     cells.emplace_back(table.add_text(std::string(trace.name(sum.kernel))));
     table.add_cells(cells);
@@ -56,6 +59,16 @@ Table table_of(const Selection& selection, SumBy by) {
 }  // namespace
 
 Table instruction_count_sum(const Selection& selection, const ReportOptions&) { return table_of(selection, SumBy::kInstruction); }
+Table opcode_count_sum(const Selection& selection, const ReportOptions&) {
+  const std::vector<kernels::InstructionMix> mixes = kernels::instruction_mixes(selection.trace(), selection.time());
+  Table table({reals("Executed", Unit::kPercent), integers("Executed"), reals("Threads On"), texts("Opcode"), texts("Name")});
+  for (const kernels::InstructionMix& mix : mixes)
+    for (const kernels::OpcodeCount& each : mix.opcodes)
+      table.add_row(100 * static_cast<double>(each.executed) / static_cast<double>(mix.executed), static_cast<std::int64_t>(each.executed),
+                    each.threads == 0 ? kNoReal : static_cast<double>(each.threads) / static_cast<double>(each.executed), table.add_text(each.opcode),
+                    table.add_text(std::string(selection.trace().name(mix.kernel))));
+  return table;
+}
 Table line_count_sum(const Selection& selection, const ReportOptions&) { return table_of(selection, SumBy::kLine); }
 
 }  // namespace lanescope::stats

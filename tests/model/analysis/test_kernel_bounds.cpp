@@ -303,6 +303,40 @@ TEST_CASE("a recording names the fault of each kernel of known faults, those fir
   CHECK(kernels::recorded_metrics(**trace).measurements.size() == 12);
 }
 
+// Counters of a run, and counts of instructions of another one, in one trace. The program has each kernel on a line of its own.
+TEST_CASE("a finding names the source line that costs most for its cause, by counts of another run") {
+  const auto counters = load_trace(test::data_file("kernel_counters.trace")), counts = load_trace(test::data_file("zoo_counts.trace"));
+  REQUIRE(counters);
+  REQUIRE(counts);
+  const auto both = combine_traces(std::vector<TraceSource>{{*counters, "A", 0}, {*counts, "B", 0}});
+  const auto answer = analysis::apply_rule(*both, *analysis::parse_rule("kernel_bounds:share=0"));
+  REQUIRE(answer);
+  const std::map<std::string, std::string> known{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"strided", "zoo.cu:10"}, {"divergent", "zoo.cu:12"}, {"atomics", ""},
+                                                 {"spill", "zoo.cu:14"},          {"fp64", "zoo.cu:15"},            {"low_occ", ""},        {"small_grid", ""}};
+  std::size_t named = 0;
+  for (const analysis::Finding& finding : answer->findings) {
+    const Event event = both->event(finding.place.event);
+    const std::string name(both->name(both->kernel_detail(event.detail).short_name));
+    CAPTURE(name, finding.key);
+    const auto expected = known.find(name);
+    if (expected == known.end()) continue;
+    ++named;
+    if (name == "atomics") {  // the operation of the C++ library's header, inlined into the kernel
+      CHECK(finding.place.line.ends_with("< zoo.cu:13"));
+      continue;
+    }
+    CHECK(finding.place.line == expected->second);  // none where no line is to blame, or no warp was sampled
+    if (expected->second.empty()) continue;
+    CHECK_THAT(finding.title.english(), contains_text(", most at " + finding.place.line + "."));
+    CHECK_THAT(finding.seen.english(), contains_text(" are of " + finding.place.line));
+  }
+  CHECK(named == known.size());
+  // Without counts there is no line.
+  const auto alone = analysis::apply_rule(**counters, *analysis::parse_rule("kernel_bounds:share=0"));
+  REQUIRE(alone);
+  for (const analysis::Finding& finding : alone->findings) CHECK(finding.place.line.empty());
+}
+
 TEST_CASE("counters of kernels are compared by name and shape, and few samples tell no change from noise") {
   // Five launches of one kernel a side: 1.00 ms give or take 2 %, then half of that; DRAM as busy as before.
   const auto run = [](double milliseconds, std::uint32_t launches) {

@@ -258,9 +258,13 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     REQUIRE(kernel != metrics->kernels().end());
     const Roofline all = roofline(*metrics, *kernel);
     const double clock = known.cycles / known.nanoseconds * 1e9;
-    REQUIRE(all.ceilings.size() == 2);
+    REQUIRE(all.ceilings.size() == 3);
     CHECK(all.ceilings[0].operations == Approx(2 * 16'896 * clock).epsilon(0.02));
     CHECK(all.ceilings[1].operations == Approx(16'896 * clock).epsilon(0.02));
+    CHECK(all.ceilings[2].precision == "FP16 and BF16");
+    CHECK(all.ceilings[2].operations == Approx(67'584 * clock).epsilon(0.02));  // 256 of each multiprocessor, each two operations
+    // Constants that are moved by multiply-adds of half precision are no arithmetic: fp64 has two in a thousand, gemm_naive one.
+    for (const RooflinePoint& each : all.points) CHECK(each.ceiling.precision == known.precision);
     REQUIRE(all.roofs.size() == 3);
     CHECK(all.roofs[0].bytes == Approx(4.81e12).epsilon(0.02));
     CHECK(all.roofs[1].bytes == Approx(188 * 32 * 1.68e9).epsilon(0.02));
@@ -271,6 +275,27 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     CHECK(point->attainable() <= point->ceiling.operations);
     if (known.dram_bytes > 0) CHECK(point->intensity() == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
   }
+}
+
+TEST_CASE("arithmetic of half precision counts both values of an instruction") {
+  constexpr double kClock = 2e9, kMoved = 1e12;
+  const std::string counted = "smsp__sass_thread_inst_executed_op_";
+  KernelMetrics metrics({{"sm__cycles_elapsed.avg.per_second", "hz"},
+                         {"sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", ""},
+                         {counted + "hadd_pred_on.sum.per_cycle_elapsed", ""},
+                         {counted + "hmul_pred_on.sum.per_cycle_elapsed", ""},
+                         {counted + "hfma_pred_on.sum.per_cycle_elapsed", ""},
+                         {"dram__bytes.sum.per_second", "byte/s"},
+                         {"dram__bytes.sum.peak_sustained", ""},
+                         {"dram__cycles_elapsed.avg.per_second", "hz"}});
+  ProfiledKernel kernel;
+  kernel.values = {kClock, 16'896, 10, 20, 1'000, kMoved, 1'500, 3.2e9};
+  const Roofline all = roofline(metrics, kernel);
+  REQUIRE(all.ceilings.size() == 1);
+  CHECK(all.ceilings[0].precision == "FP16 and BF16");
+  CHECK(all.ceilings[0].operations == Approx(4 * 16'896 * kClock));
+  REQUIRE(all.points.size() == 1);
+  CHECK(all.points[0].operations == Approx((2 * 10 + 2 * 20 + 4 * 1'000) * kClock));
 }
 
 TEST_CASE("tensor cores have a ceiling of their own in the format that a kernel multiplies in, and no other") {
@@ -311,4 +336,131 @@ TEST_CASE("a table has no more kernels than any of its size") {
   const auto table = read("\"ID\",\"Process ID\",\"Process Name\"\n,,\n" + rows);
   REQUIRE(!table);
   CHECK_THAT(table.error().text, contains_text("it holds more kernels than any table of its size does"));
+}
+
+namespace {
+
+// A kernel of these metrics.
+struct Made {
+  explicit Made(const std::vector<std::pair<std::string, double>>& values) : metrics(names_of(values)) {
+    ProfiledKernel kernel;
+    for (const auto& [name, value] : values) kernel.values.push_back(value);
+    metrics.add(std::move(kernel));
+  }
+  static std::vector<Metric> names_of(const std::vector<std::pair<std::string, double>>& values) {
+    std::vector<Metric> names;
+    for (const auto& [name, value] : values) names.push_back({name, ""});
+    return names;
+  }
+  [[nodiscard]] Verdict verdict() const { return judge(metrics, metrics.kernels()[0]); }
+  [[nodiscard]] const Advice* advice(std::string_view rule) {
+    judged = verdict();
+    for (const Advice& each : judged.advice)
+      if (each.rule == rule) return &each;
+    return nullptr;
+  }
+  KernelMetrics metrics;
+  Verdict judged;
+};
+
+std::string operation(const char* name) { return std::string("smsp__sass_thread_inst_executed_op_") + name + "_pred_on.sum.per_cycle_elapsed"; }
+
+}  // namespace
+
+TEST_CASE("sums and products that could be one instruction are told, and sums alone are not") {
+  const std::string pipe = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", elapsed = "sm__cycles_elapsed.avg", active = "sm__cycles_active.avg";
+  // 40 of 100 could be pairs: 30 products, each with one of 50 sums. The pipe is busy for 0.8 * 70 % of the time.
+  Made unfused({{operation("fadd"), 50}, {operation("fmul"), 30}, {operation("ffma"), 20}, {pipe, 70}, {elapsed, 100}, {active, 80}});
+  const Advice* const found = unfused.advice("fusion");
+  REQUIRE(found != nullptr);
+  CHECK(found->gain == Approx(0.3 * 0.8 * 0.7));
+  CHECK(found->seen.english() == "Of the FP32 operations, 50 % are sums and 30 % products that stand alone: a pair of them could be one multiply-add.");
+  CHECK(Made({{operation("fadd"), 90}, {operation("fmul"), 5}, {operation("ffma"), 5}, {pipe, 70}}).advice("fusion") == nullptr);
+  // Of the zoo, low_occ and strided add alone, which ncu tells as unfused.
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  for (const ProfiledKernel& kernel : metrics->kernels())
+    for (const Advice& advice : judge(*metrics, kernel).advice) CHECK((advice.rule != "fusion" && advice.rule != "partial_warps" && advice.rule != "pipe"));
+}
+
+TEST_CASE("the busiest pipe is named with how busy it is, and as a cause where it holds the kernel up") {
+  const std::string fma = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", xu = "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active";
+  const std::string memory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+  Made busy({{fma, 31}, {xu, 92}, {memory, 24}});
+  const Advice* const found = busy.advice("pipe");
+  REQUIRE(found != nullptr);
+  CHECK(found->gain == Approx(0.92 - 0.31));  // what the next busiest leaves
+  CHECK(found->seen.english() == "The pipe XU is used to 92 % of its peak, what is used most beside it to 31 %.");
+  CHECK(Made({{fma, 92}, {xu, 31}, {memory, 88}}).advice("pipe")->gain == Approx(0.04));
+  CHECK(Made({{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 92}}).advice("pipe") == nullptr);  // what is wanted
+  CHECK(Made({{fma, 79.9}}).advice("pipe") == nullptr);
+  // By ncu's values and its rule's thresholds, 20, 60 and 80 %.
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  const std::map<std::string, std::string> known{{"transpose_naive", "No pipe of a multiprocessor is used much: the busiest, ADU, to 6.21 % of its peak."},
+                                                 {"transpose_padded", "The busiest pipe of a multiprocessor, LSU, is used to 34.6 % of its peak: none holds the kernel up."},
+                                                 {"divergent", "The busiest pipe of a multiprocessor, FMA, is used well, to 74 % of its peak: much more work of its kind would be held up by it."},
+                                                 {"fp64", "The busiest pipe of a multiprocessor, FP64, is used to 96.7 % of its peak, and holds the kernel up."}};
+  for (const ProfiledKernel& kernel : metrics->kernels())
+    if (const auto text = known.find(kernel.name.substr(0, kernel.name.find('('))); text != known.end()) CHECK(judge(*metrics, kernel).pipes.english() == text->second);
+}
+
+TEST_CASE("blocks that are no whole warps are told once, and not as threads that diverge") {
+  const auto verdict_of = [](std::uint32_t block, double threads) {
+    KernelMetrics metrics({{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"}, {"smsp__thread_inst_executed_per_inst_executed.ratio", ""}});
+    ProfiledKernel kernel;
+    kernel.values = {80, threads};
+    kernel.detail.grid[0] = 100'000;
+    kernel.detail.block[0] = block;
+    kernel.detail.grid[1] = kernel.detail.grid[2] = kernel.detail.block[1] = kernel.detail.block[2] = 1;
+    metrics.add(kernel);
+    std::map<std::string, double> gains;
+    for (const Advice& advice : judge(metrics, metrics.kernels()[0]).advice) gains[std::string(advice.rule)] = advice.gain;
+    return gains;
+  };
+  CHECK(verdict_of(128, 32).empty());
+  CHECK(verdict_of(48, 24) == std::map<std::string, double>{{"partial_warps", 0.25 * 0.8}});  // two warps, of which 16 of 64 threads are none
+  const auto both = verdict_of(48, 8);
+  CHECK(both.at("divergence") == Approx(0.75 * 0.8));
+  CHECK(both.contains("partial_warps"));
+}
+
+TEST_CASE("counters of requests tell a stride as far as they can") {
+  const std::string ld = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+                    bytes = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", dram = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
+  const auto seen = [&](double sectors, double used) {
+    Made made({{ld, 1'000 * sectors}, {requests, 1'000}, {bytes, used}, {dram, 80}});
+    const Advice* const advice = made.advice("global_access");
+    return advice == nullptr ? std::string() : advice->seen.english();
+  };
+  CHECK(seen(8, 16) == "Of each sector of 32 B, loads use 16 B; a warp's load takes 8 sectors, as with a stride of 2 or more elements.");
+  CHECK(seen(32, 4) == "Of each sector of 32 B, loads use 4 B; a warp's load takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
+  CHECK(seen(5, 25.6) == "Of each sector of 32 B, loads use 25.6 B.");  // side by side, from the middle of a sector on
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  for (const ProfiledKernel& kernel : metrics->kernels()) {
+    const std::string name = kernel.name.substr(0, kernel.name.find('('));
+    for (const Advice& advice : judge(*metrics, kernel).advice) {
+      if (advice.rule != "global_access") continue;
+      CAPTURE(name);
+      const bool is_apart = advice.seen.english().find("one for each thread, as with a stride of 32 B or more") != std::string::npos;
+      CHECK(is_apart == (name == "transpose_naive" || name == "strided"));
+    }
+  }
+}
+
+TEST_CASE("instances of a metric are read where they were exported: the instruction mix") {
+  const std::string header = std::string(kHeader) + ",\"sass__inst_executed_per_opcode\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+                             "\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"";
+  const std::string cell = GENERATE("6,291,456 (FFMA: 1,048,576; IMAD: 4,194,304; LDG: 1,048,576)", "6,291,456 (FFMA: 1,048,576, IMAD: 4,194,304, LDG: 1,048,576)",
+                                    "6291456 (FFMA: 1048576; IMAD: 4194304; LDG: 1048576)");
+  const auto metrics = read(header + cell + "\",\"5.5\"\n");
+  if (!metrics) FAIL(metrics.error().text);
+  const ProfiledKernel& kernel = metrics->kernels()[0];
+  CHECK(metrics->value(kernel, "sass__inst_executed_per_opcode") == 6'291'456);
+  REQUIRE(kernel.opcodes.size() == 3);
+  CHECK(kernel.opcodes[0].opcode == "IMAD");
+  CHECK(kernel.opcodes[0].executed == 4'194'304);
+  CHECK(row(sections(*metrics, kernel), "InstructionStats", "FFMA") == 1'048'576);
+  CHECK(duration(*metrics, kernel) == 5'500);
 }

@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/export/trace_file_export.h"
+#include "model/kernels/access_stride.h"
+#include "model/kernels/costly_line.h"
+#include "model/kernels/instruction_mix.h"
 #include "model/kernels/kernel_code.h"
 #include "model/kernels/launch_kinds.h"
 #include "model/kernels/program.h"
@@ -246,6 +252,122 @@ TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
     REQUIRE(code);
     CHECK(code->counts.values == found->counts.values);
     CHECK_FALSE(code->lines.empty());
+  }
+}
+
+// What ncu 2025.3.1 printed of each instruction (page source) of the same two kernels, by opcode.
+TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions") {
+  using Mix = std::map<std::string, std::uint64_t>;
+  const std::map<std::string, Mix> printed{
+      {"transpose_naive", {{"LDC", 1'048'576}, {"S2R", 4'194'304}, {"IMAD", 4'194'304}, {"ISETP", 2'097'152}, {"EXIT", 2'097'152}, {"SHF", 2'097'152},
+                           {"ULDC", 3'145'728}, {"LEA", 4'194'304}, {"LDG", 1'048'576}, {"STG", 1'048'576}}},
+      {"transpose_shared", {{"LDC", 262'144}, {"S2R", 1'048'576}, {"ULDC", 786'432}, {"IMAD", 2'097'152}, {"SHF", 524'288}, {"LEA", 1'572'864}, {"LDG", 1'048'576}, {"S2UR", 262'144},
+                            {"UMOV", 262'144}, {"ULEA", 262'144}, {"STS", 1'048'576}, {"BAR", 262'144}, {"LDS", 1'048'576}, {"STG", 1'048'576}, {"EXIT", 262'144}}}};
+  const auto trace = load_trace(data_file("zoo_counts.trace"));
+  REQUIRE(trace);
+  const std::vector<InstructionMix> mixes = instruction_mixes(**trace);
+  CHECK(mixes.size() == 12);
+  for (const auto& [name, known] : printed) {
+    INFO(name);
+    const auto found = std::find_if(mixes.begin(), mixes.end(), [&](const InstructionMix& mix) { return (*trace)->name(mix.kernel).starts_with(name); });
+    REQUIRE(found != mixes.end());
+    Mix ours;
+    for (const OpcodeCount& each : found->opcodes) {
+      ours[each.opcode] = each.executed;
+      CHECK(each.threads <= 32 * each.executed);
+    }
+    CHECK(ours == known);
+    CHECK(found->opcodes.front().executed >= found->opcodes.back().executed);
+  }
+  const auto report = stats::make_report(*stats::find_report("opcode_count_sum"), **trace);
+  REQUIRE(report);
+  std::size_t rows = 0;
+  for (const InstructionMix& mix : mixes) rows += mix.opcodes.size();
+  CHECK(report->row_count() == rows);
+}
+
+// access_sizes.ptx loads and stores 1, 2, 4, 8 and 16 bytes, in this order.
+TEST_CASE("an instruction says how many bytes a thread loads or stores") {
+  std::ifstream file(data_file("kernels/access_sizes.cubin"), std::ios::binary);
+  const auto cubin = Cubin::read({std::istreambuf_iterator<char>(file), {}});
+  REQUIRE(cubin);
+  std::vector<std::uint32_t> loads, stores;
+  for (const CubinFunction& function : cubin->functions()) {
+    const auto code = cubin->code(function);
+    for (std::size_t at = 0; at + kInstructionBytes <= code.size(); at += kInstructionBytes) {
+      const auto instruction = code.subspan(at, kInstructionBytes);
+      if (opcode_name(instruction) == "LDG") loads.push_back(access_bytes(instruction));
+      else if (opcode_name(instruction) == "STG") stores.push_back(access_bytes(instruction));
+      else CHECK(access_bytes(instruction) == 0);
+    }
+  }
+  CHECK(loads == std::vector<std::uint32_t>{1, 2, 4, 8, 16});
+  CHECK(stores == loads);
+  CHECK(access_bytes({}) == 0);
+}
+
+// Sectors of a warp whose threads lie so many elements apart, one by one.
+TEST_CASE("a stride below a sector is told from the sectors that it touches, and a larger one as one of at least a sector") {
+  const std::uint32_t bytes = GENERATE(1, 2, 4, 8, 16), elements = GENERATE(1, 2, 3, 4, 8, 17, 1024);
+  CAPTURE(bytes, elements);
+  std::set<std::uint64_t> sectors;
+  for (std::uint64_t thread = 0; thread < 32; ++thread) sectors.insert(thread * elements * bytes / 32);
+  const auto found = access_stride(static_cast<double>(sectors.size()), std::max(1.0, bytes * 32.0 / 32), bytes);
+  if (elements == 1) {
+    CHECK_FALSE(found);
+    return;
+  }
+  REQUIRE(found);
+  if (elements * bytes >= 32) {
+    CHECK(found->is_least);
+    CHECK(found->elements <= elements + 1e-9);
+    CHECK(found->elements * bytes >= 31);
+  } else {
+    CHECK_FALSE(found->is_least);
+    CHECK(found->elements == Approx(elements).epsilon(0.13));
+  }
+}
+
+TEST_CASE("strides of recorded kernels are those of their source") {
+  const auto stride_at = [](const Trace& trace, std::string_view kernel, const auto& is_it) {
+    for (const CountSum& each : sum_counts(trace, SumBy::kLine))
+      if (trace.name(each.kernel).starts_with(kernel) && is_it(each)) return each.stride ? stride_text(*each.stride).english() : std::string("none");
+    return std::string("no such line");
+  };
+  const auto zoo = load_trace(data_file("zoo_counts.trace"));
+  REQUIRE(zoo);
+  const auto accesses = [](const CountSum& each) { return each.counts.of(Count::kGlobalSectors) > 0; };
+  CHECK(stride_at(**zoo, "strided", accesses) == "8 or more elements of 4 B");  // 17, of floats
+  CHECK(stride_at(**zoo, "transpose_naive", accesses) == "8 or more elements of 4 B");
+  CHECK(stride_at(**zoo, "saxpy", accesses) == "none");
+  CHECK(stride_at(**zoo, "fp64", accesses) == "none");
+  CHECK(stride_at(**zoo, "gemm_naive", accesses) == "none");  // half of a warp reads one address
+  const auto triton = load_trace(data_file("triton_counts.trace"));
+  REQUIRE(triton);
+  CHECK(stride_at(**triton, "", [](const CountSum& each) { return each.line.ends_with("kernels_triton.py:36"); }) == "8 or more elements of 4 B");
+  CHECK(stride_at(**triton, "", [](const CountSum& each) { return each.line.ends_with("kernels_triton.py:35"); }) == "none");
+}
+
+TEST_CASE("the line of a cause is that of the kernel's source, by counts") {
+  const auto trace = load_trace(data_file("transpositions_counts.trace"));
+  REQUIRE(trace);
+  for (const CountSum& kernel : sum_counts(**trace, SumBy::kKernel)) {
+    const std::string_view name = (*trace)->name(kernel.kernel);
+    INFO(name);
+    const bool by_columns = name.starts_with("transpose_by_columns"), conflicts = name.starts_with("transpose_shared");
+    const auto access = costly_line(**trace, kernel.process, kernel.kernel, {.rule = "global_access"});
+    REQUIRE(access.has_value() == by_columns);
+    if (access) {
+      CHECK(access->place.starts_with("transpositions.cu:"));
+      CHECK(line_of(static_cast<std::uint32_t>(std::stoul(access->place.substr(access->place.find(':') + 1)))).find("out[place(column, row + i, kRows)] =") != std::string::npos);
+      CHECK(access->share == Approx(1));
+      CHECK(access->stride.english() == "8 or more elements of 4 B");
+    }
+    const auto banks = costly_line(**trace, kernel.process, kernel.kernel, {.rule = "bank_conflicts"});
+    REQUIRE(banks.has_value() == conflicts);
+    if (banks) CHECK(line_of(static_cast<std::uint32_t>(std::stoul(banks->place.substr(banks->place.find(':') + 1)))).find("tile[") != std::string::npos);
+    CHECK_FALSE(costly_line(**trace, kernel.process, kernel.kernel, {.rule = "local_memory"}));
+    CHECK_FALSE(costly_line(**trace, kernel.process, kernel.kernel, {.rule = "imbalance"}));
   }
 }
 

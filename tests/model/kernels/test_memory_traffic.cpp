@@ -82,7 +82,7 @@ TEST_CASE("the busiest part is the one that the kernel's fault is in") {
   const auto busiest = [&zoo](std::string_view name) {
     for (const Section& section : sections(zoo.metrics(), zoo.kernel(name)))
       if (section.name == "SpeedOfLight_Breakdown") return section.rows.front().label;
-    return std::string_view();
+    return std::string();
   };
   CHECK(busiest("transpose_naive") == "Memory: SM to L2");
   CHECK(busiest("transpose_shared") == "Memory: L1 data pipe");

@@ -18,6 +18,7 @@ struct Place {
   GpuId gpu = kNone;
   ProcessId process = kNone;
   ThreadId thread = kNone;
+  std::string line = {};  // of the source of `event`, a kernel, with those into which it was inlined: "file.cu:12 < main.cu:40"
 };
 
 enum class Recurrence : std::uint8_t {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/kernels/access_stride.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/trace.h"
@@ -63,7 +64,11 @@ struct CountSum {
   std::string line;        // as StallSum has it
   std::uint32_t pc = 0;    // by instruction: bytes from the begin of the function
   Counts counts;
+  std::optional<AccessStride> stride;  // of its instruction that asks for most sectors beyond what was needed; not by kernel
 };
+
+// How far apart threads access global memory by an instruction, which loads or stores so many bytes of each; none where they lie side by side, or it was not counted.
+[[nodiscard]] std::optional<AccessStride> stride_of(const Counts& counts, std::uint32_t bytes);
 
 // The most executed first, equal ones by kernel, line and place. Launches count whose kernels overlap the time; none: all. O(rows · log rows + kernels of the trace where there is a
 // time + bytes of code where lines are asked for).

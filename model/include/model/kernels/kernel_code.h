@@ -26,6 +26,7 @@ inline constexpr std::uint32_t kNoFile = 0xffff'ffff;
 struct CodeInstruction {
   std::uint32_t pc = 0;         // bytes from the function's begin
   std::string text;             // "LDG"; with operands where a disassembler said them; "0x9ae" where nobody knows
+  std::uint32_t access_bytes = 0;  // that it loads or stores of each thread; 0: it does not, or that is not known
   std::uint32_t file = kNoFile;  // position in KernelCode::files, of the innermost line
   std::uint32_t line = 0;
   std::string inlined_into;     // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
@@ -59,6 +60,9 @@ struct KernelCode {
 // samples; where none was, of the one with most instructions executed. Fails with one sentence where the trace lacks its code. O(samples +
 // counted rows + bytes of its code object).
 [[nodiscard]] Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel);
+
+// The process whose samples or counts tell of a kernel: its own, else another, which may be another run of the program; its own where none does. O(functions).
+[[nodiscard]] ProcessId process_with_code(const Trace& trace, ProcessId process, NameId kernel) noexcept;
 
 // Texts of instructions, by pc.
 using Disassembly = std::map<std::uint32_t, std::string>;

@@ -14,6 +14,13 @@
 
 namespace lanescope::kernels {
 
+// Instructions of one opcode, executed by warps.
+struct OpcodeCount {
+  std::string opcode;  // "FFMA"
+  std::uint64_t executed = 0;
+  std::uint64_t threads = 0;  // of these warps, whose predicate was true; 0 where it was not counted
+};
+
 // A launch whose counters were read.
 struct ProfiledKernel {
   std::string name;
@@ -25,6 +32,7 @@ struct ProfiledKernel {
   Gpu gpu;
   KernelDetail detail;
   std::vector<double> values;  // one a metric; NaN where it was not measured
+  std::vector<OpcodeCount> opcodes;  // most executed first; empty where they were not counted
 };
 
 struct Metric {

@@ -11,9 +11,9 @@
 namespace lanescope::kernels {
 
 // Additions and multiplications of a precision; a fused multiply-add is two. Those of tensor cores stand by themselves, of formats in which the
-// kernel did some.
+// kernel did some. Half precision is FP16 and BF16 together, which one counter counts.
 struct Ceiling {
-  std::string_view precision;  // "FP32", "TF32 tensor"
+  std::string_view precision;  // "FP32", "FP16 and BF16", "TF32 tensor"
   double operations = 0;       // a second, at the clock that the kernel had
 };
 // A memory, as multiprocessors see it.
@@ -35,7 +35,7 @@ struct RooflinePoint {
 struct Roofline {
   std::vector<Ceiling> ceilings;
   std::vector<Roof> roofs;
-  std::vector<RooflinePoint> points;  // of precisions in which it did something, with each memory that moved something
+  std::vector<RooflinePoint> points;  // of precisions of which it did one in a hundred of its arithmetic or more, with each memory that moved something
 
   [[nodiscard]] bool empty() const noexcept { return ceilings.empty() || roofs.empty(); }
 };

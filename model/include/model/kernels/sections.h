@@ -17,7 +17,7 @@ namespace lanescope::kernels {
 enum class ValueUnit : std::uint8_t { kNumber, kPercent, kNanoseconds, kBytes, kBytesPerSecond, kHertz, kCycles };
 
 struct SectionRow {
-  std::string_view label;
+  std::string label;
   double value;
   ValueUnit unit;
 };
@@ -59,6 +59,7 @@ struct Advice {
   Message seen;           // one sentence with numbers
   Message what_to_do;
   double gain;            // of the kernel's time, what it could win at most: 0 to 1
+  std::string_view stall = {};  // the state in which its warps are, where that is the cause: "long_scoreboard"
 };
 
 // The cause that a rule finds, in words: "bank_conflicts" is "conflicts of shared memory's banks".
@@ -72,6 +73,7 @@ struct Verdict {
   double l1 = 0;
   double l2 = 0;
   double dram = 0;
+  Message pipes;               // how busy the busiest pipe of multiprocessors is; empty where none was measured
   std::vector<Advice> advice;  // the largest gain first; one for each cause, not for each symptom
 };
 [[nodiscard]] Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel);
