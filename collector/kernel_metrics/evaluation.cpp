@@ -89,6 +89,21 @@ std::uint64_t kind_of(const Counted& counted, const RanKernels& kernels) {
   return channel::launch_kind(counted.kernel, shape);
 }
 
+// Launches whose measuring began and did not come to an end.
+class Unended {
+ public:
+  void begin(Begun&& begun) { kernels_[begun.record.correlation] = std::move(begun.kernel); }
+  void end(std::uint32_t correlation) { kernels_.erase(correlation); }
+  template <typename LeaveOut>
+  void for_each(const LeaveOut& leave_out) const {
+    for (const auto& [correlation, kernel] : kernels_)
+      leave_out(kernel, "Its measuring did not come to an end: the program was ended meanwhile, or CUPTI failed. A kernel that waits for another one, or for the program, can't run alone.");
+  }
+
+ private:
+  std::map<std::uint32_t, std::string> kernels_;
+};
+
 }  // namespace
 
 void add_rates(proto::KernelMetrics& metrics) {
@@ -193,8 +208,10 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
   std::vector<FirstRun> first_run;
   std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // rows stay where they are
   KernelChunk chunk;
+  Unended unended;
   const auto add = [&](Counted&& counted) {
     const channel::CounterRecord& record = counted.record;
+    unended.end(record.correlation);
     if (record.outcome == channel::CounterOutcome::kLeftOut || record.set >= plan_.sets.size()) return leave_out(counted.kernel, counted.reason);
     const PlannedSet& set = plan_.sets[record.set];
     metrics.set_chip(set.chip);
@@ -225,8 +242,9 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
     chunk.add(kernel->second, record.begin, static_cast<std::uint64_t>(duration));
     if (chunk.is_full()) result.kernels.push_back(std::exchange(chunk, KernelChunk()).take());
   };
-  if (read_records(records, add, {}) == Ending::kCut)
+  if (read_records(records, add, {}, {}, [&](Begun&& begun) { unended.begin(std::move(begun)); }) == Ending::kCut)
     leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
+  unended.for_each(leave_out);
   if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
   for (const std::filesystem::path& run : further_runs) add_further_run(run, columns, first_run);
   if (!further_runs.empty()) add_rates(metrics);
@@ -248,7 +266,9 @@ Evaluated Evaluation::evaluate_instructions(const std::filesystem::path& records
     added.set_kernel(kernel);
     added.set_reason(reason);
   };
+  Unended unended;
   const auto add = [&](Counted&& counted) {
+    unended.end(counted.record.correlation);
     if (counted.record.outcome == channel::CounterOutcome::kLeftOut || plan_.sets.empty()) return leave_out(counted.kernel, counted.reason);
     std::vector<proto::InstructionCounts> counts = instruction_counts(counted.image, plan_.sets.front().metrics);
     if (counts.empty()) leave_out(counted.kernel, "What was counted of it makes no sense.");
@@ -267,8 +287,9 @@ Evaluated Evaluation::evaluate_instructions(const std::filesystem::path& records
       part.set_image(loaded.code.substr(at, kPartBytes));
     }
   };
-  if (read_records(records, add, {}, take_code) == Ending::kCut)
+  if (read_records(records, add, {}, take_code, [&](Begun&& begun) { unended.begin(std::move(begun)); }) == Ending::kCut)
     leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
+  unended.for_each(leave_out);
   result.metrics = cut_for_frames(std::move(left_out));
   return result;
 }

@@ -71,6 +71,12 @@ bool read(std::FILE* file, const channel::RecordHead& head, LoadedCode& code) {
   return reader.read_fixed(code.record) && reader.read_part(code.record.code_bytes, code.code);
 }
 
+bool read(std::FILE* file, const channel::RecordHead& head, Begun& begun) {
+  RecordReader reader(file, head.bytes);
+  begun.record.head = head;
+  return reader.read_fixed(begun.record) && reader.read_part(begun.record.name_bytes, begun.kernel);
+}
+
 // Behind the record that begins at `begin`. False where the file ends before.
 bool go_behind(std::FILE* file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t file_size) {
   return bytes <= file_size - begin && fseeko(file, static_cast<off_t>(begin + bytes), SEEK_SET) == 0;
@@ -88,7 +94,8 @@ bool hand_over(std::FILE* file, const channel::RecordHead& head, const std::func
 }  // namespace
 
 Ending read_records(const std::filesystem::path& path, const std::function<void(Counted&&)>& counted,
-                    const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded) {
+                    const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded,
+                    const std::function<void(Begun&&)>& begun) {
   const File file = open_regular(path);
   struct stat facts {};
   if (!file || fstat(fileno(file.get()), &facts) != 0) return Ending::kCut;
@@ -99,6 +106,7 @@ Ending read_records(const std::filesystem::path& path, const std::function<void(
     const bool is_whole = head.mark == channel::kCounterRecordMark  ? hand_over(file.get(), head, counted)
                           : head.mark == channel::kKernelRecordMark ? hand_over(file.get(), head, ran)
                           : head.mark == channel::kCodeRecordMark   ? hand_over(file.get(), head, loaded)
+                          : head.mark == channel::kBeginRecordMark  ? hand_over(file.get(), head, begun)
                                                                     : false;
     if (!is_whole || !go_behind(file.get(), begin, head.bytes, size)) return Ending::kCut;
     begin += head.bytes;

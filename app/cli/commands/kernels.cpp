@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -54,6 +55,7 @@ struct KernelOptions {
   std::string cache_control = "none";
   std::string page = "details";
   std::vector<std::string> source_folders;
+  double timeout = 300;  // seconds
   std::string save;
   std::string chip;
   bool imports_sources = false;
@@ -99,6 +101,11 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_flag("--rerun", options.runs_again,
                "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and that of median duration")
       ->group(kWhat);
+  app.add_option("--timeout", options.timeout,
+                 "Seconds that one launch may take to be measured, with all its\npasses: then it waits for what can't run meanwhile, and the\nprogram is ended; what was measured before is kept. 0: no end")
+      ->group(kWhat)
+      ->type_name("SECONDS")
+      ->capture_default_str();
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
@@ -130,7 +137,7 @@ Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
     if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--save", "--import-source"})
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
   return {};
@@ -171,6 +178,8 @@ Result<void> check(const KernelOptions& options) {
   };
   if (!is_among(options.replay, {"kernel", "spread", "application", "range", "app-range"}))
     return usage_error("--replay-mode is kernel, spread, application or range, not " + options.replay + ".");
+  constexpr double kLongest = 86'400;  // s
+  if (!(options.timeout >= 0 && options.timeout <= kLongest)) return usage_error("--timeout takes seconds, from 0 (no end) to 86400.");
   if (!is_among(options.from_start, {"yes", "no"})) return usage_error("--profile-from-start is yes or no, not " + options.from_start + ".");
   if (options.from_start == "no" && !options.range.empty()) return usage_error("--profile-from-start no and --nvtx-include each say which launches are measured: take one of them.");
   if (counts_ranges(options) && !options.kernel.empty())
@@ -230,6 +239,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   if (settings.range.empty() && (options.from_start == "no" || counts_ranges(options))) settings.range = channel::kProfilerRange;
   settings.skip = options.skip;
   settings.count = options.count;
+  settings.patience = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.timeout));
   if (options.launches == "sample") settings.launches = session::LaunchesMeasured::kSample;
   if (options.set == kernels::kSourceSet) {
     settings.counting = session::KernelCounting::kInstructions;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -17,7 +19,9 @@
 #include "model/import/open_trace.h"
 #include "model/kernels/launch_kinds.h"
 #include "model/trace/kernel_name.h"
+#include "model/trace/utf8.h"
 #include "session/recording_watch.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -28,13 +32,49 @@ struct Ran {
   int code = 0;  // the program's, as a shell sees it
   bool was_signalled = false;  // we were told to end meanwhile
   bool was_warned = false;     // the recorder had something to say
+  bool was_stuck = false;      // the program was ended, since a kernel did not come to an end while it was measured
+};
+
+// Ends a program whose launch takes longer to be measured than it may: nothing brings back the thread that launched it.
+class Watchdog {
+ public:
+  Watchdog(session::KernelCounters* counters, std::chrono::nanoseconds patience) : counters_(counters), patience_(patience) {}
+
+  // Called often. Whether the program was ended.
+  bool look(session::Recording& recording) {
+    const auto now = std::chrono::steady_clock::now();
+    if (counters_ == nullptr || now < next_look_) return ended_;
+    constexpr auto kPause = 250ms, kTime = 3000ms;  // between looks, and for the program to end by itself
+    next_look_ = now + kPause;
+    if (ended_) {
+      if (now - ended_since_ > kTime) recording.shut_down(SIGKILL);
+      return true;
+    }
+    const std::optional<std::string> kernel = counters_->find_stuck();
+    if (!kernel) return false;
+    ended_ = true;
+    ended_since_ = now;
+    std::cerr << "lanescope: The kernel " << printable(demangle(*kernel).substr(0, kLongestName), LineBreaks::kEscaped) << " did not come to an end within "
+              << std::chrono::duration_cast<std::chrono::duration<double>>(patience_).count()
+              << " s while it was measured: it may wait for another kernel, or for the program, which can't run meanwhile. The program is ended; what was measured before is kept. Leave the kernel "
+                 "out with --kernel-name, count it with --replay-mode range or application, or give it more time with --timeout.\n";
+    recording.pass_on(SIGTERM);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 120;
+  session::KernelCounters* counters_;
+  std::chrono::nanoseconds patience_;
+  std::chrono::steady_clock::time_point next_look_{}, ended_since_{};
+  bool ended_ = false;
 };
 
 enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
 
 // One run of the program, recorded into the file; `counters` may be null.
 Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file,
-                session::TargetOutput output, Ranges ranges) {
+                session::TargetOutput output, Ranges ranges, std::chrono::nanoseconds patience) {
   session::LaunchRequest request;
   request.command = program.command;
   request.working_directory = program.folder;
@@ -55,7 +95,9 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
       ran.was_warned = true;
     }
   };
+  Watchdog watchdog(counters, patience);
   while (!(*recording)->wait_for(20ms)) {
+    ran.was_stuck = watchdog.look(**recording);
     // The program gets what we get; how it ends is its own affair.
     while (const auto signal = signals.next()) {
       ran.was_signalled = true;
@@ -134,17 +176,17 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
 }
 
 // Further runs of a program that has run once, whose output is not shown; none behind a signal.
-Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges) {
+Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges, std::chrono::nanoseconds patience) {
   if (runs == 0) return {};
   const Result<PassingFolder> folder = PassingFolder::make();
   if (!folder) return folder.error();
-  bool was_signalled = first.was_signalled;
+  bool was_signalled = first.was_signalled || first.was_stuck;
   for (std::size_t i = 1; i <= runs && !was_signalled; ++i) {
     if (const Result<void> begun = counters.begin_next_run(); !begun) return begun;
     const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
-    const Result<Ran> again = run(program, &counters, passing, session::TargetOutput::kStore, ranges);
+    const Result<Ran> again = run(program, &counters, passing, session::TargetOutput::kStore, ranges, patience);
     if (!again) return again.error();
-    was_signalled = again->was_signalled;
+    was_signalled = again->was_signalled || again->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
     if (again->code != first.code) tell({"In run " + std::to_string(i + 1) + " the program ended with " + std::to_string(again->code) + "."});
@@ -191,9 +233,9 @@ Result<int> record_kernels(const kernels::Program& program, const session::Kerne
   if (!runs) return runs.error();
   if (*runs > 1) tell({"The program runs " + std::to_string(*runs) + " times, for one pass each."});
   const Ranges ranges = counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed;
-  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, ranges);
+  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, ranges, counters.patience);
   if (!ran) return ran.error();
-  if (const Result<void> again = run_again(program, **kernel_counters, *runs - 1, *ran, ranges); !again) return again.error();
+  if (const Result<void> again = run_again(program, **kernel_counters, *runs - 1, *ran, ranges, counters.patience); !again) return again.error();
   const auto appended = (*kernel_counters)->append_to(file);
   if (!appended) return appended.error();
   tell(appended->sentences);
@@ -203,7 +245,7 @@ Result<int> record_kernels(const kernels::Program& program, const session::Kerne
 
 Result<int> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file) {
-  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft);
+  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
   if (!first) return first.error();
   const auto trace = open_trace(file);
   if (!trace) return trace.error();
@@ -232,9 +274,9 @@ Result<int> record_instruction_counts(const kernels::Program& program, const ses
     const auto kernel_counters = session::KernelCounters::start(counters);
     if (!kernel_counters) return kernel_counters.error();
     const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
-    const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore, Ranges::kLeft);
+    const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore, Ranges::kLeft, counters.patience);
     if (!ran) return ran.error();
-    was_signalled = ran->was_signalled;
+    was_signalled = ran->was_signalled || ran->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
     const auto appended = (*kernel_counters)->append_to(file);

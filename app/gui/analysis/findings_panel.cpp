@@ -90,6 +90,11 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
   });
   connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
   connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
+  connect(findings_, &ResultTable::rowActivated, this, [this](TableRow row) {
+    if (found_[row].place.line.empty() || answered_ != answered_trace_.trace()) return;
+    showFinding(row);
+    emit sourceLineRequested(QString::fromStdString(found_[row].place.line));
+  });
   connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();

@@ -40,6 +40,9 @@ class FindingsPanel : public QWidget {
   // The tables behind the answer, by their titles.
   [[nodiscard]] QTabWidget& pages() { return *pages_; }
 
+ signals:
+  void sourceLineRequested(const QString& place);  // of the kernel that was just selected: "file.cu:12 < main.cu:40"
+
  protected:
   void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;

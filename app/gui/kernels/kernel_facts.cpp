@@ -48,7 +48,7 @@ std::uint64_t launches_before(const KernelFacts& facts) {
 }  // namespace
 
 std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace) {
-  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}, kernels::sampled_part(*trace)});
+  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}, kernels::sampled_part(*trace), kernels::instruction_mixes(*trace)});
   if (!trace->kernel_records().windows.empty()) records->stalls = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
   return records;
 }
@@ -74,6 +74,9 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
   }
   if (facts->occupancy) facts->waves = kernels::waves(facts->detail, facts->gpu, *facts->occupancy);
   facts->counters = find_counters(records, *facts, others);
+  if (facts->counters)
+    for (const kernels::Advice& advice : facts->counters->verdict.advice) facts->counters->lines.push_back(kernels::costly_line(trace, key.process, launch.name, advice));
+  if (const kernels::InstructionMix* const mix = kernels::mix_of(records.mixes, key.process, launch.name)) facts->opcodes = mix->opcodes;
   const auto stalls = std::find_if(records.stalls.begin(), records.stalls.end(), [&](const kernels::StallSum& sum) {
     return sum.kernel == launch.name && sum.process == key.process && (sum.gpu == key.gpu || key.gpu == kNone);
   });

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/kernels/costly_line.h"
+#include "model/kernels/instruction_mix.h"
 #include "model/kernels/memory_traffic.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/pc_statistics.h"
@@ -22,6 +24,7 @@ struct KernelRecordsOfTrace {
   kernels::RecordedMetrics counters;
   std::vector<kernels::StallSum> stalls;  // by kernel
   std::optional<kernels::SampledPart> sampled;
+  std::vector<kernels::InstructionMix> mixes;
 };
 // O(kernels of the trace) where it has counters.
 [[nodiscard]] std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace);
@@ -49,8 +52,10 @@ struct KernelFacts {
     kernels::Roofline roofline;
     kernels::MemoryTraffic memory;
     Nanoseconds duration = 0;
+    std::vector<std::optional<kernels::CostlyLine>> lines = {};  // of each advice of the verdict, where the trace that is shown tells it
   };
   std::optional<Counters> counters;
+  std::vector<kernels::OpcodeCount> opcodes;  // of launches of its name of which instructions were counted; empty where none were
   std::optional<kernels::StallSum> stalls;  // of all launches of its name
   std::optional<kernels::SampledPart> sampled;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QUrl>
+
 #include "analysis/command_text.h"
 #include "base/texts.h"
 #include "model/kernels/program.h"
@@ -102,21 +104,47 @@ QString section_tables(const KernelFacts::Counters& counters, const KernelFacts*
   return text;
 }
 
+// A link to the source; empty where there is none.
+QString line_html(const std::optional<kernels::CostlyLine>& line) {
+  if (!line) return {};
+  return QStringLiteral("<br><a href='%1%2'>%3</a>").arg(kSourceLink, QString::fromUtf8(QUrl::toPercentEncoding(QString::fromStdString(line->place))), said(kernels::line_text(*line)));
+}
+
 QString verdict_text(const KernelFacts& facts) {
   const KernelFacts::Counters& counters = *facts.counters;
   QString text = QStringLiteral("<p>%1</p>")
                      .arg(counters.verdict.utilization > 0
                               ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(said(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
                               : tr("It was not measured what bounds it."));
+  if (!counters.verdict.pipes.empty()) text += QStringLiteral("<p class='label'>%1</p>").arg(said(counters.verdict.pipes));
   if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster."));
   text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
   const Nanoseconds time = std::max(facts.all.time, facts.duration);
-  for (const kernels::Advice& advice : counters.verdict.advice)
-    text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4<br><span class='label'>%5</span></td></tr>")
+  for (std::size_t i = 0; i < counters.verdict.advice.size(); ++i) {
+    const kernels::Advice& advice = counters.verdict.advice[i];
+    text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4%6<br><span class='label'>%5</span></td></tr>")
                 .arg(html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))), said(kernels::cause_name(advice.rule)),
-                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), said(advice.seen), said(advice.what_to_do));
+                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), said(advice.seen), said(advice.what_to_do),
+                     i < counters.lines.size() ? line_html(counters.lines[i]) : QString());
+  }
   return text + QStringLiteral("</table><p class='label'>%1</p>").arg(tr("Counters %1, which took %2 then; gains are of all launches of this shape.")
                                                                            .arg(said(counters.where), html(timeline::format_duration(counters.duration))));
+}
+
+// Which instructions it executed, the most frequent first.
+QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
+  const auto number_of = [](const std::vector<kernels::OpcodeCount>& opcodes, std::string_view opcode) {
+    for (const kernels::OpcodeCount& each : opcodes)
+      if (each.opcode == opcode) return number_text(static_cast<double>(each.executed));
+    return QString();
+  };
+  Rows rows(baseline != nullptr);
+  std::uint64_t all = 0;
+  for (const kernels::OpcodeCount& each : facts.opcodes) all += each.executed;
+  for (const kernels::OpcodeCount& each : facts.opcodes)
+    rows.add(html(each.opcode), tr("%1 (%2)").arg(number_text(static_cast<double>(each.executed)), html(timeline::format_share(static_cast<double>(each.executed) / static_cast<double>(all)))),
+             baseline != nullptr ? number_of(baseline->opcodes, each.opcode) : QString());
+  return rows.table(tr("Instructions by opcode, as warps executed them"));
 }
 
 QStringList program_of(const KernelFacts& facts) {
@@ -163,6 +191,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
                      (QStringLiteral("lanescope profile --kernels=pc ") + command_text(program_of(facts))).toHtmlEscaped());
   text += launch_table(facts, baseline);
   if (facts.counters) text += section_tables(*facts.counters, baseline);
+  text += opcode_table(facts, baseline);
   return text;
 }
 

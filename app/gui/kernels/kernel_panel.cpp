@@ -6,6 +6,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QScrollBar>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include "base/texts.h"
@@ -116,6 +117,11 @@ void KernelPanel::layOut() {
   parts->setChildrenCollapsible(false);
   column->addWidget(parts, 1);
   browser_->setFrameShape(QFrame::NoFrame);
+  browser_->setOpenLinks(false);
+  connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
+    const QString text = link.toString(QUrl::FullyEncoded);
+    if (text.startsWith(QLatin1String(kSourceLink))) emit sourceLineRequested(QUrl::fromPercentEncoding(text.mid(static_cast<qsizetype>(qstrlen(kSourceLink))).toUtf8()));
+  });
   browser_->setAccessibleName(tr("Kernel"));
   charts_->addWidget(stalls_);
   charts_->addWidget(pages_);

@@ -43,6 +43,7 @@ class KernelPanel : public QWidget {
   void profileRequested(std::shared_ptr<const lanescope::ui::KernelFacts> facts);
   void profilingCancelled();
   void sourceRequested();
+  void sourceLineRequested(const QString& place);  // "file.cu:12 < main.cu:40"
 
  protected:
   void showEvent(QShowEvent* event) override;

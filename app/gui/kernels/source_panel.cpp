@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <QElapsedTimer>
 #include <QFileDialog>
@@ -139,7 +140,7 @@ void SourcePanel::compute() {
   const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
   if (!kernel.valid()) return;
   const NameId name = trace->event(kernel).name;
-  const ProcessId process = trace->track_of(kernel.lane).key.process;
+  const ProcessId process = kernels::process_with_code(*trace, trace->track_of(kernel.lane).key.process, name);
   if (code_ && code_->trace == trace && code_->kernel == trace->name(name)) return;
   job_.start([this, trace, process, name, folders = folders_](const LatestJob::Context& job) {
     QElapsedTimer clock;
@@ -178,7 +179,27 @@ void SourcePanel::present(std::shared_ptr<const Code> code, const QString& failu
   showLines();
   showInstructions();
   for (QWidget* part : std::initializer_list<QWidget*>{search_, next_}) part->setEnabled(code_ != nullptr);
-  if (code_) showNextHotSpot();
+  if (code_ && !chooseWanted()) showNextHotSpot();
+}
+
+void SourcePanel::showLine(const QString& place) {
+  wanted_ = place;
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const EventRef kernel = trace ? kernel_of(*trace, state_.selectedEvent()) : EventRef();
+  const bool is_shown = code_ && kernel.valid() && code_->trace == trace && code_->kernel == trace->name(trace->event(kernel).name);
+  if (is_shown) static_cast<void>(chooseWanted());
+}
+
+bool SourcePanel::chooseWanted() {
+  const QString wanted = std::exchange(wanted_, {}).section(QStringLiteral(" < "), 0, 0);
+  if (wanted.isEmpty()) return false;
+  for (std::size_t row = 0; row < places_.size(); ++row) {
+    const auto [file, line] = places_[row];
+    if (file == kernels::kNoFile || QStringLiteral("%1:%2").arg(file_name(code_->code.files[file])).arg(line) != wanted) continue;
+    lines_->chooseRow(static_cast<int>(row));
+    return true;
+  }
+  return false;
 }
 
 void SourcePanel::showNote(const QString& failure) {

@@ -33,6 +33,8 @@ class SourcePanel : public QWidget {
 
   // The next hottest line is chosen, the hottest one first.
   void showNextHotSpot();
+  // Chooses the line "file.cu:12", with whatever is behind it, of the selected kernel as soon as its code is there.
+  void showLine(const QString& place);
 
   [[nodiscard]] CodeTable& lines() { return *lines_; }
   [[nodiscard]] CodeTable& instructions() { return *instructions_; }
@@ -67,6 +69,7 @@ class SourcePanel : public QWidget {
   void markInstructions(int line_row);
   void markLine(int instruction_row);
   void search();
+  [[nodiscard]] bool chooseWanted();  // whether the line that is wanted is there
   void chooseFolder();
 
   SelectionState& state_;
@@ -79,6 +82,7 @@ class SourcePanel : public QWidget {
   QStringList folders_;
   std::shared_ptr<const Code> code_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: of none
+  QString wanted_;        // the line that is to be chosen; empty: none
   bool follows_ = false;  // one table chooses a row for the other
   PacedUpdate paced_;
   LatestJob job_;

@@ -22,6 +22,12 @@ void MainWindow::connectKernels() {
     docks_->enter(source_);
   });
   connect(kernel_, &KernelPanel::sourceRequested, this, [this] { docks_->enter(source_); });
+  const auto show_line = [this](const QString& place) {
+    docks_->enter(source_);
+    source_->showLine(place);
+  };
+  connect(kernel_, &KernelPanel::sourceLineRequested, this, show_line);
+  connect(findings_, &FindingsPanel::sourceLineRequested, this, show_line);
   connect(kernel_, &KernelPanel::profileRequested, this, &MainWindow::profileKernel);
   connect(kernel_, &KernelPanel::profilingCancelled, &profiling_, &KernelProfiling::cancel);
   connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);

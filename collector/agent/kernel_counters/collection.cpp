@@ -37,6 +37,7 @@ using cupti::tell;
 constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
 constexpr std::size_t kMostContexts = 16;
+constexpr char kTooManyContexts[] = "The program has more CUDA contexts than counters are read in: 16, those that launched first.";
 constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // for launches of other threads, to come back
 
 enum class State : int { kOff, kWaiting, kOn, kOver };
@@ -207,6 +208,14 @@ void write_kernel(const Launch& launch) noexcept {
   put({bytes_of(record), bytes_of(launch.name)});
 }
 
+void write_begin(const Launch& launch) noexcept {
+  channel::BeginRecord record{};
+  record.head = {channel::kBeginRecordMark, 0, sizeof(record) + launch.name.size()};
+  record.correlation = launch.correlation;
+  record.name_bytes = launch.name.size();
+  put({bytes_of(record), bytes_of(launch.name)});
+}
+
 void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason) noexcept {
   if (entry.was_left_out) return;
   entry.was_left_out = true;
@@ -345,7 +354,11 @@ const Set* choose_set(const ContextCounters& counters, const LaunchEntry& entry)
 bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
   Collection& c = all();
   ContextCounters* counters = counters_of(launch.context);
-  if (counters == nullptr) return false;
+  if (counters == nullptr) {
+    const ScopedLock lock(table_lock);
+    if (state.load() == State::kOn) leave_out(entry, launch, kTooManyContexts);
+    return false;
+  }
   const Set* const set = choose_set(*counters, entry);
   if (set == nullptr) {
     if (c.sets.is_spent())
@@ -362,6 +375,7 @@ bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
     measuring_since.store(0);
     return false;
   }
+  write_begin(launch);
   c.now.started = monotonic_now();
   advance(entry, *counters, *set);
   measured[launch.correlation % kRemembered].store(launch.correlation);
@@ -426,6 +440,7 @@ void begin_range(const Launch& launch) noexcept {
   const std::uint64_t place = c.fitting++;
   if (place < choice.skip || (choice.count != 0 && place - choice.skip >= choice.count)) return;
   ContextCounters* const counters = counters_of(launch.context);
+  if (counters == nullptr && state.load() == State::kOn) leave_out_range(kTooManyContexts);
   if (counters == nullptr) return;
   const std::int64_t now = monotonic_now();
   if (const auto refusal = counters->begin(counters->sets().front())) return give_up(refusal);

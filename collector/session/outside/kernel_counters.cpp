@@ -292,7 +292,13 @@ Result<void> KernelCounters::begin_next_run() {
   std::filesystem::rename(records, folder_ / (channel::kEarlierRunFolder + std::to_string(run_)), failure);
   if (failure) return Error{"Counters of kernels can't be read: " + records.string() + " can't be moved (" + failure.message() + ")."};
   ++run_;
+  measuring_.forget();
   return make_folders();
+}
+
+std::optional<std::string> KernelCounters::find_stuck() {
+  if (settings_.patience.count() == 0) return std::nullopt;
+  return measuring_.look(folder_ / channel::kCounterRecordFolder, settings_.patience, MeasuringWatch::Clock::now());
 }
 
 std::vector<std::string> KernelCounters::evaluation() const {

@@ -195,6 +195,18 @@ TEST_CASE("sizes are numbers of bytes, with powers of 1024") {
   for (const char* wrong : {"", "M", "-1", "0", "1X", "1MM", "nan", "inf", "1e30"}) CHECK(bytes(wrong) == "refused");
 }
 
+// A program that writes what an agent writes as it begins to measure a launch, and then waits as one whose kernel waits for another.
+TEST_CASE("kernels ends a program whose kernel does not come to an end while it is measured, and names it") {
+  const test::TemporaryFolder folder;
+  const std::string record = "printf 'LCK4\\0\\0\\0\\0\\051\\0\\0\\0\\0\\0\\0\\0\\007\\0\\0\\0\\0\\0\\0\\0\\011\\0\\0\\0\\0\\0\\0\\0_Z4spinPi'";
+  const Answer told = answer({"kernels", "--timeout", "0.3", "--save", (folder.path() / "kept.trace").string(), "--", "sh", "-c",
+                              record + " > \"$LANESCOPE_KERNEL_COUNTERS/records/1\"; exec sleep 100"});
+  CAPTURE(told.text);
+  if (told.text.find("Install Lanescope whole") != std::string::npos) return;  // without CUPTI there is no lanescope-kernel-metrics
+  CHECK_THAT(told.text, contains_text("The kernel spin(int*) did not come to an end within 0.3 s while it was measured"));
+  CHECK(std::filesystem::exists(folder.path() / "kept.trace"));
+}
+
 TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps the file that is there") {
   const test::TemporaryFolder folder;
   const std::filesystem::path there = folder.path() / "there.trace", ran = folder.path() / "ran";
@@ -212,6 +224,7 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--kernel-name=regex:("}, true, 2, "is no extended regular expression");
   for (const char* option : {"--section=SpeedOfLight", "--metrics=a", "--replay-mode=spread"})
     refused({"kernels", "--set=source", option}, true, 2, "--set source counts instructions");
+  for (const char* time : {"--timeout=-1", "--timeout=1e9", "--timeout=nan"}) refused({"kernels", time}, true, 2, "--timeout takes seconds");
   refused({"kernels", "--launches=some"}, true, 2, "--launches is all or sample, not some");
   for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"}) refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
   refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // here for want of a GPU, perhaps

@@ -27,6 +27,7 @@ inline constexpr std::uint32_t kCounterPlanVersion = 3;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
 inline constexpr std::uint32_t kCodeRecordMark = 0x334b434c;     // "LCK3"
+inline constexpr std::uint32_t kBeginRecordMark = 0x344b434c;    // "LCK4"
 inline constexpr std::uint64_t kMostCounterBytes = 256u << 20;   // of a plan, and of a record
 
 // Who counts.
@@ -95,9 +96,18 @@ struct CounterSet {
 
 // Every record begins with its mark and its size, so that one that was cut short shows.
 struct RecordHead {
-  std::uint32_t mark;   // kCounterRecordMark or kKernelRecordMark
+  std::uint32_t mark;   // kCounterRecordMark, or one of the others above
   std::uint32_t zero;
   std::uint64_t bytes;  // of all of it
+};
+
+// The measuring of a launch begins. Its CounterRecord follows, but where it never comes to an end: a kernel that waits for what can't run meanwhile, a program that ends. The
+// name of the kernel follows.
+struct BeginRecord {
+  RecordHead head;
+  std::uint32_t correlation;
+  std::uint32_t zero;
+  std::uint64_t name_bytes;
 };
 
 enum class CounterOutcome : std::uint32_t { kMeasured = 0, kLeftOut = 1 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collector/channel/kernel_counters.h"
+#include "collector/session/measuring_watch.h"
 #include "model/file/result.h"
 
 namespace lanescope::session {
@@ -52,6 +53,7 @@ struct KernelCounterSettings {
   std::uint32_t skip = 0;              // so many launches whose name fits come before the first that is measured
   std::uint32_t count = 0;             // and so many are; 0: all
   std::chrono::nanoseconds budget{0};  // that measuring may take of each process; 0: without end
+  std::chrono::nanoseconds patience{0};  // that one launch may take to be measured: KernelCounters::find_stuck(); 0: as long as it likes
 };
 
 struct AppendedCounters {
@@ -81,6 +83,10 @@ class KernelCounters {
   // By which this run of the program finds the plan, and knows the range: names and values.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
 
+  // The kernel (mangled) that a process of this run has been measuring for longer than settings.patience: it may wait for what can't run meanwhile, and then never
+  // ends. Told by what the process leaves in its file, so that it needs nobody there who answers. Called every second or so, and not at the same time as append_to().
+  [[nodiscard]] std::optional<std::string> find_stuck();
+
   // Makes values of what was counted in all runs, and appends them to the file of the first one's recording, which is finished. Fails with one sentence,
   // where nothing could be measured as well.
   Result<AppendedCounters> append_to(const std::filesystem::path& file);
@@ -99,6 +105,7 @@ class KernelCounters {
   struct Evaluator;  // which has NVIDIA's libraries already when the program ends
   std::unique_ptr<Evaluator> evaluator_;
   std::size_t run_ = 0;
+  MeasuringWatch measuring_;
 };
 
 // What lanescope-kernel-metrics prints for these arguments. Fails with its sentence, of kind kUsage where it ends with 2, and where it can't

@@ -1,0 +1,58 @@
+#include "collector/session/measuring_watch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "collector/channel/kernel_counters.h"
+#include "file_descriptor.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::size_t kMostFiles = 4096;
+constexpr std::uint64_t kLongestName = 4096;
+
+template <typename Record>
+bool read_at(int file, off_t place, Record& record) {
+  return pread(file, &record, sizeof(record), place) == static_cast<ssize_t>(sizeof(record));
+}
+
+}  // namespace
+
+void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Clock::time_point now) {
+  const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts {};
+  if (!opened.valid() || fstat(opened.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return;
+  channel::RecordHead head{};
+  while (facts.st_size - file.read >= static_cast<off_t>(sizeof(head)) && read_at(opened.get(), file.read, head)) {
+    // One that is written now is whole the next time.
+    if (head.bytes < sizeof(head) || head.bytes > channel::kMostCounterBytes || static_cast<off_t>(head.bytes) > facts.st_size - file.read) return;
+    if (channel::BeginRecord begin{}; head.mark == channel::kBeginRecordMark && head.bytes >= sizeof(begin) && read_at(opened.get(), file.read, begin)) {
+      std::string name(std::min({begin.name_bytes, head.bytes - sizeof(begin), kLongestName}), '\0');
+      if (pread(opened.get(), name.data(), name.size(), file.read + static_cast<off_t>(sizeof(begin))) != static_cast<ssize_t>(name.size())) return;
+      file.correlation = begin.correlation;
+      file.kernel = std::move(name);
+      file.since = now;
+    }
+    if (channel::CounterRecord end{}; head.mark == channel::kCounterRecordMark && head.bytes >= sizeof(end) && read_at(opened.get(), file.read, end) && end.correlation == file.correlation)
+      file.kernel.reset();
+    file.read += static_cast<off_t>(head.bytes);
+  }
+}
+
+std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& records, std::chrono::nanoseconds patience, Clock::time_point now) {
+  std::error_code ended;
+  for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostFiles; entry.increment(ended)) files_.try_emplace(entry->path());
+  const File* longest = nullptr;
+  for (auto& [path, file] : files_) {
+    read_on(path, file, now);
+    if (file.kernel && (longest == nullptr || file.since < longest->since)) longest = &file;
+  }
+  return longest != nullptr && now - longest->since > patience ? longest->kernel : std::nullopt;
+}
+
+}  // namespace lanescope::session
