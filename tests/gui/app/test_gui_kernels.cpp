@@ -2,7 +2,10 @@
 #include <QFile>
 #include <QHeaderView>
 #include <QScrollBar>
+#include <QSignalSpy>
+#include <QTextBrowser>
 #include <QTextStream>
+#include <QUrl>
 
 #include <fstream>
 
@@ -14,6 +17,7 @@
 #include "kernels/kernel_profiling.h"
 #include "kernels/source_panel.h"
 #include "main_window_fixture.h"
+#include "model/trace/combine.h"
 #include "model/trace/load.h"
 
 using namespace lanescope;
@@ -103,6 +107,45 @@ class KernelsTest : public QObject {
     state.setSelectedEvent({});
     QVERIFY(settled(panel));
     QVERIFY(panel.text().contains("transpose_padded"));
+  }
+
+  // Counters of a run, and counts of instructions of another, in one trace.
+  void aCauseNamesItsLineWhichTheSourceShows() {
+    const auto counters = recording("kernel_counters.trace"), counts = recording("zoo_counts.trace");
+    QVERIFY(counters && counts);
+    const auto both = combine_traces(std::vector<TraceSource>{{counters, "A", 0}, {counts, "B", 0}});
+    QVERIFY(both);
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    ui::SourcePanel source(state);
+    panel.resize(1200, 500);
+    panel.show();
+    source.show();
+    state.setTrace(both, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*both, "transpose_naive"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.facts() && panel.facts()->counters);
+    QVERIFY(panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access with a stride of 8 or more elements of 4 B."));
+    QVERIFY(panel.text().contains("No pipe of a multiprocessor is used much"));
+    QVERIFY(panel.text().contains("Instructions by opcode, as warps executed them"));
+    QCOMPARE(panel.facts()->opcodes.size(), std::size_t{10});
+    QVERIFY(panel.text().contains("LDG"));
+
+    QSignalSpy asked(&panel, &KernelPanel::sourceLineRequested);
+    emit panel.findChild<QTextBrowser*>()->anchorClicked(QUrl(QStringLiteral("source:zoo.cu%3A6%20%3C%20main.cu%3A40")));
+    QCOMPARE(asked.size(), 1);
+    const QString place = asked.first().first().toString();
+    QCOMPARE(place, QStringLiteral("zoo.cu:6 < main.cu:40"));
+    QTRY_VERIFY(!source.isComputing());
+    source.showLine(place);
+    const int row = source.lines().chosenRow();
+    QVERIFY(row >= 0);
+    QCOMPARE(source.lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("6"));
+    // Of a kernel whose code is not there yet, as soon as it is.
+    source.showLine(QStringLiteral("zoo.cu:10"));
+    state.setSelectedEvent(kernel_named(*both, "strided"));
+    source.showLine(QStringLiteral("zoo.cu:10"));
+    QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(), QStringLiteral("10"));
   }
 
   void eachMeasuredKernelShowsItsSections() {
