@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace lanescope::kernels {
 namespace {
@@ -20,6 +21,11 @@ constexpr std::array<std::string_view, 6> kProducts{"gemm", "fprop", "dgrad", "w
 constexpr std::array<std::string_view, 5> kFp32{"sgemm", "simt_s", "_ffma", "f32f32_f32f32", "scudnn"};
 constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s884", "s1688", "s16816", "hmma", "gmma", "fp16"};
 
+// Attention of PyTorch and of FlashAttention has CUTLASS' products within its template's arguments.
+constexpr std::array<std::string_view, 3> kAttention{"attention", "fmha", "flash"};
+// What names have of the format of what is multiplied; the first that is there. Of TF32, CUTLASS and Ampere's cuBLAS say only that tensor cores take FP32.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormats{{{"tf32", "TF32"}, {"bf16", "BF16"}, {"e4m3", "FP8"}, {"e5m2", "FP8"}, {"fp16", "FP16"}, {"f16f16", "FP16"}, {"hgemm", "FP16"}, {"h884", "FP16"}, {"h1688", "FP16"}, {"h16816", "FP16"}, {"dgemm", "FP64"}, {"tensorop_s1688gemm", "TF32"}, {"nvjet_sm90_tst", "BF16"}, {"nvjet_tst", "BF16"}, {"nvjet_sm90_hsh", "FP16"}}};
+
 struct Capability {
   std::uint32_t major, minor;
   TensorCores cores;
@@ -35,6 +41,14 @@ constexpr std::array kCapabilities{
 }  // namespace
 
 bool is_fp32_product(std::string_view kernel) noexcept { return has_any(kernel, kProducts) && has_any(kernel, kFp32) && !has_any(kernel, kTensor); }
+
+std::optional<std::string_view> product_format(std::string_view kernel) noexcept {
+  if (has_any(kernel, kAttention) || !(has_any(kernel, kProducts) || has(kernel, "nvjet"))) return std::nullopt;
+  if (is_fp32_product(kernel)) return "FP32";
+  for (const auto& [part, format] : kFormats)
+    if (has(kernel, part)) return format;
+  return "other formats";
+}
 
 std::optional<TensorCores> tensor_cores_of(const Gpu& gpu) noexcept {
   const Capability* found = nullptr;

@@ -164,6 +164,16 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
             duration_text(std::llround(item.second.per_iteration)) + ", " + change_text(item) + "\n";
   }
+  // What a change of their precision was worth, though no kernel is on both sides.
+  constexpr std::size_t kMostProducts = 5;
+  std::size_t products = 0;
+  for (const DiffItem& item : diff.items) {
+    if (item.kind != DiffKind::kProducts || ++products > kMostProducts) continue;
+    text += "Matrix products in " + abbreviated(item.name) + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
+            duration_text(std::llround(item.second.per_iteration)) + ", " + change_text(item) + "\n";
+  }
+  if (products > 0)
+    text += "Matrix products are paired by the NVTX ranges around their launches, since their kernels have other names in B.\n";
   if (diff.first_runs + diff.second_runs == 2 && std::any_of(diff.items.begin(), diff.items.end(), is_change))
     text += "One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...\n";
   return text;

@@ -225,7 +225,7 @@ void DiffPanel::showDiff(const TraceDiff& diff) {
 }
 
 void DiffPanel::showItem(const DiffItem& item) {
-  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy) return;
+  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
   search_.start([this, item, first = pair_.first().trace, second = pair_.second().trace,
                  filter = filter_of(item, iterations_)](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace) {
@@ -245,7 +245,7 @@ void DiffPanel::showItem(const DiffItem& item) {
 void DiffPanel::listItem(const DiffItem& item) {
   if (!state_.trace()) return;
   if (item.kind == DiffKind::kGpuIdle) return emit bubblesRequested();
-  if (item.kind == DiffKind::kGpuBusy) return;
+  if (item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
   state_.setShownRow(std::nullopt);
   state_.setFilter(filter_of(item, iterations_));
   emit eventsRequested();

@@ -5,9 +5,11 @@
 #include <limits>
 
 #include "../gpu_operations.h"
+#include "../range_lookup.h"
 #include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/events/launch_index.h"
+#include "model/kernels/matrix_product.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -36,7 +38,7 @@ class Collector {
 class Measurement {
  public:
   Measurement(const Trace& trace, const Samples& samples, const std::stop_token& stop)
-      : trace_(trace), samples_(samples), stop_(stop), collector_(samples.size()), launches_(trace, stop), families_(trace) {}
+      : trace_(trace), samples_(samples), stop_(stop), collector_(samples.size()), launches_(trace, stop), families_(trace), ranges_(trace) {}
 
   std::map<ItemKey, Measured> run() {
     measure_durations();
@@ -96,8 +98,38 @@ class Measurement {
         if (!sample) continue;
         ++entry->second->count;
         Collector::add(*entry->second, *sample, lane.duration(i));
+        if (track.key.kind == TrackKind::kKernels && is_product(lane.name(i))) add_product(track.key.process, lane, i, *sample);
       }
     }
+  }
+
+  [[nodiscard]] bool is_product(NameId name) {
+    const auto [known, is_new] = products_.try_emplace(name, false);
+    if (is_new) known->second = kernels::product_format(trace_.name(name)).has_value();
+    return known->second;
+  }
+
+  // By what encloses the launch: that stays where a product runs as another kernel, as with tensor cores in place of FP32's units.
+  void add_product(ProcessId process, const Lane& lane, EventIndex i, std::size_t sample) {
+    const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
+    Measured& measured = collector_.item({DiffKind::kProducts, launch.valid() ? place_of(launch) : std::string(kNoRange)});
+    measured.kernels.emplace(trace_.name(lane.name(i)));
+    ++measured.count;
+    Collector::add(measured, sample, lane.duration(i));
+  }
+
+  // The families of the NVTX ranges around a call, from the outermost on.
+  [[nodiscard]] std::string place_of(EventRef launch) {
+    const Nanoseconds time = trace_.lane(launch.lane).start(launch.index);
+    const ThreadId thread = ranges_.owner(trace_.track_of(launch.lane).key.thread, time);
+    std::vector<std::pair<Nanoseconds, NameId>> around;
+    ranges_.for_each(thread, time, [&](EventRef range) { around.emplace_back(trace_.lane(range.lane).start(range.index), trace_.lane(range.lane).name(range.index)); });
+    std::sort(around.begin(), around.end());
+    constexpr std::size_t kDeepest = 8;
+    std::string text;
+    for (std::size_t depth = 0; depth < std::min(around.size(), kDeepest); ++depth)
+      text.append(text.empty() ? "" : " > ").append(families_.text(families_.of_name(around[depth].second)));
+    return text.empty() ? std::string(kNoRange) : text;
   }
 
   // GPU work belongs to the sample that enqueued it.
@@ -152,8 +184,11 @@ class Measurement {
   const Samples& samples_;
   const std::stop_token& stop_;
   Collector collector_;
+  static constexpr std::string_view kNoRange = "outside of NVTX ranges";
   LaunchIndex launches_;
   Families families_;
+  RangeLookup ranges_;
+  std::map<NameId, bool> products_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -71,6 +72,7 @@ class Samples {
 struct Measured {
   std::uint64_t count = 0;
   Nanoseconds total = 0;
+  std::set<std::string> kernels = {};  // of matrix products: which these are
   std::vector<double> samples;  // ns, the mean of the ranks
 };
 using ItemKey = std::pair<DiffKind, std::string>;

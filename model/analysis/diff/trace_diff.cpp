@@ -8,6 +8,7 @@
 
 #include "mean_change.h"
 #include "measurement.h"
+#include "model/kernels/matrix_product.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -189,6 +190,33 @@ bool comes_before(const DiffItem& a, const DiffItem& b) {
   return std::abs(a.difference()) > std::abs(b.difference());
 }
 
+std::set<std::string> kernels_of(Side runs, const ItemKey& key) {
+  std::set<std::string> kernels;
+  for (const Run& run : runs)
+    if (const Measured* const measured = find(run, key)) kernels.insert(measured->kernels.begin(), measured->kernels.end());
+  return kernels;
+}
+
+// "FP32", "BF16 and FP32"
+std::string formats_of(const std::set<std::string>& kernels) {
+  std::set<std::string_view> formats;
+  for (const std::string& kernel : kernels)
+    if (const auto format = kernels::product_format(kernel)) formats.insert(*format);
+  std::string text;
+  for (const std::string_view format : formats) text.append(text.empty() ? "" : " and ").append(format);
+  return text;
+}
+
+// Matrix products say more than their kernels only where these are others on each side. False where they do not.
+bool name_products(Side first, Side second, DiffItem& item) {
+  if (item.kind != DiffKind::kProducts) return true;
+  const ItemKey key{item.kind, item.name};
+  const std::set<std::string> before = kernels_of(first, key), after = kernels_of(second, key);
+  if (before == after || before.empty() || after.empty()) return false;
+  item.name += ": " + formats_of(before) + " -> " + formats_of(after);
+  return true;
+}
+
 std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& stop) {
   std::set<ItemKey> keys;
   for (const Side side : {first, second})
@@ -200,6 +228,7 @@ std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& s
     compared.push_back(compare(first, second, key));
   }
   std::erase_if(compared, [](const Compared& one) { return one.item.first.count == 0 && one.item.second.count == 0; });
+  std::erase_if(compared, [&](Compared& one) { return !name_products(first, second, one.item); });
   std::vector<Compared*> headlines, details;
   for (Compared& one : compared) (is_headline(one.item) ? headlines : details).push_back(&one);
   judge(headlines);
@@ -213,8 +242,8 @@ std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& s
 }  // namespace
 
 std::string_view diff_kind_name(DiffKind kind) noexcept {
-  constexpr std::array<std::string_view, 7> kNames{"Duration",         "GPU busy", "GPU idle",  "Kernel",
-                                                   "Memory operation", "CUDA API", "NVTX range"};
+  constexpr std::array<std::string_view, 8> kNames{"Duration",         "GPU busy", "GPU idle",   "Kernel",
+                                                   "Memory operation", "CUDA API", "NVTX range", "Matrix products"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

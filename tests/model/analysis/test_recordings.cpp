@@ -127,6 +127,33 @@ TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take th
   CHECK(saved > found[0].cost * 3 / 4);
 }
 
+TEST_CASE("matrix products are compared by the ranges around them where they run as other kernels, and tell what tensor cores won") {
+  const auto fp32 = recorded("transformer_fp32"), tf32 = recorded("transformer_tf32");
+  const auto diff = compare_traces(*fp32, *tf32);
+  REQUIRE(diff);
+  std::vector<DiffItem> products;
+  double before = 0, after = 0, busy = 0;  // ns of a step; of products by their kernels, and of all work
+  for (const DiffItem& item : diff->items) {
+    if (item.kind == DiffKind::kProducts) products.push_back(item);
+    if (item.kind == DiffKind::kGpuBusy) busy = item.difference();
+    if (item.kind != DiffKind::kKernel || item.name.find("gemm") == std::string::npos || item.name.starts_with("fmha")) continue;
+    before += item.first.per_iteration;
+    after += item.second.per_iteration;
+    CHECK((item.verdict == DiffVerdict::kOnlyFirst || item.verdict == DiffVerdict::kOnlySecond));  // so that no kernel tells of a gain
+  }
+  REQUIRE(products.size() == 1);
+  CHECK(products[0].name == "step *: FP32 -> TF32");
+  CHECK(products[0].verdict == DiffVerdict::kLess);
+  CHECK(products[0].first.per_iteration == Approx(before));
+  CHECK(products[0].second.per_iteration == Approx(after));
+  CHECK(products[0].difference() == Approx(busy).epsilon(0.05));  // nothing else changed
+  CHECK(products[0].change_high < -75);
+  // Where kernels keep their names they tell it themselves.
+  const auto same = compare_traces(*fp32, *fp32);
+  REQUIRE(same);
+  for (const DiffItem& item : same->items) CHECK(item.kind != DiffKind::kProducts);
+}
+
 TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the threads of the backward pass") {
   const auto trace = recorded("torch_training_workers0");
   std::size_t operations = 0;

@@ -2,6 +2,9 @@
 // older GPUs as NVIDIA's libraries have them.
 #include "model/kernels/matrix_product.h"
 
+#include <map>
+#include <string>
+
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -23,6 +26,20 @@ TEST_CASE("matrix products without tensor cores are told by their names") {
     CAPTURE(other);
     CHECK_FALSE(is_fp32_product(other));
   }
+}
+
+TEST_CASE("the format of a matrix product is what its name says") {
+  const std::map<std::string, std::string> known{{"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas", "FP32"},
+                                                 {"sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32_warpgroupsize2x1x1_execute_segment_k_off_kernel__5x_cublas", "TF32"},
+                                                 {"cutlass_80_tensorop_s1688gemm_128x256_16x3_tt_align4", "TF32"},
+                                                 {"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "BF16"},
+                                                 {"ampere_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", "BF16"},
+                                                 {"ampere_s1688gemm_fp16_128x128_sliced1x2_ldg8_f2f_nn", "FP16"},
+                                                 {"ampere_dgemm_64x64_nt", "FP64"}};
+  for (const auto& [kernel, format] : known) CHECK(product_format(kernel) == format);
+  for (const char* other : {"fmha_cutlassB_f32_aligned_64x64_k64_dropout_sm80(PyTorchMemEffAttention::AttentionBackwardKernel<cutlass::gemm::GemmShape<64>>)",
+                            "void gemv2T_kernel_val<int, int, float>", "void at::native::vectorized_elementwise_kernel<4>", ""})
+    CHECK_FALSE(product_format(other));
 }
 
 TEST_CASE("what tensor cores take depends on the GPU") {

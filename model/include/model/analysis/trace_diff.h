@@ -29,6 +29,7 @@ enum class DiffKind : std::uint8_t {
   kMemory,  // copies and sets
   kApi,
   kRange,  // NVTX ranges, by family: "step_*"
+  kProducts,  // matrix products by the NVTX ranges around their launches, where their kernels have other names now
 };
 [[nodiscard]] std::string_view diff_kind_name(DiffKind kind) noexcept;  // "Kernel"
 
@@ -50,7 +51,7 @@ struct DiffSide {
 
 struct DiffItem {
   DiffKind kind = DiffKind::kDuration;
-  std::string name;
+  std::string name;  // of kProducts "step_*: FP32 -> TF32"
   DiffSide first, second;
   double change = 0;      // percent of the first; NaN where the first has none
   double change_low = 0;  // the interval that the change lies in; NaN where it can't be told

@@ -14,6 +14,10 @@ namespace lanescope::kernels {
 // Products of a matrix and a vector (gemv) are none: memory bounds them. O(length).
 [[nodiscard]] bool is_fp32_product(std::string_view kernel) noexcept;
 
+// Whether a kernel of this name is a matrix product or convolution of these libraries, in whatever format, and in which: "FP32", "TF32", "BF16", "FP16", "FP8", "FP64";
+// "other formats" where its name does not say. None of another kernel; attention, which multiplies as well, is one. O(length).
+[[nodiscard]] std::optional<std::string_view> product_format(std::string_view kernel) noexcept;
+
 // The format of numbers in which a GPU's tensor cores take matrices of FP32 with the least loss, of those that win anything.
 enum class TensorFormat { kTf32, kBf16, kFp16 };
 struct TensorCores {
