@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/kernels/kernel_code.h"
+#include "model/text/to_translate.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/last_path_part.h"
 
@@ -49,21 +50,21 @@ std::uint64_t idle_threads(const CodeInstruction& each) {
 
 // Of a rule the first that is not 0 counts.
 constexpr std::array kMeasures{
-    Measure{"global_access", [](const CodeInstruction& each) { return each.counts.excess_sectors(); }, "of the sectors beyond those that are needed"},
+    Measure{"global_access", [](const CodeInstruction& each) { return each.counts.excess_sectors(); }, to_translate("of the sectors beyond those that are needed")},
     Measure{"global_access", [](const CodeInstruction& each) { return samples_of(each, {"long_scoreboard", "lg_throttle", "drain"}); },
-            "of the samples that wait for global memory"},
-    Measure{"bank_conflicts", [](const CodeInstruction& each) { return each.counts.excess_wavefronts(); }, "of the wavefronts beyond those that are needed"},
+            to_translate("of the samples that wait for global memory")},
+    Measure{"bank_conflicts", [](const CodeInstruction& each) { return each.counts.excess_wavefronts(); }, to_translate("of the wavefronts beyond those that are needed")},
     Measure{"bank_conflicts", [](const CodeInstruction& each) { return samples_of(each, {"mio_throttle", "short_scoreboard"}); },
-            "of the samples that wait for shared memory"},
-    Measure{"local_memory", [](const CodeInstruction& each) { return each.counts.of(Count::kLocalSectors); }, "of the sectors of local memory"},
-    Measure{"local_memory", [](const CodeInstruction& each) { return is_local(each) ? each.samples : 0; }, "of the samples at local loads and stores"},
-    Measure{"divergence", idle_threads, "of the threads that rest while their warp works"},
-    Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? executed(each) : 0; }, "of the atomic operations"},
-    Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? each.samples : 0; }, "of the samples at atomic operations"},
-    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? executed(each) : 0; }, "of the instructions of double precision"},
-    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? each.samples : 0; }, "of the samples at instructions of double precision"},
-    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? executed(each) : 0; }, "of the sums and products that stand alone"},
-    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? each.samples : 0; }, "of the samples at sums and products that stand alone"},
+            to_translate("of the samples that wait for shared memory")},
+    Measure{"local_memory", [](const CodeInstruction& each) { return each.counts.of(Count::kLocalSectors); }, to_translate("of the sectors of local memory")},
+    Measure{"local_memory", [](const CodeInstruction& each) { return is_local(each) ? each.samples : 0; }, to_translate("of the samples at local loads and stores")},
+    Measure{"divergence", idle_threads, to_translate("of the threads that rest while their warp works")},
+    Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? executed(each) : 0; }, to_translate("of the atomic operations")},
+    Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? each.samples : 0; }, to_translate("of the samples at atomic operations")},
+    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? executed(each) : 0; }, to_translate("of the instructions of double precision")},
+    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? each.samples : 0; }, to_translate("of the samples at instructions of double precision")},
+    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? executed(each) : 0; }, to_translate("of the sums and products that stand alone")},
+    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? each.samples : 0; }, to_translate("of the samples at sums and products that stand alone")},
 };
 
 // PC sampling has two reasons under other names than metrics.
@@ -108,7 +109,7 @@ std::optional<CostlyLine> line_of(const KernelCode& code, const Advice& cause) {
   if (!cause.stall.empty()) {
     const std::string_view stall = name_in_samples(cause.stall);
     const auto samples = [stall](const CodeInstruction& each) { return samples_of(each, {stall}); };
-    return most_costly(code, samples, "of the samples in that state");
+    return most_costly(code, samples, to_translate("of the samples in that state"));
   }
   for (const Measure& measure : kMeasures)
     if (measure.rule == cause.rule)

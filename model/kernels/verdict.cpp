@@ -167,19 +167,14 @@ class Judge {
       const char* hits;
       const char* all;
       const char* requests;
-      const char* far;  // what else is said where each thread's access is in a sector of its own, and where not
-      const char* apart;
     };
     constexpr std::array kOperations{
         Operation{"Of each sector of 32 B, loads use {bytes} B", "of each sector of 32 B, loads use {bytes} B",
                   "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-                  "{what}; a warp's load takes 32 sectors, one for each thread, as with a stride of 32 B or more",
-                  "{what}; a warp's load takes {sectors} sectors, as with a stride of {stride}"},
+                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
         Operation{"Of each sector of 32 B, stores use {bytes} B", "of each sector of 32 B, stores use {bytes} B",
                   "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-                  "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "{what}; a warp's store takes 32 sectors, one for each thread, as with a stride of 32 B or more",
-                  "{what}; a warp's store takes {sectors} sectors, as with a stride of {stride}"},
+                  "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"},
     };
     for (const Operation& operation : kOperations) {
       const double bytes = get(operation.bytes);
@@ -197,9 +192,9 @@ class Judge {
       constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
       const auto stride = access_stride(kSector, bytes, 0);
       if (sectors >= kEachItsOwn)
-        seen = Message(operation.far, {{"what", std::move(seen)}});
+        seen = Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more", {{"what", std::move(seen)}});
       else if (sectors > 0 && stride)
-        seen = Message(operation.apart, {{"what", std::move(seen)}, {"sectors", number(sectors)}, {"stride", stride_text(*stride)}});
+        seen = Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}", {{"what", std::move(seen)}, {"sectors", number(sectors)}, {"stride", stride_text(*stride)}});
     }
     if (gain > 0)
       advise("global_access", Message("{seen}.", {{"seen", std::move(seen)}}),

@@ -433,8 +433,8 @@ TEST_CASE("counters of requests tell a stride as far as they can") {
     const Advice* const advice = made.advice("global_access");
     return advice == nullptr ? std::string() : advice->seen.english();
   };
-  CHECK(seen(8, 16) == "Of each sector of 32 B, loads use 16 B; a warp's load takes 8 sectors, as with a stride of 2 or more elements.");
-  CHECK(seen(32, 4) == "Of each sector of 32 B, loads use 4 B; a warp's load takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
+  CHECK(seen(8, 16) == "Of each sector of 32 B, loads use 16 B, and such a request of a warp takes 8 sectors, as with a stride of 2 or more elements.");
+  CHECK(seen(32, 4) == "Of each sector of 32 B, loads use 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
   CHECK(seen(5, 25.6) == "Of each sector of 32 B, loads use 25.6 B.");  // side by side, from the middle of a sector on
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
