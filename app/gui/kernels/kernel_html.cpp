@@ -85,7 +85,12 @@ QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
   return text;
 }
 
-QString section_tables(const KernelFacts::Counters& counters, const KernelFacts* baseline) {
+QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
+  const KernelFacts::Counters& counters = *facts.counters;
+  // Opcodes that were counted have a table of their own.
+  const auto is_opcode = [&facts](const kernels::SectionRow& row) {
+    return std::any_of(facts.opcodes.begin(), facts.opcodes.end(), [&row](const kernels::OpcodeCount& each) { return each.opcode == row.label; });
+  };
   const KernelFacts::Counters* const before = baseline != nullptr && baseline->counters ? &*baseline->counters : nullptr;
   const auto value_before = [before](std::string_view section, std::string_view label) {
     if (before == nullptr) return QString();
@@ -98,7 +103,8 @@ QString section_tables(const KernelFacts::Counters& counters, const KernelFacts*
   for (const kernels::Section& section : counters.sections) {
     if (section.name == "LaunchStats") continue;  // the launch has it
     Rows rows(before != nullptr);
-    for (const kernels::SectionRow& row : section.rows) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
+    for (const kernels::SectionRow& row : section.rows)
+      if (!is_opcode(row)) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
     text += rows.table(said(section.title));
   }
   return text;
@@ -190,7 +196,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
                 .arg(tr("No samples tell where its warps waited. This records them:"),
                      (QStringLiteral("lanescope profile --kernels=pc ") + command_text(program_of(facts))).toHtmlEscaped());
   text += launch_table(facts, baseline);
-  if (facts.counters) text += section_tables(*facts.counters, baseline);
+  if (facts.counters) text += section_tables(facts, baseline);
   text += opcode_table(facts, baseline);
   return text;
 }

@@ -290,6 +290,8 @@ void SourcePanel::showInstructions() {
       row.tip = tip_of(instruction.stalls, instruction.samples);
       row.numbers = counts.numbers(instruction.counts);
       if (!instruction.inlined_into.empty()) row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("inlined into %1").arg(QString::fromStdString(instruction.inlined_into));
+      if (const auto stride = kernels::stride_of(instruction.counts, instruction.access_bytes))
+        row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("stride between threads: %1").arg(shown_text(kernels::stride_text(*stride)));
       rows.push_back(std::move(row));
     }
   instructions_->code().setRows(std::move(rows), counts.titles());

@@ -195,6 +195,24 @@ TEST_CASE("sizes are numbers of bytes, with powers of 1024") {
   for (const char* wrong : {"", "M", "-1", "0", "1X", "1MM", "nan", "inf", "1e30"}) CHECK(bytes(wrong) == "refused");
 }
 
+TEST_CASE("kernels says of a file without counters what of it could not be read") {
+  const test::TemporaryFolder folder;
+  std::ifstream file(test::data_file("kernel_counters.trace"), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const auto told = [&](const std::string& bytes) {
+    const std::filesystem::path path = folder.path() / "part.trace";
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    const Answer answered = answer({"kernels", path.string()});
+    CHECK(answered.code == 1);
+    return answered.text;
+  };
+  // The frame of counters comes behind the events.
+  CHECK_THAT(told(whole.substr(0, whole.size() / 2)), contains_text("there are no counters of kernels in it. The recording was cut off"));
+  std::string flipped = whole;
+  flipped[7000] = static_cast<char>(~flipped[7000]);
+  CHECK_THAT(told(flipped), contains_text("there are no counters of kernels in it. 1 frame is damaged and skipped, the first at byte 3325."));
+}
+
 // A program that writes what an agent writes as it begins to measure a launch, and then waits as one whose kernel waits for another.
 TEST_CASE("kernels ends a program whose kernel does not come to an end while it is measured, and names it") {
   const test::TemporaryFolder folder;

@@ -7,8 +7,10 @@
 #include <QTextStream>
 #include <QUrl>
 
+#include <algorithm>
 #include <fstream>
 
+#include "analysis/findings_panel.h"
 #include "kernels/code_table.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
@@ -141,11 +143,40 @@ class KernelsTest : public QObject {
     const int row = source.lines().chosenRow();
     QVERIFY(row >= 0);
     QCOMPARE(source.lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("6"));
+    const auto& instructions = source.instructions().code().rows();
+    const auto strided = std::count_if(instructions.begin(), instructions.end(), [](const ui::CodeRow& each) { return each.tip.contains("stride between threads: 8 or more elements of 4 B"); });
+    QCOMPARE(strided, 1);  // the store
     // Of a kernel whose code is not there yet, as soon as it is.
     source.showLine(QStringLiteral("zoo.cu:10"));
     state.setSelectedEvent(kernel_named(*both, "strided"));
     source.showLine(QStringLiteral("zoo.cu:10"));
     QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(), QStringLiteral("10"));
+  }
+
+  void aDoubleClickOnAFindingOpensItsLine() {
+    ui::MainWindow window(ui::Layout::kInitial);
+    window.resize(1400, 900);
+    window.show();
+    QSignalSpy opened(&window, &ui::MainWindow::opened);
+    window.openTogether({QString::fromStdString(data_file("kernel_counters.trace").string()), QString::fromStdString(data_file("zoo_counts.trace").string())});
+    QVERIFY(opened.wait(kPatienceMs) && settle(window));
+    auto* findings = window.findChild<ui::FindingsPanel*>();
+    auto* source = window.findChild<SourcePanel*>();
+    findings->parentWidget()->show();
+    for (QWidget* each = findings; each != nullptr && each != &window; each = each->parentWidget()) each->show();
+    findings->chooseRule(QStringLiteral("kernel_bounds"));
+    QVERIFY(settle(window));
+    QVERIFY(findings->findings().model()->rowCount() > 0);
+    // The most costly kernel is spill, whose array is in local memory.
+    findings->findings().chooseRow(0);
+    QVERIFY(findings->answer().contains("most at zoo.cu:14"));
+    emit findings->findings().rowActivated(0);
+    QVERIFY(settle(window));
+    QVERIFY(source->isVisible());
+    const int row = source->lines().chosenRow();
+    QVERIFY(row >= 0);
+    QCOMPARE(source->lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("14"));
+    QVERIFY(source->note().contains("spill"));
   }
 
   void eachMeasuredKernelShowsItsSections() {

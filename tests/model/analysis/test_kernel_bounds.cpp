@@ -5,6 +5,7 @@
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/analysis/counter_diff.h"
+#include "model/analysis/findings_table.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
 #include "model/events/launch_index.h"
@@ -331,6 +332,10 @@ TEST_CASE("a finding names the source line that costs most for its cause, by cou
     CHECK_THAT(finding.seen.english(), contains_text(" are of " + finding.place.line));
   }
   CHECK(named == known.size());
+  const stats::Table table = analysis::findings_table(*both, answer->findings);
+  const auto column = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& each) { return each.title == "Line"; });
+  REQUIRE(column != table.columns().end());
+  for (std::size_t row = 0; row < table.row_count(); ++row) CHECK(table.text(column->text(row)) == answer->findings[row].place.line);
   // Without counts there is no line.
   const auto alone = analysis::apply_rule(**counters, *analysis::parse_rule("kernel_bounds:share=0"));
   REQUIRE(alone);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "model/kernels/costly_line.h"
 #include "model/analysis/rule.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/kernel_records.h"
@@ -78,6 +79,27 @@ TEST_CASE("the code that was sampled is in the trace, and its lines are the prog
   CHECK(inlined->line == line_with("= tile[threadIdx.x][threadIdx.y + i];") + " < " + outer);
 }
 
+TEST_CASE("samples tell the line of a cause where instructions were not counted") {
+  const auto trace = load_trace(test::data_file("transpositions.trace"));
+  REQUIRE(trace);
+  for (const auto& sum : kernels::sum_stalls(**trace, kernels::SumBy::kKernel)) {
+    const std::string_view name = (*trace)->name(sum.kernel);
+    CAPTURE(name);
+    const auto line = [&, process = sum.process, kernel = sum.kernel](std::string_view rule) {
+      const auto found = kernels::costly_line(**trace, process, kernel, {.rule = rule});
+      return found ? found->place : std::string();
+    };
+    if (name.starts_with("transpose_by_columns")) CHECK(line("global_access") == line_with("out[place(column, row + i, kRows)] ="));
+    if (name.starts_with("transpose_shared")) CHECK(line("bank_conflicts").ends_with(" < " + line_with("{ through_tile<0>(out, in); }")));
+    CHECK(line("fp64").empty());  // it has none
+    CHECK(line("divergence").empty());  // which samples do not tell
+    const auto stall = kernels::costly_line(**trace, sum.process, sum.kernel, {.rule = "stalls", .stall = sum.decisive()->reason});
+    REQUIRE(stall);
+    CHECK(stall->share > 0.2);
+    CHECK(stall->stride.empty());  // which only counts tell
+  }
+}
+
 TEST_CASE("the finding names the kernel that costs most first, with the line and the reason") {
   const auto trace = recording();
   const auto request = analysis::parse_rule("kernel_stalls");
@@ -88,6 +110,7 @@ TEST_CASE("the finding names the kernel that costs most first, with the line and
   const analysis::Finding& first = answer->findings.front();
   CHECK_THAT(first.title, contains_text("transpose_by_columns"));
   CHECK_THAT(first.title, contains_text(line_with("out[place(column, row + i, kRows)] =")));
+  CHECK(first.place.line == line_with("out[place(column, row + i, kRows)] ="));
   CHECK(first.key == "long_scoreboard");
   Nanoseconds total = 0;
   for (const Track& track : trace->tracks())
