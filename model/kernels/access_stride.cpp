@@ -19,13 +19,8 @@ std::optional<AccessStride> access_stride(double sectors, double ideal, std::uin
   constexpr double kApart = 1.9;     // from which it is a stride; of a mean of requests, of which some begin within a sector
   constexpr double kOfItsOwn = 0.97;  // of the most sectors that threads could have, from which each has one
   if (!(ideal > 0) || !(sectors / ideal >= kApart)) return std::nullopt;
-  AccessStride stride{sectors / ideal, bytes, false};
-  if (bytes != 0) {
-    const double most = std::max(1.0, kSector / bytes);
-    stride.is_least = stride.elements >= kOfItsOwn * most;
-    stride.elements = std::min(stride.elements, most);
-  }
-  return stride;
+  const double most = bytes == 0 ? kSector : std::max(1.0, kSector / bytes);  // of elements, as sectors show it
+  return AccessStride{std::min(sectors / ideal, most), bytes, bytes != 0 && sectors / ideal >= kOfItsOwn * most};
 }
 
 Message stride_text(const AccessStride& stride) {

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <initializer_list>
 #include <map>
-#include <span>
-#include <vector>
+#include <utility>
 
 #include "model/kernels/kernel_code.h"
 #include "model/text/to_translate.h"
@@ -120,14 +119,23 @@ std::optional<CostlyLine> line_of(const KernelCode& code, const Advice& cause) {
   return std::nullopt;
 }
 
+bool has_line(const Advice& cause) {
+  return !cause.stall.empty() || std::any_of(kMeasures.begin(), kMeasures.end(), [&](const Measure& each) { return each.rule == cause.rule; });
+}
+
 }  // namespace
 
-std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, NameId kernel, const Advice& cause) {
-  const bool is_known = !cause.stall.empty() || std::any_of(kMeasures.begin(), kMeasures.end(), [&](const Measure& each) { return each.rule == cause.rule; });
+std::vector<std::optional<CostlyLine>> costly_lines(const Trace& trace, ProcessId process, NameId kernel, std::span<const Advice> causes) {
+  std::vector<std::optional<CostlyLine>> lines(causes.size());
   const KernelRecords& records = trace.kernel_records();
-  if (!is_known || (records.windows.empty() && records.counted.empty())) return std::nullopt;
+  if (std::none_of(causes.begin(), causes.end(), has_line) || (records.windows.empty() && records.counted.empty())) return lines;
   const Result<KernelCode> code = kernel_code(trace, process_with_code(trace, process, kernel), kernel);
-  return code ? line_of(*code, cause) : std::nullopt;
+  for (std::size_t i = 0; code && i < causes.size(); ++i) lines[i] = line_of(*code, causes[i]);
+  return lines;
+}
+
+std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, NameId kernel, const Advice& cause) {
+  return std::move(costly_lines(trace, process, kernel, {&cause, 1}).front());
 }
 
 Message line_text(const CostlyLine& line) {

@@ -28,7 +28,7 @@ std::vector<InstructionMix> instruction_mixes(const Trace& trace, std::optional<
     InstructionMix& mix = result.emplace_back(InstructionMix{kernel.first, kernel.second, {}, 0});
     for (auto& [name, count] : opcodes) {
       if (count.executed == 0) continue;
-      mix.executed += count.executed;
+      mix.executed += static_cast<double>(count.executed);
       mix.opcodes.push_back({name, count.executed, count.threads});
     }
     std::stable_sort(mix.opcodes.begin(), mix.opcodes.end(), [](const OpcodeCount& a, const OpcodeCount& b) { return a.executed > b.executed; });

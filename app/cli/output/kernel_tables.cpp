@@ -63,11 +63,13 @@ std::string measurement_text(const kernels::Measurement& measurement) {
   return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
 }
 
-// None where the kernels are of no trace.
-std::optional<kernels::CostlyLine> line_of(const RecordedMetrics& kernels, std::size_t number, const Trace* trace, const kernels::Advice& advice) {
-  if (trace == nullptr || kernels.measurements.empty()) return std::nullopt;
+using Lines = std::vector<std::optional<kernels::CostlyLine>>;
+
+// One for each cause; none where the kernels are of no trace.
+Lines lines_of(const RecordedMetrics& kernels, std::size_t number, const Trace* trace, const kernels::Verdict& verdict) {
+  if (trace == nullptr || kernels.measurements.empty()) return Lines(verdict.advice.size());
   const kernels::Measurement& measurement = kernels.measurements[number];
-  return kernels::costly_line(*trace, measurement.process, trace->event(measurement.event).name, advice);
+  return kernels::costly_lines(*trace, measurement.process, trace->event(measurement.event).name, verdict.advice);
 }
 
 }  // namespace
@@ -82,6 +84,7 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
     std::size_t kernel;
     const kernels::Verdict* verdict;
     const kernels::Advice* advice;
+    std::string line = {};
   };
   const std::vector<std::size_t> order = kernels.one_of_each();
   std::map<std::size_t, kernels::Verdict> verdicts;
@@ -89,19 +92,19 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
   std::vector<Row> rows;
   for (const auto& [number, verdict] : verdicts) {
     if (verdict.advice.empty()) rows.push_back({0, number, &verdict, nullptr});
-    for (const kernels::Advice& advice : verdict.advice)
-      rows.push_back({static_cast<Nanoseconds>(advice.gain * static_cast<double>(kernels.weight(number))), number, &verdict, &advice});
+    const Lines lines = lines_of(kernels, number, trace, verdict);
+    for (std::size_t i = 0; i < verdict.advice.size(); ++i)
+      rows.push_back({static_cast<Nanoseconds>(verdict.advice[i].gain * static_cast<double>(kernels.weight(number))), number, &verdict, &verdict.advice[i],
+                      lines[i] ? lines[i]->place : std::string()});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
-  for (const Row& row : rows) {
-    const auto line = row.advice ? line_of(kernels, row.kernel, trace, *row.advice) : std::nullopt;
+  for (const Row& row : rows)
     table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
                   table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
                   table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
                   table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
                   table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()),
-                  table.add_text(line ? line->place : std::string()));
-  }
+                  table.add_text(row.line));
   return table;
 }
 
@@ -160,10 +163,12 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     if (!kernels.measurements.empty()) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
-    for (const kernels::Advice& advice : verdict.advice) {
+    const Lines lines = lines_of(kernels, number, trace, verdict);
+    for (std::size_t i = 0; i < verdict.advice.size(); ++i) {
+      const kernels::Advice& advice = verdict.advice[i];
       std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * weight) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
                 << "\n      " << advice.what_to_do << '\n';
-      if (const auto line = line_of(kernels, number, trace, advice)) std::cout << "      " << kernels::line_text(*line) << '\n';
+      if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';
     }
   }
   const std::optional<double> clock = kernels.metrics.kernels().empty()

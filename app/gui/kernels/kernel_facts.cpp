@@ -74,8 +74,7 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
   }
   if (facts->occupancy) facts->waves = kernels::waves(facts->detail, facts->gpu, *facts->occupancy);
   facts->counters = find_counters(records, *facts, others);
-  if (facts->counters)
-    for (const kernels::Advice& advice : facts->counters->verdict.advice) facts->counters->lines.push_back(kernels::costly_line(trace, key.process, launch.name, advice));
+  if (facts->counters) facts->counters->lines = kernels::costly_lines(trace, key.process, launch.name, facts->counters->verdict.advice);
   if (const kernels::InstructionMix* const mix = kernels::mix_of(records.mixes, key.process, launch.name)) facts->opcodes = mix->opcodes;
   const auto stalls = std::find_if(records.stalls.begin(), records.stalls.end(), [&](const kernels::StallSum& sum) {
     return sum.kernel == launch.name && sum.process == key.process && (sum.gpu == key.gpu || key.gpu == kNone);

@@ -145,10 +145,10 @@ QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
     return QString();
   };
   Rows rows(baseline != nullptr);
-  std::uint64_t all = 0;
-  for (const kernels::OpcodeCount& each : facts.opcodes) all += each.executed;
+  double all = 0;
+  for (const kernels::OpcodeCount& each : facts.opcodes) all += static_cast<double>(each.executed);
   for (const kernels::OpcodeCount& each : facts.opcodes)
-    rows.add(html(each.opcode), tr("%1 (%2)").arg(number_text(static_cast<double>(each.executed)), html(timeline::format_share(static_cast<double>(each.executed) / static_cast<double>(all)))),
+    rows.add(html(each.opcode), tr("%1 (%2)").arg(number_text(static_cast<double>(each.executed)), html(timeline::format_share(static_cast<double>(each.executed) / all))),
              baseline != nullptr ? number_of(baseline->opcodes, each.opcode) : QString());
   return rows.table(tr("Instructions by opcode, as warps executed them"));
 }

@@ -64,7 +64,7 @@ Table opcode_count_sum(const Selection& selection, const ReportOptions&) {
   Table table({reals("Executed", Unit::kPercent), integers("Executed"), reals("Threads On"), texts("Opcode"), texts("Name")});
   for (const kernels::InstructionMix& mix : mixes)
     for (const kernels::OpcodeCount& each : mix.opcodes)
-      table.add_row(100 * static_cast<double>(each.executed) / static_cast<double>(mix.executed), static_cast<std::int64_t>(each.executed),
+      table.add_row(100 * static_cast<double>(each.executed) / mix.executed, static_cast<std::int64_t>(each.executed),
                     each.threads == 0 ? kNoReal : static_cast<double>(each.threads) / static_cast<double>(each.executed), table.add_text(each.opcode),
                     table.add_text(std::string(selection.trace().name(mix.kernel))));
   return table;

@@ -56,6 +56,18 @@ TEST_CASE("every metric of a set is one that a GH100 counts") {
   }
 }
 
+TEST_CASE("arithmetic of half precision is counted in the passes of the other precisions") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  for (const char* set : {"roofline", "full"}) {
+    CAPTURE(set);
+    std::vector<std::string> metrics = kernels::metrics_of_set(set);
+    const std::size_t all = passes(*cupti, metrics);
+    CHECK(std::erase_if(metrics, [](const std::string& metric) { return metric.find("_op_h") != metric.npos && metric.find("_pred_on") != metric.npos; }) == 4);
+    CHECK(passes(*cupti, metrics) == all);
+  }
+}
+
 TEST_CASE("groups of one pass have every metric that one pass can count, and what each is to have") {
   const auto* cupti = library();
   if (cupti == nullptr) return;

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/kernels/sections.h"
 #include "model/text/message.h"
@@ -23,6 +25,8 @@ struct CostlyLine {
 // reason. Those of another process count where the kernel's own has none: it may be another run of the program. None where neither tells it, or the code has no
 // lines. O(samples + counted rows + bytes of code).
 [[nodiscard]] std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, NameId kernel, const Advice& cause);
+// Of each cause, in the same time.
+[[nodiscard]] std::vector<std::optional<CostlyLine>> costly_lines(const Trace& trace, ProcessId process, NameId kernel, std::span<const Advice> causes);
 
 // "98 % of the sectors beyond those that are needed are of main.cu:12, whose accesses have a stride of 8 or more elements of 4 B."
 [[nodiscard]] Message line_text(const CostlyLine& line);

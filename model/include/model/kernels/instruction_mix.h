@@ -16,7 +16,7 @@ struct InstructionMix {
   ProcessId process = kNone;
   NameId kernel = 0;                 // readable, as the events of kernels have it
   std::vector<OpcodeCount> opcodes;  // most executed first, equal ones by name
-  std::uint64_t executed = 0;        // all of them together, by warps
+  double executed = 0;               // all of them together, by warps; a file may say more than 64 bits hold
 };
 
 // Of each kernel of which instructions were counted, and whose code the trace has, by process and name; of all launches that were counted, of a time those that overlap it. Opcodes
