@@ -41,6 +41,7 @@ constexpr int kWarning = 1;  // proto::Severity
 
 struct KernelOptions {
   std::filesystem::path file;
+  std::vector<std::filesystem::path> further;
   std::string set = "full";
   std::vector<std::string> sections;
   std::vector<std::string> metrics;
@@ -67,6 +68,7 @@ struct KernelOptions {
 
 void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
+  app.add_option("FURTHER", options.further, "Further recordings of the program, whose counts of instructions\n(--set source) or PC samples name lines of source");
   const char* kWhat = "What to measure, of a program";
   app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full, roofline;\nor source, exact counts at each instruction, for which the\nprogram runs again for each kernel")->group(kWhat)->capture_default_str();
   app.add_option("--section", options.sections,
@@ -324,7 +326,9 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
     if (!metrics) return metrics.error();
     return ReadMetrics{{std::move(*metrics), {}, {}}, nullptr, {}};
   }
-  const auto trace = open_trace(path);
+  std::vector<std::filesystem::path> all{path};
+  all.insert(all.end(), options.further.begin(), options.further.end());
+  const auto trace = all.size() == 1 ? open_trace(path) : open_traces(all);
   if (!trace) return trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   const std::string missing = what_is_missing(**trace);
@@ -485,6 +489,7 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
       "  lanescope kernels --rerun run.trace                        run its program again, and measure what cost most\n"
       "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
+      "  lanescope kernels run.trace counts.trace                   with the lines that --set source --save counts.trace counted\n"
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
       "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
       "\n"
@@ -499,6 +504,8 @@ int run_kernels(Arguments arguments) {
   if (options.lists_sections) return list_sections();
   if (options.queries_metrics) return query_metrics(options);
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
+  if (!options.further.empty() && (options.runs_again || options.page == "source" || !is_our_format(options.file)))
+    return fail(usage_error("Several recordings are for --page details and raw, of .trace files: name one file."));
   if (runs ? program.empty() || !options.file.empty() || options.runs_again : options.file.empty())
     return fail(usage_error("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
@@ -540,6 +547,7 @@ int run_kernels(Arguments arguments) {
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
     keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
+    keep_as_private_as(options.further);
   }
   if (options.page == "source") {
     const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);

@@ -1,4 +1,6 @@
 // Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
+#include <iterator>
+#include <map>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -211,6 +213,21 @@ TEST_CASE("kernels says of a file without counters what of it could not be read"
   std::string flipped = whole;
   flipped[7000] = static_cast<char>(~flipped[7000]);
   CHECK_THAT(told(flipped), contains_text("there are no counters of kernels in it. 1 frame is damaged and skipped, the first at byte 3325."));
+}
+
+TEST_CASE("kernels names lines of source by counts of another recording") {
+  const test::TemporaryFolder folder;
+  const std::string counters = test::data_file("kernel_counters.trace").string(), counts = test::data_file("zoo_counts.trace").string();
+  const Answer told = answer({"kernels", "-q", "-f", "csv", "-o", (folder.path() / "both").string(), counters, counts});
+  CAPTURE(told.text);
+  CHECK(told.code == 0);
+  std::ifstream file(folder.path() / "both_kernels.csv");
+  std::map<std::string, std::string> lines;  // by kernel, of its first cause
+  for (std::string row; std::getline(file, row);)
+    for (const char* kernel : {"transpose_naive", "transpose_shared", "spill", "fp64"})
+      if (row.find(kernel) != std::string::npos) lines.try_emplace(kernel, row.substr(row.rfind(',') + 1));
+  CHECK(lines == std::map<std::string, std::string>{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"spill", "zoo.cu:14"}, {"fp64", "zoo.cu:15"}});
+  CHECK_THAT(answer({"kernels", "--page=source", counters, counts}).text, contains_text("name one file"));
 }
 
 // A program that writes what an agent writes as it begins to measure a launch, and then waits as one whose kernel waits for another.
