@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,99 +11,23 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <map>
-#include <string>
 #include <thread>
 
 #include <cupti.h>
 
-#include "collector/session/measuring_watch.h"
 #include "kernel_metrics/evaluation.h"
 #include "kernel_metrics/records.h"
 #include "agent/kernel_counters/launch_table.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"
-#include "mock_range_profiler.h"
-#include "plan_file.h"
+#include "counted_program.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
 using namespace lanescope;
+using namespace lanescope::test;
 namespace counters = lanescope::agent::kernel_counters;
-
-namespace {
-
-constexpr CUpti_CallbackId kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
-const auto kContext = reinterpret_cast<CUcontext>(0x10);
-
-channel::LaunchChoice all_launches() { return channel::LaunchChoice{}; }
-
-// A program that counts: its launches come to the agent as CUPTI's callbacks.
-class Program {
- public:
-  Program(const channel::LaunchChoice& choice, const std::vector<test::PlannedBytes>& sets, channel::CounterReplay replay = channel::CounterReplay::kSpread) {
-    test::write_plan(folder_.path(), choice, sets, replay);
-    setenv(channel::kKernelCountersVariable, folder_.path().c_str(), 1);
-    if (replay == channel::CounterReplay::kRange) {
-      std::ofstream(folder_.path() / channel::kCounterRangesFile).close();
-      REQUIRE(dlopen(LANESCOPE_MOCK_DRIVER, RTLD_NOW | RTLD_GLOBAL) != nullptr);
-    }
-    void* library = dlopen(LANESCOPE_MOCK_RANGE_PROFILER, RTLD_NOW | RTLD_LOCAL);
-    REQUIRE(library != nullptr);
-    mock_ = reinterpret_cast<MockRangeProfiler* (*)()>(dlsym(library, "mock_range_profiler"))();
-    *mock_ = {};
-    counters::begin(dlsym(library, "cuptiGetResultString"), nullptr);
-  }
-  ~Program() { counters::forget_all(); }
-
-  [[nodiscard]] MockRangeProfiler& mock() { return *mock_; }
-
-  // Of the launch that is made: the kernels that run on the GPU for it.
-  void launch(const char* name, CUpti_CallbackId id = kLaunch, std::uint32_t kernels = 1, CUstream stream = nullptr) {
-    cuLaunchKernel_params parameters{};
-    parameters.gridDimX = 128;
-    parameters.hStream = stream;
-    call(id, CUPTI_API_ENTER, name, &parameters, ++correlation_);
-    was_counted_ = mock_->is_started;
-    if (mock_->is_started) mock_->kernels += kernels;
-    call(id, CUPTI_API_EXIT, name, &parameters, correlation_);
-    CHECK(mock_->is_started == mock_->is_in_range);
-  }
-  void call(CUpti_CallbackId id, CUpti_ApiCallbackSite site, const char* name = nullptr, const void* parameters = nullptr, std::uint32_t correlation = 0) {
-    CUpti_CallbackData data{};
-    data.callbackSite = site;
-    data.symbolName = name;
-    data.functionParams = parameters;
-    data.correlationId = correlation;
-    data.context = context;
-    counters::follow_call(id, data);
-  }
-  CUcontext context = kContext;  // of the next launches
-
-  [[nodiscard]] bool was_counted() const { return was_counted_; }
-  [[nodiscard]] std::uint32_t last() const { return correlation_; }
-  [[nodiscard]] test::ProcessRecords records() const {
-    for (const auto& file : std::filesystem::directory_iterator(record_folder())) return test::read_records(file.path());
-    return {};
-  }
-  [[nodiscard]] std::filesystem::path record_folder() const { return folder_.path() / channel::kCounterRecordFolder; }
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
-  [[nodiscard]] std::vector<std::uint32_t> counted() const {
-    std::vector<std::uint32_t> ids;
-    for (const kernel_metrics::Counted& each : records().counted)
-      if (each.record.outcome == channel::CounterOutcome::kMeasured) ids.push_back(each.record.correlation);
-    return ids;
-  }
-
- private:
-  test::TemporaryFolder folder_;
-  MockRangeProfiler* mock_ = nullptr;
-  std::uint32_t correlation_ = 0;
-  bool was_counted_ = false;
-};
-
-}  // namespace
 
 TEST_CASE("launches are counted by name, number and count") {
   channel::LaunchChoice choice = all_launches();
@@ -459,58 +382,6 @@ TEST_CASE("counts of more than the launch, or of fewer passes, are no values") {
   program.mock().leaves_passes = false;
   program.launch("_Z4gemmv");
   CHECK(program.counted() == std::vector<std::uint32_t>{program.last()});
-}
-
-// As a kernel that spins until another one sets a flag, while CUPTI lets it run alone.
-TEST_CASE("a launch that does not come to an end is seen from outside, and is named when the program was ended") {
-  using namespace std::chrono_literals;
-  constexpr auto kPatience = 10s;
-  session::MeasuringWatch watch;
-  const session::MeasuringWatch::Clock::time_point begin{};
-  Program program(all_launches(), {{"GH100", "x    "}}, channel::CounterReplay::kKernel);
-  cuLaunchKernel_params parameters{};
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin));
-  program.launch("_Z4gemmv");
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1s));
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h));
-  program.call(kLaunch, CUPTI_API_ENTER, "_Z4spinPi", &parameters, 2);
-  REQUIRE(program.mock().is_started);
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 1s));
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 11s));
-  CHECK(watch.look(program.record_folder(), kPatience, begin + 1h + 12s) == "_Z4spinPi");
-  const auto left_out = [&program] {
-    const auto metrics = kernel_metrics::Evaluation(nullptr, kernel_metrics::ReadPlan{}).evaluate(std::filesystem::directory_iterator(program.record_folder())->path(), {}).metrics;
-    std::map<std::string, std::string> reasons;
-    for (const proto::KernelMetrics& part : metrics)
-      for (const proto::KernelLeftOut& each : part.left_out()) reasons[each.kernel()] = each.reason();
-    return reasons;
-  };
-  CHECK_THAT(left_out()["_Z4spinPi"], contains_text("Its measuring did not come to an end"));
-  program.mock().kernels = 1;
-  program.call(kLaunch, CUPTI_API_EXIT, "_Z4spinPi", &parameters, 2);
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 2h));
-  CHECK_THAT(left_out()["_Z4spinPi"], !contains_text("Its measuring did not come to an end"));
-  CHECK(program.counted().size() == 2);
-
-  // Whatever else lies there.
-  std::ofstream(program.record_folder() / "senseless") << "no record at all, and longer than the head of one";
-  std::filesystem::create_symlink("/dev/zero", program.record_folder() / "link");
-  CHECK(mkfifo((program.record_folder() / "pipe").c_str(), 0600) == 0);
-  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 3h));
-}
-
-TEST_CASE("kernels of more contexts than are measured are left out with that reason") {
-  Program program(all_launches(), {{"GH100", "x    "}});
-  for (std::uintptr_t i = 0; i < 18; ++i) {
-    program.context = reinterpret_cast<CUcontext>(0x1000 + 0x10 * i);
-    program.launch("_Z4gemmv");
-    CHECK(program.was_counted() == (i < 16));
-  }
-  const auto records = program.records();
-  REQUIRE(records.counted.size() == 17);  // said once
-  CHECK(records.counted.back().record.outcome == channel::CounterOutcome::kLeftOut);
-  CHECK(records.counted.back().kernel == "_Z4gemmv");
-  CHECK(records.counted.back().reason == "The program has more CUDA contexts than counters are read in: 16, those that launched first.");
 }
 
 TEST_CASE("counting ends with its budget") {

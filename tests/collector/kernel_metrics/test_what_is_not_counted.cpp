@@ -1,0 +1,65 @@
+// Launches that are to be counted and can't be: they are named, and what is seen of them from outside.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "collector/session/measuring_watch.h"
+#include "counted_program.h"
+#include "kernel_metrics/evaluation.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+// As a kernel that spins until another one sets a flag, while CUPTI lets it run alone.
+TEST_CASE("a launch that does not come to an end is seen from outside, and is named when the program was ended") {
+  using namespace std::chrono_literals;
+  constexpr auto kPatience = 10s;
+  session::MeasuringWatch watch;
+  const session::MeasuringWatch::Clock::time_point begin{};
+  Program program(all_launches(), {{"GH100", "x    "}}, channel::CounterReplay::kKernel);
+  cuLaunchKernel_params parameters{};
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin));
+  program.launch("_Z4gemmv");
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1s));
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h));
+  program.call(kLaunch, CUPTI_API_ENTER, "_Z4spinPi", &parameters, 2);
+  REQUIRE(program.mock().is_started);
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 1s));
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 11s));
+  CHECK(watch.look(program.record_folder(), kPatience, begin + 1h + 12s) == "_Z4spinPi");
+  const auto left_out = [&program] {
+    const auto metrics = kernel_metrics::Evaluation(nullptr, kernel_metrics::ReadPlan{}).evaluate(std::filesystem::directory_iterator(program.record_folder())->path(), {}).metrics;
+    std::map<std::string, std::string> reasons;
+    for (const proto::KernelMetrics& part : metrics)
+      for (const proto::KernelLeftOut& each : part.left_out()) reasons[each.kernel()] = each.reason();
+    return reasons;
+  };
+  CHECK_THAT(left_out()["_Z4spinPi"], contains_text("Its measuring did not come to an end"));
+  program.mock().kernels = 1;
+  program.call(kLaunch, CUPTI_API_EXIT, "_Z4spinPi", &parameters, 2);
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 2h));
+  CHECK_THAT(left_out()["_Z4spinPi"], !contains_text("Its measuring did not come to an end"));
+  CHECK(program.counted().size() == 2);
+
+  // Whatever else lies there.
+  std::ofstream(program.record_folder() / "senseless") << "no record at all, and longer than the head of one";
+  std::filesystem::create_symlink("/dev/zero", program.record_folder() / "link");
+  CHECK(mkfifo((program.record_folder() / "pipe").c_str(), 0600) == 0);
+  CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 3h));
+}
+
+TEST_CASE("kernels of more contexts than are measured are left out with that reason") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  for (std::uintptr_t i = 0; i < 18; ++i) {
+    program.context = reinterpret_cast<CUcontext>(0x1000 + 0x10 * i);
+    program.launch("_Z4gemmv");
+    CHECK(program.was_counted() == (i < 16));
+  }
+  const auto records = program.records();
+  REQUIRE(records.counted.size() == 17);  // said once
+  CHECK(records.counted.back().record.outcome == channel::CounterOutcome::kLeftOut);
+  CHECK(records.counted.back().kernel == "_Z4gemmv");
+  CHECK(records.counted.back().reason == "The program has more CUDA contexts than counters are read in: 16, those that launched first.");
+}
