@@ -58,8 +58,8 @@ class Judge {
     look_at_divergence();
     look_at_fp64();
     look_at_fusion();
-    look_at_pipes();
     look_at_fp32_products();
+    look_at_pipes();
     // Where a unit is used well, waiting for it is the consequence and not the cause.
     if (!well_used) look_at_warps();
     look_at_balance();
@@ -327,7 +327,9 @@ class Judge {
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used well, to {share} % of its peak: much more work of its kind would be held up by it.", parts);
     else
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak, and holds the kernel up.", parts);
-    if (most < kBusy || busiest->remedy.empty()) return;
+    // What those two say is why the FMA pipe is busy.
+    const bool is_said = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
+    if (most < kBusy || busiest->remedy.empty() || is_said) return;
     // Without it the kernel would take as long as what is used most of the rest.
     const double rest = std::max({next * active_, memory_});
     advise("pipe",

@@ -375,6 +375,11 @@ TEST_CASE("sums and products that could be one instruction are told, and sums al
   REQUIRE(found != nullptr);
   CHECK(found->gain == Approx(0.3 * 0.8 * 0.7));
   CHECK(found->seen.english() == "Of the FP32 operations, 50 % are sums and 30 % products that stand alone: a pair of them could be one multiply-add.");
+  // That the pipe is busy is what it does, and no cause beside it.
+  Made busy({{operation("fadd"), 50}, {operation("fmul"), 50}, {operation("ffma"), 0}, {pipe, 95}});
+  REQUIRE(busy.advice("fusion") != nullptr);
+  CHECK(busy.advice("fusion")->gain == Approx(0.475));
+  CHECK(busy.advice("pipe") == nullptr);
   CHECK(Made({{operation("fadd"), 90}, {operation("fmul"), 5}, {operation("ffma"), 5}, {pipe, 70}}).advice("fusion") == nullptr);
   // Of the zoo, low_occ and strided add alone, which ncu tells as unfused.
   const auto metrics = zoo("zoo_raw.csv");
