@@ -229,6 +229,18 @@ void a_question_in_sql(MainWindow& window) {
   window.query().ask();
 }
 
+// Four steps by NVTX range and kind; the kernels of one range are chosen.
+void sums_by_columns(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
+  window.timelineView().setSelectedRange(range_of_steps(window, 8, 11));
+  window.statistics().chooseReport(QLatin1String(ui::StatisticsPanel::kColumns));
+  raise_panel(window, "statistics");
+  settle(window);
+  ui::ResultTable& table = window.statistics().pivot().table();
+  for (int row = 0; row < table.results().rowCount(); ++row)
+    if (table.model()->index(row, 0).data() == QStringLiteral("forward") && table.model()->index(row, 1).data() == QStringLiteral("Kernel")) table.selectRow(row);
+}
+
 // Markers that are seen, and not written beside the recording.
 void notes_on_a_loop(MainWindow& window) {
   window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
@@ -322,6 +334,8 @@ std::vector<Picture> pictures() {
       {"lines-dark", QStringLiteral("torch_loader_samples"), lines_with_counts, ui::Theme::kDark},
       {"query", training, a_question_in_sql},
       {"query-dark", training, a_question_in_sql, ui::Theme::kDark},
+      {"columns", training, sums_by_columns},
+      {"columns-dark", training, sums_by_columns, ui::Theme::kDark},
       {"notes", training, notes_on_a_loop},
       {"notes-dark", training, notes_on_a_loop, ui::Theme::kDark},
       {"why-late", QStringLiteral("cause_lock"), what_a_kernel_waited_for},

@@ -79,9 +79,10 @@ bool may_match(const Trace& trace, const TrackKey& key, const EventFilter& filte
 Passage::Passage(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter)
     : trace_(trace), filter_(filter), names_(filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text)) {
   if (!names_.empty()) chains_ = matching_chains(trace, names_);
+  if (!filter.values.empty()) has_values_.emplace(trace, filter.values);
   for (const LaneId id : lanes) {
     const TrackKey& key = trace.track_of(id).key;
-    if (!may_match(trace, key, filter)) continue;
+    if (!may_match(trace, key, filter) || (has_values_ && !has_values_->may_hold(trace.track_of(id)))) continue;
     const Lane& lane = trace.lane(id);
     const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
     if (first < last) stretches_.push_back({id, first, last, has_chains(key.kind)});
@@ -102,6 +103,7 @@ void Passage::gather(const Stretch& stretch, std::vector<EventRef>& into, const 
       if (!names_.empty() && !is_found(lane, stretch.chained, i)) continue;
       if (filter_.minimum_duration > 0 && lane.duration(i) < filter_.minimum_duration) continue;
       if (by_operation && event_kind(trace_, {stretch.lane, i}) != *filter_.kind) continue;
+      if (has_values_ && !(*has_values_)({stretch.lane, i})) continue;
       into.push_back({stretch.lane, i});
     }
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
 
 #include "large_array.h"
+#include "model/events/event_pivot.h"
 #include "model/events/event_query.h"
 
 namespace lanescope {
@@ -50,6 +52,7 @@ class Passage {
   const EventFilter& filter_;
   std::vector<std::uint8_t> names_;   // by id: whether it has the text; none where any will do
   std::vector<std::uint8_t> chains_;  // the same by call node
+  std::optional<HasValues> has_values_;  // none where the filter has none
   std::vector<Stretch> stretches_;
 };
 

@@ -15,6 +15,7 @@ constexpr std::string_view kUnifiedMemoryData = "CUDA Unified Memory CPU page fa
 constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kMpiData = "MPI trace data";
 constexpr std::string_view kGpuData = "GPU work";
+constexpr std::string_view kEventData = "events";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
 constexpr std::string_view kMachineMetricData = "metrics of networks and disks";
 constexpr std::string_view kCounterData = "counters of kernels";
@@ -62,6 +63,11 @@ constexpr std::array kReports = {
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
+    Report{"event_sum", "Event Summary (by Chosen Columns)", kEventData, "[:by=COLUMN]...",
+           "Durations of all events but samples and states of threads by what columns say of them, as :by=stream:by=grid: name, family, kind, process, "
+           "thread, device, context, stream, range, range-family, grid, block, registers, shared-memory, occupancy, waves, memory, bytes. Without one, by "
+           "kind. Lanescope's own.",
+           event_sum},
     Report{"file_access_sum", "File Access Summary", kFileData, "",
            "Files by the time of calls that opened, read, wrote, mapped and synced them, with the bytes. Lanescope's own.", file_access_sum},
     Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kGpuData, "",
@@ -157,6 +163,12 @@ std::optional<std::uint8_t> parse_percentile(std::string_view modifier) {
   return percentile;
 }
 
+std::string pivot_words() {
+  std::string words;
+  for (const PivotColumn column : all_pivot_columns()) words.append(words.empty() ? "" : ", ").append(pivot_column_word(column));
+  return words;
+}
+
 Result<void> apply_modifier(const Report& report, std::string_view modifier, ReportOptions& options) {
   const auto takes = [&](std::string_view name) { return report.modifiers.find(name) != std::string_view::npos; };
   if (modifier == "nvtx-name" && takes(":nvtx-name")) {
@@ -171,6 +183,10 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     options.calls = samples::CallChoice::kWithoutInterpreter;
   } else if (const auto percentile = parse_percentile(modifier); percentile && takes(":pN")) {
     options.percentiles.push_back(*percentile);
+  } else if (modifier.starts_with("by=") && takes(":by=")) {
+    const std::optional<PivotColumn> column = pivot_column_of(modifier.substr(3));
+    if (!column) return usage("Events have no column " + std::string(modifier.substr(3)) + " to be summed by. It is one of: " + pivot_words() + ".");
+    options.by.push_back(*column);
   } else if (modifier.starts_with("rows=")) {
     const std::string_view number = modifier.substr(5);
     std::int64_t rows = 0;

@@ -34,6 +34,7 @@ Table um_total_sum(const Selection& selection, const ReportOptions& options);
 Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions& options);
 Table cpu_samples(const Selection& selection, const ReportOptions& options);
 Table thread_states(const Selection& selection, const ReportOptions& options);
+Table event_sum(const Selection& selection, const ReportOptions& options);
 Table occupancy_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_pc_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_metrics(const Selection& selection, const ReportOptions& options);

@@ -46,6 +46,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
     : QWidget(parent),
       state_(state),
       row_(new QToolButton(this)),
+      values_(new ValueChips(state, this)),
       binding_(new QComboBox(this)),
       text_(new QLineEdit(this)),
       kind_(new QComboBox(this)),
@@ -80,6 +81,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
     field->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 2 * kNarrowestInCharacters);
   line->addWidget(row_);
+  line->addWidget(values_);
   line->addWidget(binding_);
   line->addWidget(text_, 1);
   line->addWidget(kind_);
@@ -181,6 +183,7 @@ void EventFilterBar::showRow() {
 
 void EventFilterBar::applyFilter() {
   EventFilter filter;
+  filter.values = state_.filter().values;
   filter.text = text_->text().toStdString();
   const std::optional<Nanoseconds> minimum = parse_time(minimum_->text());
   QPalette colors;

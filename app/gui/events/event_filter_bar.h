@@ -1,4 +1,4 @@
-// The line above the events table: which row, which part of time, which names, kinds, threads, streams and durations.
+// The line above the events table: which row, which part of time, which names, kinds, threads, streams and durations, and what columns say.
 #pragma once
 
 #include <QComboBox>
@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "base/selection_state.h"
+#include "events/value_chips.h"
 
 namespace lanescope::ui {
 
@@ -31,6 +32,7 @@ class EventFilterBar : public QWidget {
 
   SelectionState& state_;
   QToolButton* row_;
+  ValueChips* values_;
   QComboBox* binding_;
   QLineEdit* text_;
   QComboBox* kind_;

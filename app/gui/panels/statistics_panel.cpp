@@ -10,10 +10,12 @@
 #include <QVBoxLayout>
 
 #include "analysis/command_text.h"
+#include "base/texts.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
+#include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -39,12 +41,22 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       model_(new StatisticsModel(this)),
       table_(new QuietFocus<QTableView>(this)),
       report_(new ReportPage(state, answered, this)),
+      pivot_(new PivotPage(state, this)),
+      nothing_(new QLabel(this)),
       durations_(new DurationChart(this)),
       utilisation_(new UtilisationChart(this)) {
   layOut();
   fillChoice();
   connect(choice_, &QComboBox::activated, this, &StatisticsPanel::showChoice);
   connect(report_, &ReportPage::commandChanged, this, &StatisticsPanel::showCommand);
+  connect(pivot_, &PivotPage::columnsChanged, this, &StatisticsPanel::showCommand);
+  connect(pivot_, &PivotPage::groupChosen, this, &StatisticsPanel::computeHistogram);
+  connect(pivot_, &PivotPage::eventsRequested, this, &StatisticsPanel::eventsRequested);
+  connect(nothing_, &QLabel::linkActivated, &shown, &ShownEvents::listAllTheSame);
+  for (const auto changed : {&SelectionState::filterChanged, &SelectionState::shownRowChanged, &SelectionState::timeBindingChanged})
+    connect(&state, changed, this, &StatisticsPanel::showCommand);
+  connect(&state, &SelectionState::selectedRangeChanged, this, &StatisticsPanel::showCommand);
+  connect(&state, &SelectionState::visibleRangeChanged, this, &StatisticsPanel::showCommand);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
   });
@@ -79,6 +91,10 @@ void StatisticsPanel::layOut() {
   line->addWidget(choice_);
   line->addWidget(command_, 1);
   column->addLayout(line);
+  column->addWidget(nothing_);
+  nothing_->setContentsMargins(8, 4, 8, 4);
+  nothing_->setWordWrap(true);
+  nothing_->hide();
   auto* charts = new QSplitter(Qt::Vertical, this);
   charts->addWidget(durations_);
   charts->addWidget(utilisation_);
@@ -92,6 +108,7 @@ void StatisticsPanel::layOut() {
   splitter->setChildrenCollapsible(false);
   pages_->addWidget(table_);
   pages_->addWidget(report_);
+  pages_->addWidget(pivot_);
   for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)})
     chart->setMinimumSize(kChartWidth / 2, 60);
   column->addWidget(splitter, 1);
@@ -120,7 +137,9 @@ void StatisticsPanel::fillChoice() {
   choice_->addItem(tr("Durations by name"), QString());
   choice_->addItem(tr("Durations by family of names"), QString::fromLatin1(kFamilies));
   choice_->setItemData(1, tr("Names that differ in their counters only are one: step 7 and step 8 are step *"), Qt::ToolTipRole);
-  choice_->insertSeparator(2);
+  choice_->addItem(tr("Durations by chosen columns"), QString::fromLatin1(kColumns));
+  choice_->setItemData(2, tr("Sums of the listed events by one or two of their columns: stream, grid, range, process and others"), Qt::ToolTipRole);
+  choice_->insertSeparator(3);
   for (const stats::Report& report : stats::reports()) {
     choice_->addItem(shown_text(report.title),
                      QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
@@ -141,18 +160,33 @@ void StatisticsPanel::chooseReport(const QString& name) {
 
 void StatisticsPanel::showChoice() {
   const stats::Report* report = stats::find_report(choice_->currentData().toString().toStdString());
-  pages_->setCurrentIndex(report ? 1 : 0);
+  pages_->setCurrentWidget(report ? static_cast<QWidget*>(report_) : isByColumns() ? static_cast<QWidget*>(pivot_) : table_);
   report_->setReport(report);
   showCommand();
-  if (!report && computed_ && model_->grouping() != grouping() && isVisible()) compute();
+  showWhyNothing();
+  if (!report && computed_ && isVisible()) isByColumns() || named_ != computed_ || model_->grouping() != grouping() ? compute() : computeHistogram();
 }
+
+bool StatisticsPanel::isByColumns() const { return choice_->currentData() == QLatin1String(kColumns); }
 
 Grouping StatisticsPanel::grouping() const { return choice_->currentData() == QLatin1String(kFamilies) ? Grouping::kFamilies : Grouping::kNames; }
 
 void StatisticsPanel::showCommand() {
   const QStringList files = answered_.files(files_);
-  const bool is_report = pages_->currentIndex() == 1 && !files.isEmpty();
-  command_->setText(is_report ? command_text(report_->command() << files) : QString());
+  QStringList command = pages_->currentWidget() == report_ ? report_->command() : isByColumns() ? sumCommand() : QStringList();
+  if (!command.isEmpty() && !files.isEmpty()) command << files;
+  command_->setText(files.isEmpty() || command.isEmpty() ? QString() : command_text(command));
+}
+
+// None where a row or a filter leaves events out: commands take all of a part of time.
+QStringList StatisticsPanel::sumCommand() const {
+  if (state_.shownRow() || state_.filter() != EventFilter{}) return {};
+  QString report = QStringLiteral("event_sum");
+  for (const PivotColumn column : pivot_->columns()) report += QStringLiteral(":by=") + text_of(pivot_column_word(column));
+  QStringList words = {QStringLiteral("lanescope"), QStringLiteral("stats"), QStringLiteral("-r"), report};
+  if (const std::optional<TimeRange> range = answered_.boundRange())
+    words << QStringLiteral("--filter-time") << QStringLiteral("%1/%2").arg(range->begin).arg(range->end);
+  return words;
 }
 
 void StatisticsPanel::showEvent(QShowEvent* event) {
@@ -174,9 +208,10 @@ std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
 
 void StatisticsPanel::clear() {
   for (LatestJob* job : {&statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
-  taken_ = computed_ = nullptr;
+  taken_ = computed_ = named_ = nullptr;
   utilisation_source_ = nullptr;
   model_->setStatistics(nullptr, {});
+  pivot_->setEvents(nullptr);
   durations_->setHistogram({}, {});
   utilisation_->setUtilisation({});
 }
@@ -185,7 +220,24 @@ void StatisticsPanel::compute() {
   taken_ = shown_.list();
   computed_ = answeredEvents();
   computeUtilisation();
+  showWhyNothing();
   if (!computed_) return clear();
+  if (!isByColumns()) return computeStatistics();
+  pivot_->setEvents(computed_);
+  computeHistogram();
+}
+
+void StatisticsPanel::showWhyNothing() {
+  const bool too_many = shown_.areTooMany() && state_.trace() && pages_->currentWidget() != report_;
+  nothing_->setVisible(too_many);
+  if (!too_many) return;
+  nothing_->setText(tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
+                       "events).<br><a href='same'>Add up all of them</a>")
+                        .arg(text_of(timeline::format_count(most_listed(*state_.trace())))));
+}
+
+void StatisticsPanel::computeStatistics() {
+  named_ = computed_;
   statistics_job_.start([this, list = computed_, trace = state_.trace(), by = grouping()](const LatestJob::Context& job) {
     const Trace& listed = list->values.trace();
     std::vector<NameStatistics> statistics =
@@ -244,19 +296,35 @@ const NameStatistics* StatisticsPanel::selectedEntry() const {
 void StatisticsPanel::computeHistogram() {
   if (!computed_) return;
   std::optional<std::pair<EventKind, NameId>> name;
+  std::vector<ColumnValue> values;
   QString title = tr("Durations of all listed events");
-  if (const NameStatistics* entry = selectedEntry()) {
+  if (isByColumns()) {
+    values = pivot_->chosenGroup();
+    QStringList words;
+    for (const ColumnValue& value : values) words += value_text(value);
+    if (!values.empty()) title = tr("Durations of %1").arg(words.join(QStringLiteral(", ")));
+  } else if (const NameStatistics* entry = selectedEntry()) {
     name.emplace(entry->kind, entry->name);
     title = tr("Durations of %1").arg(model_->nameOf(*entry));
   }
-  histogram_job_.start([this, list = computed_, name, title, by = model_->grouping()](const LatestJob::Context& job) {
+  histogram_job_.start([this, list = computed_, name, values, title, by = model_->grouping()](const LatestJob::Context& job) {
     const Trace& trace = list->values.trace();
+    std::function<bool(EventRef)> is_meant;
+    if (!values.empty()) is_meant = [has = std::make_shared<const HasValues>(trace, values)](EventRef event) { return (*has)(event); };
     DurationHistogram histogram;
-    if (list->stream)
-      histogram = duration_histogram(trace, name ? events_named(trace, *list->stream, name->first, name->second, by) : *list->stream, kHistogramBins, job.stop());
-    else
-      histogram = name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second, by), kHistogramBins)
-                       : duration_histogram(trace, list->events, kHistogramBins);
+    if (list->stream) {
+      const EventStream events = name ? events_named(trace, *list->stream, name->first, name->second, by) : is_meant ? kept_of(*list->stream, is_meant) : *list->stream;
+      histogram = duration_histogram(trace, events, kHistogramBins, job.stop());
+    } else if (name || is_meant) {
+      std::vector<EventRef> events;
+      if (name)
+        events = events_named(trace, list->events, name->first, name->second, by);
+      else
+        std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events), [&](EventRef event) { return !job.stop().stop_requested() && is_meant(event); });
+      histogram = duration_histogram(trace, events, kHistogramBins);
+    } else {
+      histogram = duration_histogram(trace, list->events, kHistogramBins);
+    }
     job.deliver([this, title, histogram] { durations_->setHistogram(title, histogram); });
   });
 }

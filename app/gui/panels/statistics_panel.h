@@ -1,4 +1,4 @@
-// Durations by name of the shown events, or a report; beside them how durations are distributed and how busy GPUs were over time. The name
+// Durations by name of the shown events, their sums by columns, or a report; beside them how durations are distributed and how busy GPUs were over time. The name
 // of the selected event is selected, that of the event under the cursor marked; and the other way round, a name's longest event.
 //
 // Nothing is computed while the panel is hidden.
@@ -15,6 +15,7 @@
 #include "base/selection_state.h"
 #include "events/shown_events.h"
 #include "panels/duration_chart.h"
+#include "panels/pivot_page.h"
 #include "panels/report_page.h"
 #include "panels/statistics_model.h"
 #include "panels/utilisation_chart.h"
@@ -29,16 +30,21 @@ class StatisticsPanel : public QWidget {
 
   // What is shown, for the command line: a file, a folder, or several files as one.
   void setFiles(const QStringList& paths);
-  // A report by its name; durations by name where it is empty, by family of names where it is kFamilies.
+  // A report by its name; durations by name where it is empty, by family of names where it is kFamilies, by columns where it is kColumns.
   static constexpr const char* kFamilies = "families";
+  static constexpr const char* kColumns = "columns";
   void chooseReport(const QString& name);
 
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
   [[nodiscard]] ReportPage& report() { return *report_; }
+  [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
   [[nodiscard]] bool isComputing() const {
-    return statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing();
+    return statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() || pivot_->isComputing();
   }
+
+ signals:
+  void eventsRequested();  // the list of events is to be seen
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -51,6 +57,10 @@ class StatisticsPanel : public QWidget {
   void showCommand();
   void clear();
   void compute();
+  void computeStatistics();
+  void showWhyNothing();
+  [[nodiscard]] bool isByColumns() const;
+  [[nodiscard]] QStringList sumCommand() const;
   [[nodiscard]] Grouping grouping() const;
   [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;
   void computeHistogram();
@@ -66,6 +76,7 @@ class StatisticsPanel : public QWidget {
   ShownEvents& shown_;
   std::shared_ptr<const EventList> computed_;  // what the table is about, of the trace that is answered about
   std::shared_ptr<const EventList> taken_;     // from `shown_`
+  std::shared_ptr<const EventList> named_;     // of which the names are
   AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;
@@ -74,6 +85,8 @@ class StatisticsPanel : public QWidget {
   QTableView* table_;
   int fitted_ = 0;  // width of the names, as it was set last; 0: not yet
   ReportPage* report_;
+  PivotPage* pivot_;
+  QLabel* nothing_;  // why nothing is listed
   DurationChart* durations_;
   UtilisationChart* utilisation_;
   QStringList files_;

@@ -134,6 +134,7 @@ void MainWindow::connectActions() {
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->enter(diagnostics_); });
   connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
+  connect(statistics_, &StatisticsPanel::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->enter(statistics_); });
   connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
     samples_->chooseThread(thread);

@@ -47,6 +47,13 @@ TEST_CASE("API calls of a name are summed without the version of four digits") {
         "14.3,10,1,10.0,10.0,10,10,0.0,cudaMemset\n");
 }
 
+TEST_CASE("events are summed by columns that are chosen, and others are named where there is none of the name") {
+  CHECK(csv("event_sum:by=kind:by=grid").find(",150,Kernel,") != std::string::npos);
+  const auto wrong = parse_report("event_sum:by=colour", {});
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text.find("no column colour to be summed by. It is one of: name, family, kind,") != std::string::npos);
+}
+
 TEST_CASE("kernels are summed by their demangled, base or mangled name") {
   const std::string header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n";
   CHECK(csv("cuda_gpu_kern_sum") == header + "100.0,200,2,100.0,100.0,50,150,70.7,void add<float>(float*)\n");

@@ -11,6 +11,7 @@
 
 #include "model/events/event_column.h"
 #include "model/events/event_values.h"
+#include "model/events/pivot_column.h"
 
 namespace lanescope {
 
@@ -29,6 +30,7 @@ struct EventFilter {
   std::optional<EventKind> kind;
   std::optional<ThreadId> thread;  // what the thread did itself, not the GPU work that it launched
   std::optional<StreamName> stream;
+  std::vector<ColumnValue> values = {};  // what columns say of the event
   bool operator==(const EventFilter&) const = default;
 };
 

@@ -155,6 +155,25 @@ TEST_CASE("every recording answers the same from its file, with memory for next 
   CHECK(SegmentCache::of_process().problems().size() == problems);
 }
 
+TEST_CASE("events are summed by any column of theirs from the file, with memory for next to nothing") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  compacted(recording, folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const Budget budget(64 << 10);
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const auto sums = [](const Trace& trace, const std::string& columns) {
+    const auto request = stats::parse_report("event_sum" + columns);
+    REQUIRE(request);
+    const auto table = stats::make_report(*request->report, trace, request->options);
+    REQUIRE(table);
+    return stats::format_table(*table, stats::Format::kCsv);
+  };
+  for (const char* columns : {":by=range-family:by=kind", ":by=stream:by=grid", ":by=name:by=thread", ":by=memory:by=bytes", ":by=occupancy"})
+    CHECK(sums(*memory, columns) == sums(*file, columns));
+}
+
 TEST_CASE("a lane answers the same from its file to many threads, while its segments come and go") {
   const TemporaryFolder folder;
   write_long_recording(folder.path() / "log.trace", 1'000'000);

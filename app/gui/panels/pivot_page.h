@@ -1,0 +1,64 @@
+// The listed events summed by one or two of their columns that the user chooses. A group's longest event stands for it in other views; Enter or a
+// double-click lists its events alone.
+//
+// Threads: the GUI thread only; sums are made on another one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/selection_state.h"
+#include "events/shown_events.h"
+#include "events/value_chips.h"
+#include "model/events/event_pivot.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class PivotPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit PivotPage(SelectionState& state, QWidget* parent = nullptr);
+
+  // Null: none. The same as before changes nothing.
+  void setEvents(std::shared_ptr<const EventList> events);
+  // One or two.
+  void chooseColumns(const std::vector<PivotColumn>& columns);
+  [[nodiscard]] std::vector<PivotColumn> columns() const;
+  [[nodiscard]] ResultTable& table() { return *table_; }
+  // What all events of the chosen group have in common; none where no group is chosen.
+  [[nodiscard]] std::vector<ColumnValue> chosenGroup() const;
+  [[nodiscard]] bool isComputing() const { return job_.isRunning(); }
+
+ signals:
+  void columnsChanged();
+  void groupChosen();    // or none is any more
+  void eventsRequested();  // those that are listed now are to be seen
+
+ private:
+  void offerColumns();
+  void compute();
+  void show(std::vector<PivotGroup> groups);
+  void choose(TableRow row);
+  void listGroup(TableRow row);
+  [[nodiscard]] std::vector<ColumnValue> valuesOf(TableRow row) const;
+
+  SelectionState& state_;
+  std::shared_ptr<const EventList> events_;
+  std::vector<PivotColumn> made_by_;  // what the table is by
+  std::vector<PivotGroup> groups_;    // rows of the table
+  QComboBox* first_;
+  QComboBox* second_;
+  QLabel* progress_;
+  ResultTable* table_;
+  LatestJob job_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,18 @@
+// Texts of what all events of a track share. Internal to model/events.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/events/pivot_column.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+// Whether the column says the same of all events of a track.
+[[nodiscard]] bool is_of_track(PivotColumn column) noexcept;
+
+// One for each track, as ColumnValue has it. Requires: is_of_track(column). O(tracks · log tracks).
+[[nodiscard]] std::vector<std::string> track_texts(const Trace& trace, PivotColumn column);
+
+}  // namespace lanescope
