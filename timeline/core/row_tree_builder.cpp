@@ -53,6 +53,7 @@ void RowTreeBuilder::build() {
 void RowTreeBuilder::add_part(const SourcePart& part) {
   part_ = part;
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
+  close_several_gpus();
   add_processors();
   add_machine();
   add_processes();
@@ -150,6 +151,15 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   add_calls(top, key, faults, TrackKind::kPageFaults);
   add_calls(top, key, usage, TrackKind::kMemoryUsage);
   add_counters(top, key, counters);
+}
+
+// Several GPUs have a line each at first, so that the loop below them is in sight.
+void RowTreeBuilder::close_several_gpus() {
+  std::vector<RowIndex> gpus;
+  for (RowIndex row = 0; row < tree_.rows_.size(); ++row)
+    if (tree_.rows_[row].kind == RowKind::kGpu && tree_.rows_[row].parent == part_.heading) gpus.push_back(row);
+  if (gpus.size() < 2) return;
+  for (const RowIndex gpu : gpus) tree_.rows_[gpu].expanded_initially = false;
 }
 
 void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tracks& tracks) {

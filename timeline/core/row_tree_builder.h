@@ -49,6 +49,7 @@ class RowTreeBuilder {
   void add_part(const SourcePart& part);
   [[nodiscard]] bool in_part(const Track& track) const;
   void add_gpu(GpuId gpu);
+  void close_several_gpus();
   void add_hardware(RowIndex top, const std::string& key, const Tracks& tracks);
   void add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);

@@ -59,7 +59,8 @@ void ViewState::select_gap(IdleTime::Direction direction) {
 
 std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed) {
   const Row& row = state.tree().row(placed.row);
-  const bool works = row.kind == RowKind::kGpuHardware && !row.all.empty();
+  const bool is_closed_gpu = row.kind == RowKind::kGpu && !placed.levels.empty();
+  const bool works = (row.kind == RowKind::kGpuHardware || is_closed_gpu) && !row.all.empty();
   return works ? std::optional(state.trace().track_of(row.all.front().lane).key.gpu) : std::nullopt;
 }
 

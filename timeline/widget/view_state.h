@@ -273,7 +273,7 @@ class ViewState : public QObject {
 // Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
 [[nodiscard]] std::size_t sharers_of(const Row& row);
 
-// The GPU whose idle time the row shows behind its work: that of "CUDA HW"; none for other rows.
+// The GPU whose idle time the row shows behind its work: that of "CUDA HW", or of a GPU that is closed; none for other rows.
 [[nodiscard]] std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed);
 
 }  // namespace lanescope::timeline
