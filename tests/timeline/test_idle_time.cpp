@@ -29,6 +29,10 @@ std::string value(const std::vector<Property>& properties, const std::string& la
   return {};
 }
 
+std::vector<IdleTime::Stretch> stretches_of(const IdleTime& idle, GpuId gpu, const Viewport& viewport, std::int32_t narrowest) {
+  return idle.stretches(gpu, viewport, idle.columns(gpu, viewport), narrowest);
+}
+
 }  // namespace
 
 TEST_CASE("a gap lies between two operations of a GPU, whatever streams they are on") {
@@ -140,14 +144,14 @@ TEST_CASE("each stretch of a gap is named by its own cause, which short parts of
   const IdleTime idle(small.builder.snapshot(), 50);
   using analysis::IdleCause;
   const Viewport viewport{{1'000, 9'000}, 800};  // 10 ns a pixel: the gap is [0, 400)
-  const std::vector<IdleTime::Stretch> stretches = idle.stretches(small.gpu, viewport, 30);
+  const std::vector<IdleTime::Stretch> stretches = stretches_of(idle, small.gpu, viewport, 30);
   REQUIRE(stretches.size() == 3);
   CHECK(stretches[0] == IdleTime::Stretch{0, 100, IdleCause::kSynchronize});
   CHECK(stretches[1] == IdleTime::Stretch{100, 350, IdleCause::kCpuCode});
   CHECK(stretches[2] == IdleTime::Stretch{350, 400, IdleCause::kSynchronize});  // the launch could not hide behind work, which the wait had ended
   // Seen from the middle of its first part, the gap is not called by what lies out of sight.
-  CHECK(idle.stretches(small.gpu, {{1'000, 2'000}, 600}, 30) == std::vector{IdleTime::Stretch{0, 600, IdleCause::kSynchronize}});
+  CHECK(stretches_of(idle, small.gpu, {{1'000, 2'000}, 600}, 30) == std::vector{IdleTime::Stretch{0, 600, IdleCause::kSynchronize}});
   // Where no cause has so much room, the gap has its main cause; a narrower gap has none.
-  CHECK(idle.stretches(small.gpu, viewport, 300) == std::vector{IdleTime::Stretch{0, 400, IdleCause::kCpuCode}});
-  CHECK(idle.stretches(small.gpu, viewport, 401).empty());
+  CHECK(stretches_of(idle, small.gpu, viewport, 300) == std::vector{IdleTime::Stretch{0, 400, IdleCause::kCpuCode}});
+  CHECK(stretches_of(idle, small.gpu, viewport, 401).empty());
 }

@@ -124,8 +124,7 @@ std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewp
   return columns;
 }
 
-std::vector<IdleTime::Stretch> IdleTime::stretches(GpuId gpu, const Viewport& viewport, std::int32_t narrowest) const {
-  const std::vector<Column> columns = this->columns(gpu, viewport);
+std::vector<IdleTime::Stretch> IdleTime::stretches(GpuId gpu, const Viewport& viewport, std::span<const Column> columns, std::int32_t narrowest) const {
   if (columns.empty()) return {};
   std::vector<Stretch> stretches;
   for (std::int32_t left = 0; left < viewport.width;) {

@@ -144,7 +144,8 @@ class Drawing {
     const LevelPixels& pixels = rasterizer_.rasterize(content, viewport_);
     const bool works = row.kind == RowKind::kGpuHardware && idle_ != nullptr;
     const GpuId gpu = works ? trace_.track_of(row.all.front().lane).key.gpu : kNone;
-    if (works) shade(gpu, top);
+    const std::vector<IdleTime::Column> idle = works ? idle_->columns(gpu, viewport_) : std::vector<IdleTime::Column>();
+    shade(idle, top);
     pixels.for_each_column([&](std::int32_t x, const Column& column) {
       if (!column.longest.valid()) return;
       const double bar = column.busy == 0 ? kBarHeight : std::max(2.0, busy_share(column, viewport_.step(), 1) * kBarHeight);
@@ -154,7 +155,7 @@ class Drawing {
       painter_.fill(kNames + x, top + kBarHeight - bar, 1, bar, color);
     });
     svg += painter_.take();
-    if (works) svg += causes(gpu, top);
+    if (works) svg += causes(gpu, idle, top);
     return svg + boxes(pixels, top) + waits(*line.level, top);
   }
 
@@ -177,15 +178,14 @@ class Drawing {
   }
 
   // Why nothing runs, where there is room to say it.
-  std::string causes(GpuId gpu, double top) const {
+  std::string causes(GpuId gpu, std::span<const IdleTime::Column> columns, double top) const {
     std::string svg;
-    for (const IdleTime::Stretch& stretch : idle_->stretches(gpu, viewport_, kNarrowestCause))
+    for (const IdleTime::Stretch& stretch : idle_->stretches(gpu, viewport_, columns, kNarrowestCause))
       svg += label(kNames + stretch.left + 3, top + kBarHeight - 5, std::string(analysis::idle_cause_name(stretch.cause)), "#666666");
     return svg;
   }
 
-  void shade(GpuId gpu, double top) {
-    const std::vector<IdleTime::Column> columns = idle_->columns(gpu, viewport_);
+  void shade(std::span<const IdleTime::Column> columns, double top) {
     for (std::size_t x = 0; x < columns.size(); ++x)
       if (columns[x].share > 0)
         painter_.fill(kNames + static_cast<double>(x), top, 1, kBarHeight, blend(kWhite, idle_color(columns[x].cause, kScheme), kIdleShade * columns[x].share));

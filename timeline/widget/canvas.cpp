@@ -66,8 +66,8 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
-  connect(&state_, &ViewState::hoverChanged, this, overlay_changed);
-  connect(&state_, &ViewState::hoveredTimeChanged, this, overlay_changed);
+  connect(&state_, &ViewState::hoverChanged, this, &Canvas::hover_changed);
+  connect(&state_, &ViewState::hoveredTimeChanged, this, &Canvas::hover_changed);
   connect(&state_, &ViewState::markersChanged, this, overlay_changed);
   connect(&state_, &ViewState::layoutChanged, this, [this] { announce(QAccessible::ObjectReorder); });
   connect(&state_, &ViewState::selectionChanged, this, [this] {
@@ -96,6 +96,17 @@ void Canvas::announce_focus() {
 void Canvas::repaint_rows() {
   rows_are_current_ = false;
   update();
+}
+
+// The cursor moves often, and a wide window is large: nothing else is copied to the screen.
+void Canvas::hover_changed() { update(painted_hover_ | hover_region()); }
+
+QRegion Canvas::hover_region() const {
+  QRegion region;
+  if (const auto time = state_.hovered_time()) region += QRect(static_cast<int>(std::floor(viewport().x_at(*time))) - 1, 0, 3, height()) & rect();
+  if (state_.hovered().valid())
+    for (const QRectF& outline : outlines_of(state_.hovered())) region += outline.toAlignedRect().adjusted(-1, -1, 1, 1) & rect();
+  return region;
 }
 
 Viewport Canvas::viewport() const { return {state_.range(), std::max(1, width())}; }
@@ -334,6 +345,7 @@ void Canvas::paintEvent(QPaintEvent*) {
     line.setAlpha(70);
     painter.fillRect(QRectF(std::floor(viewport().x_at(*time)), 0, 1, height()), line);
   }
+  painted_hover_ = hover_region();
 }
 
 QString Canvas::why_nothing() const {
@@ -376,6 +388,19 @@ QRect Canvas::rectangle_of(const std::string& row_key, RowPlace place, EventRef 
       if (level_shows(state_.trace(), row->levels[level], event)) return event_rectangle(*row, level, event).toAlignedRect() & rect();
   }
   return {};
+}
+
+// Of the event on every row that shows it.
+std::vector<QRectF> Canvas::outlines_of(EventRef event) const {
+  std::vector<QRectF> outlines;
+  const Trace& trace = state_.trace();
+  if (event.lane >= trace.lanes().size() || event.index >= trace.lane(event.lane).size()) return outlines;  // of a later state, which comes in a moment
+  const Event shown = trace.event(event);
+  if (shown.end() < state_.range().begin || shown.start > state_.range().end) return outlines;
+  for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height()))
+    for (std::size_t level = 0; level < row->levels.size(); ++level)
+      if (level_shows(trace, row->levels[level], event)) outlines.push_back(event_rectangle(*row, level, event));
+  return outlines;
 }
 
 // Around the event on every row that shows it.

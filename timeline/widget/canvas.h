@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QAccessible>
 #include <QImage>
 #include <QPoint>
+#include <QRegion>
 #include <QWidget>
 
 #include "arrow.h"
@@ -81,6 +83,10 @@ class Canvas : public QWidget {
   void paint_selected_range(QPainter& painter) const;
   [[nodiscard]] QString why_nothing() const;  // is shown
   void paint_markers(QPainter& painter) const;
+  void hover_changed();
+  // What is painted of the cursor: its line, and outlines of the event below it.
+  [[nodiscard]] QRegion hover_region() const;
+  [[nodiscard]] std::vector<QRectF> outlines_of(EventRef event) const;  // on rows in sight
   void paint_outline(QPainter& painter, EventRef event, const QColor& color, double width) const;
   void paint_arrows(QPainter& painter) const;
   void paint_path(QPainter& painter) const;
@@ -89,6 +95,7 @@ class Canvas : public QWidget {
   RowPainter painter_;
   QImage rows_;
   bool rows_are_current_ = false;
+  QRegion painted_hover_;
   Drag drag_ = Drag::kNone;
   QPointF press_;
   QPointF last_;

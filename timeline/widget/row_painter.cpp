@@ -87,7 +87,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     const LevelPixels* pixels;
     int top;
     int height;
-    std::optional<GpuId> gpu;  // whose idle time is shaded
+    std::optional<IdleRow> idle;  // that is shaded
   };
   std::vector<Labels> labels;
   // Each scan line is written once, but for what is scrolled below pinned rows, which cover it.
@@ -111,10 +111,12 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       line = last_line;
       const std::size_t sharers = sharers_of(state.tree().row(row.row));
       const std::optional<GpuId> gpu = state.idle_time() != nullptr ? gpu_of(state, row) : std::nullopt;
+      std::optional<IdleRow> idle;
+      if (gpu) idle = IdleRow{*gpu, state.idle_time()->columns(*gpu, viewport)};
       paint_subject(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
-                  gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers,
+                  idle ? shade_idle_time(state, idle->columns, background) : background, sharers,
                   state.communication_time() != nullptr ? state.communication_time()->waiting_columns(row.levels[index], viewport) : std::vector<float>());
-      if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
+      if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, std::move(idle)});
     }
     for (std::size_t index = 0; answer != nullptr && index < answer->levels().size(); ++index) {
       const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
@@ -147,7 +149,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     }
     pixels_ = each.pixels;
     subject_ = subject_of(state, state.tree().row(each.row->row));
-    if (each.gpu) draw_causes(state, painter, *each.gpu, viewport, ratio, each.top / ratio, each.height / ratio);
+    if (each.idle) draw_causes(state, painter, *each.idle, viewport, ratio, each.top / ratio, each.height / ratio);
     draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport);
   }
 }
@@ -170,8 +172,7 @@ void RowPainter::paint_subject(ViewState& state, LevelRasterizer& rasterizer, co
   write_columns(image, top, height, background);
 }
 
-std::vector<Rgb> RowPainter::shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport, std::vector<Rgb> background) {
-  const std::vector<IdleTime::Column> columns = state.idle_time()->columns(gpu, viewport);
+std::vector<Rgb> RowPainter::shade_idle_time(const ViewState& state, std::span<const IdleTime::Column> columns, std::vector<Rgb> background) {
   for (std::size_t x = 0; x < columns.size(); ++x)
     if (columns[x].share > 0)
       background[x] = blend(background[x], idle_color(columns[x].cause, state.theme().scheme), kIdleShade * columns[x].share);
@@ -179,12 +180,12 @@ std::vector<Rgb> RowPainter::shade_idle_time(const ViewState& state, GpuId gpu, 
 }
 
 // In gaps that are wide enough: "Running CPU code".
-void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gpu, const Viewport& viewport, double ratio, double top,
+void RowPainter::draw_causes(const ViewState& state, QPainter& painter, const IdleRow& idle, const Viewport& viewport, double ratio, double top,
                              double height) {
   constexpr double kInset = 4;
   painter.setPen(state.theme().quiet_text);
   const auto narrowest = static_cast<std::int32_t>(std::ceil((kNarrowestCause + 2 * kInset) * ratio));
-  for (const IdleTime::Stretch& stretch : state.idle_time()->stretches(gpu, viewport, narrowest)) {
+  for (const IdleTime::Stretch& stretch : state.idle_time()->stretches(idle.gpu, viewport, idle.columns, narrowest)) {
     const auto [name, is_new] = cause_names_.try_emplace(stretch.cause);
     if (is_new) name->second = shown_language().translate(analysis::idle_cause_name(stretch.cause));
     const double room = (stretch.right - stretch.left) / ratio - 2 * kInset;

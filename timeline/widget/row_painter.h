@@ -59,9 +59,13 @@ class RowPainter {
   void draw_profiled_mark(const ViewState& state, QPainter& painter, const Box& box, double ratio, double top);
   void draw_label(QPainter& painter, std::string_view text, const QColor& color, double left, double room, double top, double height);
   // The background of a GPU's work: shaded with the causes of its idle time.
-  [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport,
-                                                        std::vector<Rgb> background);
-  void draw_causes(const ViewState& state, QPainter& painter, GpuId gpu, const Viewport& viewport, double ratio, double top, double height);
+  [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, std::span<const IdleTime::Column> columns, std::vector<Rgb> background);
+  // The gaps of a row of a GPU, as it is painted.
+  struct IdleRow {
+    GpuId gpu = kNone;
+    std::vector<IdleTime::Column> columns;
+  };
+  void draw_causes(const ViewState& state, QPainter& painter, const IdleRow& idle, const Viewport& viewport, double ratio, double top, double height);
   [[nodiscard]] static std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, DetailId detail);
 
   [[nodiscard]] std::string_view label_of(const Trace& trace, const Box& box);

@@ -1,12 +1,16 @@
-// What is drawn over events: gaps, parts of collectives that wait, and corners of launches whose counters were read.
+// What is drawn over events: gaps, parts of collectives that wait, corners of launches whose counters were read, and what the cursor marks.
+#include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <QAccessible>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QLineEdit>
+#include <QPaintEvent>
 #include <QRegularExpression>
+#include <QScreen>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QToolTip>
@@ -73,6 +77,7 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   ranks.builder.add(ranks.on_gpu(TrackKind::kKernels), {ranks.event(0, 100'000, "gemm"), ranks.event(100'000, 1'000'000, kReduce)});
   ranks.builder.add(second, {ranks.event(0, 750'000, "gemm"), ranks.event(750'000, 1'000'000, kReduce)});
   window.view->setTrace(ranks.builder.snapshot());
+  window.view->expandAll();  // both GPUs, which are closed at first
   const QPointF hardware = window.empty_place();
   const QPointF waits(window.viewport().x_at(400'000), hardware.y()), moves(window.viewport().x_at(950'000), hardware.y());
   const auto colors_around = [&](QPointF place) {  // along a line that crosses the hatching
@@ -95,6 +100,7 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   CHECK(values[1] == "100.0 % busy, 2 events");
 
   window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
+  window.view->expandAll();
   CHECK(colors_around(waits).size() == 1);
 }
 
@@ -129,4 +135,47 @@ TEST_CASE("a launch whose counters were read has a marked corner, and one whose 
     CHECK(marked_pixels(begin, unmarked) <= 8);
   }
   CHECK(marked_pixels(0, unmarked) == 0);
+}
+
+namespace {
+
+// How much of a widget was painted at once, at most.
+class PaintedPixels : public QObject {
+ public:
+  explicit PaintedPixels(QWidget* of) { of->installEventFilter(this); }
+  [[nodiscard]] int take_most() { return std::exchange(most_, 0); }
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() != QEvent::Paint) return false;
+    int pixels = 0;
+    for (const QRect& rect : static_cast<QPaintEvent*>(event)->region()) pixels += rect.width() * rect.height();
+    most_ = std::max(most_, pixels);
+    return false;
+  }
+
+ private:
+  int most_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the cursor has repainted what it leaves and what it comes to, and nothing of it stays behind") {
+  Window window;
+  const auto on_screen = [&] {
+    QApplication::processEvents();
+    return window.view->screen()->grabWindow(window.view->winId()).toImage();
+  };
+  REQUIRE_FALSE(on_screen().isNull());
+  PaintedPixels painted(window.canvas);
+  for (int step = 0; step < 40; ++step) {
+    if (step == 20) window.view->zoomBy(2);  // outlines are elsewhere then
+    const QImage before = on_screen();
+    (void)painted.take_most();
+    window.move(QPointF(40 + 15 * step, 6 + 9 * step % 200));
+    const QImage after = on_screen();
+    INFO(step);
+    CHECK(after != before);
+    CHECK(painted.take_most() < window.canvas->width() * window.canvas->height() / 4);
+    window.canvas->update();
+    CHECK(on_screen() == after);
+  }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -51,16 +52,16 @@ class IdleTime {
   // One a device pixel; none for a GPU without gaps. O(width · log n).
   [[nodiscard]] std::vector<Column> columns(GpuId gpu, const Viewport& viewport) const;
 
-  // What can be written into the gaps of a view: pixels of a gap that one cause holds, at least `narrowest` of them, with all that follow in the gap
+  // What can be written into the gaps of a view, of which `columns` are columns(): pixels of a gap that one cause holds, at least `narrowest` of them, with all that follow in the gap
   // until another cause holds as many; of a gap without such pixels all, with its main cause, where they are as many. From left to right.
-  // O(width · log n).
+  // O(width + gaps · log n).
   struct Stretch {
     std::int32_t left = 0;
     std::int32_t right = 0;  // behind the last one
     analysis::IdleCause cause = analysis::IdleCause::kUnknown;
     bool operator==(const Stretch&) const = default;
   };
-  [[nodiscard]] std::vector<Stretch> stretches(GpuId gpu, const Viewport& viewport, std::int32_t narrowest) const;
+  [[nodiscard]] std::vector<Stretch> stretches(GpuId gpu, const Viewport& viewport, std::span<const Column> columns, std::int32_t narrowest) const;
 
   // How long each GPU was idle within the range, by cause, the longest first. O(GPUs · log n + parts in the range).
   struct CauseTime {
