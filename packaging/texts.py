@@ -37,7 +37,7 @@ WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp
          "model/kernels/memory_traffic.cpp", "model/kernels/section_rows.h", "model/kernels/sections.cpp", "model/kernels/matrix_product.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
 FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
-             "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name"]}
+             "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
 # No texts: without words and places; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")
 NO_TEXTS = {"app/gui/base/settings.cpp", "app/gui/options.cpp"}

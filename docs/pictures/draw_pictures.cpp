@@ -117,7 +117,7 @@ void two_steps_beside_each_other(MainWindow& window) {
   for (const timeline::RowKind kind : {timeline::RowKind::kNvtx, timeline::RowKind::kGpuHardware})
     for (const timeline::Row& row : window.timelineView().rows().rows())
       if (row.kind == kind) pinned.push_back(row.key);
-  for (const std::string& key : pinned) window.timelineView().setPinned(QString::fromStdString(key), true);
+  for (const std::string& key : pinned) window.timelineView().pin(QString::fromStdString(key));
   window.timelineView().selectEvent(find_event(window, "step 12", EventKind::kNvtxRange));
   window.alignment().alignAtSelection();
   settle(window);
@@ -191,7 +191,7 @@ void calls_below_their_callers(MainWindow& window) {
   for (const timeline::Row& row : window.timelineView().rows().rows()) {
     if (row.kind != timeline::RowKind::kStackChart) continue;
     const QString key = QString::fromStdString(row.key);
-    return window.timelineView().setExpanded(key, true);
+    return window.timelineView().expandRow(key);
   }
 }
 
@@ -275,7 +275,7 @@ void a_rank_that_waits(MainWindow& window) {
   const EventRef step = find_event(window, "step 10", EventKind::kNvtxRange);
   const TimeRange range = span_of(window, step, step);
   for (const timeline::Row& row : window.timelineView().rows().rows())
-    if (row.kind == timeline::RowKind::kGpuHardware) window.timelineView().setPinned(QString::fromStdString(row.key), true);
+    if (row.kind == timeline::RowKind::kGpuHardware) window.timelineView().pin(QString::fromStdString(row.key));
   window.timelineView().setVisibleRange(with_room(range, 0.6));
   window.timelineView().setSelectedRange(range);
 }

@@ -385,11 +385,16 @@ std::string event_title(const Trace& trace, EventRef ref) {
   return "(no name)";
 }
 
+Message event_words(const Trace& trace, EventRef event) {
+  if (trace.track_of(event.lane).key.kind == TrackKind::kThreadStates) return Message(trace.name(trace.lane(event.lane).name(event.index)));
+  return Message::verbatim(event_title(trace, event));
+}
+
 std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length length) {
   Properties properties;
   const Event event = trace.event(ref);
   const TrackKey& key = trace.track_of(ref.lane).key;
-  add(properties, "Name", event_title(trace, ref));
+  add(properties, "Name", event_words(trace, ref));
   add(properties, "Begins", format_time(event.start));
   if (key.kind != TrackKind::kNvtxMarks && key.kind != TrackKind::kCpuSamples) {
     add(properties, "Ends", format_time(event.end()));

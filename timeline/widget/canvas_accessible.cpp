@@ -45,7 +45,7 @@ class EventAccessible : public Part {
   }
   [[nodiscard]] QString text(QAccessible::Text which) const override {
     const Trace& trace = canvas_.canvas().state().trace();
-    if (which == QAccessible::Name) return QString::fromStdString(event_title(trace, event_));
+    if (which == QAccessible::Name) return shown_text(event_words(trace, event_));
     if (which == QAccessible::Value) return QString::fromStdString(format_duration(trace.event(event_).duration));
     if (which == QAccessible::Description) return QString::fromStdString(as_text(describe_event(trace, event_)));
     return {};

@@ -53,6 +53,7 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 void RowPainter::forget() {
   labels_.clear();
   kernel_names_.clear();
+  state_names_.clear();
   waiting_name_.clear();
   colors_.clear();
   profiled_ = {};
@@ -309,8 +310,13 @@ void RowPainter::write_columns(QImage& image, int top, int height, const std::ve
   }
 }
 
-// Kernels with the arguments of their templates, where there is room: they tell instances of one template apart.
+// States of threads are words of ours. Kernels with the arguments of their templates, where there is room: they tell instances of one template apart.
 std::string_view RowPainter::label_of(const Trace& trace, const Box& box) {
+  if (box.kind == TrackKind::kThreadStates) {
+    const auto [state, is_new_state] = state_names_.try_emplace(box.name);
+    if (is_new_state) state->second = shown_language().translate(trace.name(box.name));
+    return state->second;
+  }
   if (box.kind != TrackKind::kKernels) return event_label(trace, box.kind, {.name = box.name, .detail = box.detail});
   const auto [found, is_new] = kernel_names_.try_emplace(box.name);
   if (is_new) found->second = compact_kernel_name(trace.name(box.name));

@@ -72,6 +72,7 @@ class RowPainter {
 
   LabelCache labels_;
   std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to; likewise:
+  std::unordered_map<NameId, std::string> state_names_;
   std::map<analysis::IdleCause, std::string> cause_names_;
   std::string waiting_name_;
   ProfiledLaunches profiled_;

@@ -15,9 +15,8 @@ bool TimelineView::isExpanded(const QString& row_key) const {
   return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
 }
 
-void TimelineView::setExpanded(const QString& row_key, bool expanded) {
-  parts_->state.set_row_state(row_key.toStdString(), expanded ? RowState::kExpanded : RowState::kCollapsed);
-}
+void TimelineView::expandRow(const QString& row_key) { parts_->state.set_row_state(row_key.toStdString(), RowState::kExpanded); }
+void TimelineView::collapseRow(const QString& row_key) { parts_->state.set_row_state(row_key.toStdString(), RowState::kCollapsed); }
 void TimelineView::expandAll() { parts_->state.set_row_states(RowState::kExpanded); }
 void TimelineView::collapseAll() { parts_->state.set_row_states(RowState::kCollapsed); }
 void TimelineView::setRowFilter(const QString& text) { parts_->state.set_filter(text.toStdString()); }
@@ -41,9 +40,8 @@ bool TimelineView::isPinned(const QString& row_key) const {
   return std::find(pinned.begin(), pinned.end(), row_key.toStdString()) != pinned.end();
 }
 
-void TimelineView::setPinned(const QString& row_key, bool pinned) {
-  parts_->state.set_pinned(row_key.toStdString(), pinned ? ViewState::Pinned::kYes : ViewState::Pinned::kNo);
-}
+void TimelineView::pin(const QString& row_key) { parts_->state.set_pinned(row_key.toStdString(), ViewState::Pinned::kYes); }
+void TimelineView::unpin(const QString& row_key) { parts_->state.set_pinned(row_key.toStdString(), ViewState::Pinned::kNo); }
 
 void TimelineView::hideRow(const QString& row_key) { parts_->state.hide(row_key.toStdString()); }
 bool TimelineView::hasHiddenRows() const { return !parts_->state.arrangement().hidden.empty(); }
@@ -87,7 +85,7 @@ void TimelineView::stepRow(RowDirection direction) {
 }
 
 void TimelineView::pinRow() {
-  if (const QString row = currentRow(); !row.isEmpty()) setPinned(row, !isPinned(row));
+  if (const QString row = currentRow(); !row.isEmpty()) isPinned(row) ? unpin(row) : pin(row);
 }
 
 void TimelineView::hideCurrentRow() {
@@ -98,7 +96,7 @@ void TimelineView::hideCurrentRow() {
 }
 
 void TimelineView::toggleRow() {
-  if (const QString row = currentRow(); !row.isEmpty()) setExpanded(row, !isExpanded(row));
+  if (const QString row = currentRow(); !row.isEmpty()) isExpanded(row) ? collapseRow(row) : expandRow(row);
 }
 
 void TimelineView::shiftRow(RowDirection direction) {

@@ -63,14 +63,17 @@ QString column_tool_tip(const Trace& trace, const Column& column, double length,
   std::vector<Property> properties{{"", Message("{events} in this pixel", {{"events", format_counted(events, "event")}})}};
   properties.push_back({"Length", format_duration(static_cast<Nanoseconds>(length))});
   properties.push_back({"Busy", format_share(busy_share(column, std::max(1.0, length), sharers))});
+  const auto words = [&](NameId name) {
+    return column.kind == TrackKind::kThreadStates ? Message(trace.name(name)) : Message::verbatim(std::string(trace.name(name)));
+  };
   if (has_dominant(column)) {
     const double least = static_cast<double>(column.weight) / static_cast<double>(column.total);
     const Message share = least >= 1 ? Message("all of it") : Message("at least {share}", {{"share", format_share(least)}});
-    properties.push_back({"Mostly", Message("{name} ({share})", {{"name", trace.name(column.dominant)}, {"share", share}})});
+    properties.push_back({"Mostly", Message("{name} ({share})", {{"name", words(column.dominant)}, {"share", share}})});
   }
   const bool sampled = column.kind == TrackKind::kCpuSamples;  // a stack chart: calls, whose events are samples
-  const std::string longest = sampled ? std::string(trace.name(column.longest_name)) : event_title(trace, column.longest);
-  properties.push_back({"Longest", longest + ", " + format_duration(column.longest_duration)});
+  const Message longest = sampled ? words(column.longest_name) : event_words(trace, column.longest);
+  properties.push_back({"Longest", Message("{name}, {duration}", {{"name", longest}, {"duration", format_duration(column.longest_duration)}})});
   return table(properties);
 }
 

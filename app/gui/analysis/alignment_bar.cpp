@@ -41,10 +41,10 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   auto* reset = new QPushButton(tr("Reset"), this);
   auto* swap = new QPushButton(tr("Swap"), this);
   auto* close = new QPushButton(tr("Close B"), this);
-  auto* line = new QHBoxLayout(this);
-  line->setContentsMargins(8, 3, 8, 3);
+  auto* controls = new QWidget(this);
+  auto* line = new QHBoxLayout(controls);
+  line->setContentsMargins(0, 0, 0, 0);
   line->setSpacing(6);
-  line->addWidget(names_, 1);
   line->addWidget(new QLabel(tr("B is aligned"), this));
   line->addWidget(alignment_);
   line->addWidget(new QLabel(tr("and shifted by"), this));
@@ -54,7 +54,13 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   line->addWidget(interleave_);
   line->addWidget(swap);
   line->addWidget(close);
+  line->addStretch(1);
+  line_ = new BreakingLine(names_, controls, BreakingLine::Stretched::kFirst, this);
+  auto* whole = new QHBoxLayout(this);
+  whole->setContentsMargins(8, 3, 8, 3);
+  whole->addWidget(line_);
 
+  names_->installEventFilter(this);
   names_->setObjectName(QStringLiteral("names_of_traces"));
   names_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   names_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -105,6 +111,7 @@ void AlignmentBar::showNames() {
   const QFontMetrics metrics = names_->fontMetrics();
   const int room = names_->contentsRect().width();
   QString text = text_of(a, b);
+  line_->setFirstWidth(metrics.horizontalAdvance(text));
   if (metrics.horizontalAdvance(text) > room) {
     const int each = (room - metrics.horizontalAdvance(text_of({}, {}))) / 2;
     text = text_of(metrics.elidedText(a, Qt::ElideMiddle, each), metrics.elidedText(b, Qt::ElideMiddle, each));
@@ -112,9 +119,9 @@ void AlignmentBar::showNames() {
   names_->setText(text);
 }
 
-void AlignmentBar::resizeEvent(QResizeEvent* event) {
-  QFrame::resizeEvent(event);
-  if (pair_.isOpen()) showNames();
+bool AlignmentBar::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == names_ && event->type() == QEvent::Resize && pair_.isOpen()) showNames();
+  return QFrame::eventFilter(watched, event);
 }
 
 void AlignmentBar::showRows(timeline::TraceSides sides) { interleave_->setChecked(sides == timeline::TraceSides::kInterleaved); }

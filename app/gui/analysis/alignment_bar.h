@@ -8,6 +8,7 @@
 #include <QPushButton>
 
 #include "analysis/trace_pair.h"
+#include "base/breaking_line.h"
 #include "base/selection_state.h"
 #include "timeline/core/row_layout.h"
 
@@ -31,7 +32,7 @@ class AlignmentBar : public QFrame {
   void closeRequested();                  // B is to go
 
  protected:
-  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void showSides();
@@ -42,6 +43,7 @@ class AlignmentBar : public QFrame {
 
   TracePair& pair_;
   SelectionState& state_;
+  BreakingLine* line_ = nullptr;
   QLabel* names_;
   QComboBox* alignment_;
   QLineEdit* shift_;

@@ -6,6 +6,7 @@
 #include <QSignalBlocker>
 #include <QTimer>
 
+#include "base/breaking_line.h"
 #include "base/leave_field.h"
 #include "base/time_text.h"
 #include "timeline/core/format.h"
@@ -52,9 +53,8 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
       kind_(new QComboBox(this)),
       source_(new QComboBox(this)),
       minimum_(new QLineEdit(this)) {
-  auto* line = new QHBoxLayout(this);
-  line->setContentsMargins(4, 3, 4, 3);
-  line->setSpacing(4);
+  auto* whole = new QHBoxLayout(this);
+  whole->setContentsMargins(4, 3, 4, 3);
   row_->setToolTip(tr("The row whose events are listed. Click to list those of all rows."));
   row_->setAccessibleName(tr("Shown row"));
   row_->setAutoRaise(true);
@@ -80,13 +80,15 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
                          static_cast<QWidget*>(source_), static_cast<QWidget*>(minimum_)})
     field->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 2 * kNarrowestInCharacters);
-  line->addWidget(row_);
-  line->addWidget(values_);
-  line->addWidget(binding_);
-  line->addWidget(text_, 1);
-  line->addWidget(kind_);
-  line->addWidget(source_);
-  line->addWidget(minimum_);
+  const auto group = [this](std::initializer_list<QWidget*> fields) {
+    auto* widget = new QWidget(this);
+    auto* line = new QHBoxLayout(widget);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(4);
+    for (QWidget* field : fields) line->addWidget(field, field == text_ ? 1 : 0);
+    return widget;
+  };
+  whole->addWidget(new BreakingLine(group({row_, values_, binding_, text_}), group({kind_, source_, minimum_}), BreakingLine::Stretched::kFirst, this));
 
   auto* typing = new QTimer(this);
   typing->setSingleShot(true);

@@ -183,6 +183,8 @@ int EventTableModel::columnCount(const QModelIndex& parent) const { return paren
 QString EventTableModel::text(EventRef event, EventColumn column) const {
   const EventValues& values = list_->values;
   const ColumnContent content = event_column_content(column);
+  const bool is_state = column == EventColumn::kName && values.trace().track_of(event.lane).key.kind == TrackKind::kThreadStates;
+  if (is_state || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words of ours
   if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber ||
       content == ColumnContent::kHundredths)
     return QString::fromStdString(values.text(event, column));

@@ -1,6 +1,8 @@
 #include "kernels/kernel_facts.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "model/trace/kernel_records.h"
 #include "timeline/core/format.h"
@@ -91,6 +93,26 @@ EventRef kernel_of(const Trace& trace, EventRef selected) {
   for (const EventRef work : trace.work_of(selected))
     if (is_kernel(work)) return work;
   return {};
+}
+
+EventRef telling_kernel(const Trace& trace, std::optional<TimeRange> range) {
+  std::set<std::pair<ProcessId, std::uint32_t>> known;
+  for (const auto& launch : trace.kernel_records().measured) known.emplace(launch->process, launch->correlation);
+  for (const auto& counts : trace.kernel_records().counted) known.emplace(counts->process, counts->correlation);
+  EventRef longest;
+  Nanoseconds duration = -1;
+  for (LaneId id = 0; id < trace.lanes().size(); ++id) {
+    const TrackKey& key = trace.track_of(id).key;
+    if (key.kind != TrackKind::kKernels) continue;
+    const Lane& lane = trace.lane(id);
+    const auto [first, end] = range ? lane.overlapping(*range) : std::pair<EventIndex, EventIndex>(0, lane.size());
+    for (EventIndex i = first; i < end; ++i) {
+      if (lane.duration(i) <= duration || (!known.empty() && !known.contains({key.process, lane.correlation(i)}))) continue;
+      longest = {id, i};
+      duration = lane.duration(i);
+    }
+  }
+  return longest;
 }
 
 }  // namespace lanescope::ui

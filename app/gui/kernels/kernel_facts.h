@@ -68,4 +68,8 @@ struct KernelFacts {
 // The kernel that a selected event stands for: itself, or the first that the call launched; not valid where there is none.
 [[nodiscard]] EventRef kernel_of(const Trace& trace, EventRef selected);
 
+// The kernel about which a picture says most: of those whose counters were read or whose instructions were counted, else of all that overlap the range,
+// the one that took longest. Not valid where there is none. O(kernels).
+[[nodiscard]] EventRef telling_kernel(const Trace& trace, std::optional<TimeRange> range);
+
 }  // namespace lanescope::ui

@@ -175,9 +175,9 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   for (std::size_t i = 1; i < properties.size(); ++i)
     rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), value_html(trace, event, properties[i]));
   const std::string whole = timeline::event_title(trace, event);
-  QString title = QString::fromStdString(whole);
+  QString title = shown_text(timeline::event_words(trace, event));
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
-  if (title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
+  if (event_kind(trace, event) == EventKind::kKernel && title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
   if (const std::string family = name_family(whole); family != whole)
     rows += property_row(tr("Family"), QStringLiteral("<a href='family:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(QString::fromStdString(family))), html(family)));
   return QStringLiteral("<p><b>%1</b></p>%2<table cellspacing='0' cellpadding='1'>%3</table>").arg(title.toHtmlEscaped(), waitsHtml(event), rows);

@@ -73,7 +73,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
     showChosen();
   });
   connect(outside_, &QCheckBox::toggled, this, [this](bool outside) {
-    capture_->setFromOutside(outside);
+    capture_->setObservation(outside ? Observation::kFromOutside : Observation::kWithin);
     showChosen();
   });
   connect(table_, &ResultTable::rowActivated, this, &AttachDialog::accept);
@@ -199,21 +199,21 @@ void AttachDialog::accept() {
   if (!attach_->isEnabled() || !output_->check({})) return;
   const AttachSettings settings = attach();
   settings_.rememberAttach(settings);
-  setAttaching(true);
+  waitForAttach(Waiting::kYes);
   problem_->setText(tr("Attaching to %1 (%2) … Cancel leaves it as it is.").arg(settings.program).arg(settings.pid));
   emit requested(settings);
 }
 
 void AttachDialog::attachEnded(const QString& problem) {
-  setAttaching(false);
+  waitForAttach(Waiting::kNo);
   if (problem.isEmpty()) return QDialog::accept();
   problem_->setText(problem);
 }
 
-void AttachDialog::setAttaching(bool attaching) {
-  is_attaching_ = attaching;
-  choices_->setEnabled(!attaching);
-  attach_->setEnabled(!attaching);
+void AttachDialog::waitForAttach(Waiting waiting) {
+  is_attaching_ = waiting == Waiting::kYes;
+  choices_->setEnabled(!is_attaching_);
+  attach_->setEnabled(!is_attaching_);
 }
 
 }  // namespace lanescope::ui

@@ -44,7 +44,8 @@ class AttachDialog : public QDialog {
   void requested(const lanescope::ui::AttachSettings& settings);
 
  private:
-  void setAttaching(bool attaching);
+  enum class Waiting { kNo, kYes };
+  void waitForAttach(Waiting waiting);
   void layOut();
   void list();
   void showProcesses();

@@ -93,12 +93,12 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
     for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(python_ranges_of_), static_cast<QWidget*>(mpi_)}) form.setRowVisible(field, false);
     form.setRowVisible(runtimes, false);
   }
-  for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { show_fitting(); });
-  QObject::connect(domain_rule_, &QComboBox::currentIndexChanged, nvtx_, [this] { show_fitting(); });
-  show_fitting();
+  for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { showFitting(); });
+  QObject::connect(domain_rule_, &QComboBox::currentIndexChanged, nvtx_, [this] { showFitting(); });
+  showFitting();
 }
 
-void CallsForm::show_fitting() const {
+void CallsForm::showFitting() const {
   const bool lists = static_cast<DomainRule>(domain_rule_->currentData().toInt()) != DomainRule::kAll;
   domain_rule_->setEnabled(nvtx_->isChecked());
   domains_->setEnabled(nvtx_->isChecked() && lists);
@@ -123,7 +123,7 @@ void CallsForm::set(const CaptureChoices& choices) {
   for (std::size_t i = 0; i < runtimes_.size(); ++i) runtimes_[i]->setChecked(choices.libraries.contains(QLatin1String(kRuntimes[i].trace)));
 }
 
-void CallsForm::read_into(CaptureChoices& choices) const {
+void CallsForm::readInto(CaptureChoices& choices) const {
   choices.trace_nvtx = nvtx_->isChecked();
   choices.domain_rule = static_cast<DomainRule>(domain_rule_->currentData().toInt());
   choices.domains.clear();

@@ -20,10 +20,10 @@ class CallsForm {
   CallsForm(QFormLayout& form, Target target);
 
   void set(const CaptureChoices& choices);
-  void read_into(CaptureChoices& choices) const;
+  void readInto(CaptureChoices& choices) const;
 
  private:
-  void show_fitting() const;
+  void showFitting() const;
 
   QCheckBox* nvtx_;
   QComboBox* domain_rule_;

@@ -19,6 +19,9 @@ enum class ChainsOf { kNone, kWaits, kWork, kAll };
 // What becomes of a program that was launched, where its recording ends first: it is stopped, or its time is over.
 enum class ProgramAtEnd { kEnds, kRunsOn };
 
+// How a running process is recorded.
+enum class Observation { kWithin, kFromOutside };
+
 struct CaptureChoices {
   bool from_outside = false;  // of a running process: its threads and GPU metrics alone, so that nothing enters it
   bool trace_cuda = true;

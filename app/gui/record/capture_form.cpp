@@ -24,20 +24,21 @@ void CaptureForm::set(const CaptureChoices& choices) {
   range_->set(choices);
 }
 
-void CaptureForm::setFromOutside(bool outside) {
+void CaptureForm::setObservation(Observation observation) {
+  const bool outside = observation == Observation::kFromOutside;
   constexpr int kTracingPages = 2;
   for (int page = 0; page < kTracingPages; ++page) setTabEnabled(page, !outside);
   if (outside && currentIndex() < kTracingPages) setCurrentIndex(kTracingPages);
-  sampling_->set_from_outside(outside);
-  range_->set_from_outside(outside);
+  sampling_->setObservation(observation);
+  range_->setObservation(observation);
 }
 
 CaptureChoices CaptureForm::choices() const {
   CaptureChoices choices;
-  cuda_->read_into(choices);
-  calls_->read_into(choices);
-  sampling_->read_into(choices);
-  range_->read_into(choices);
+  cuda_->readInto(choices);
+  calls_->readInto(choices);
+  sampling_->readInto(choices);
+  range_->readInto(choices);
   return choices;
 }
 

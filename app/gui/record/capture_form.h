@@ -20,7 +20,7 @@ class CaptureForm : public QTabWidget {
   void set(const CaptureChoices& choices);
   [[nodiscard]] CaptureChoices choices() const;
   // Shows what can be chosen where nothing may enter the process.
-  void setFromOutside(bool outside);
+  void setObservation(Observation observation);
 
  private:
   std::optional<CudaForm> cuda_;

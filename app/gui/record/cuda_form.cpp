@@ -67,11 +67,11 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   chains->addWidget(call_chains_from_);
   form.addRow(tr("Call chai&ns"), chains);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(chains))) label->setBuddy(call_chains_of_);
-  const auto show_fitting = [this] {
+  const auto showFitting = [this] {
     call_chains_from_->setEnabled(call_chains_of_->currentData().toInt() != static_cast<int>(ChainsOf::kNone));
   };
-  QObject::connect(call_chains_of_, &QComboBox::currentIndexChanged, trace_, show_fitting);
-  show_fitting();
+  QObject::connect(call_chains_of_, &QComboBox::currentIndexChanged, trace_, showFitting);
+  showFitting();
   auto* line = new QWidget;
   auto* layout = new QHBoxLayout(line);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -106,7 +106,7 @@ void CudaForm::set(const CaptureChoices& choices) {
     libraries_[i]->setChecked(choices.libraries.contains(QLatin1String(kLibraries[i].trace)));
 }
 
-void CudaForm::read_into(CaptureChoices& choices) const {
+void CudaForm::readInto(CaptureChoices& choices) const {
   choices.trace_cuda = trace_->isChecked();
   choices.preset = static_cast<Preset>(preset_->currentData().toInt());
   const int level = graph_level_->currentData().toInt();

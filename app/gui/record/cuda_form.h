@@ -18,7 +18,7 @@ class CudaForm {
   CudaForm(QFormLayout& form, Target target);
 
   void set(const CaptureChoices& choices);
-  void read_into(CaptureChoices& choices) const;
+  void readInto(CaptureChoices& choices) const;
 
  private:
   QCheckBox* trace_;

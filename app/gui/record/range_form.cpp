@@ -98,12 +98,12 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
   if (is_running) form.setRowVisible(form.rowCount() - 1, false);
   add_line(form, tr("&Keep the last"), {keep_last_});
   add_line(form, tr("&Largest file"), {file_size_});
-  QObject::connect(trigger_, &QComboBox::currentIndexChanged, trigger_, [this] { show_fitting(); });
-  QObject::connect(after_, &QComboBox::currentIndexChanged, trigger_, [this] { show_fitting(); });
-  show_fitting();
+  QObject::connect(trigger_, &QComboBox::currentIndexChanged, trigger_, [this] { showFitting(); });
+  QObject::connect(after_, &QComboBox::currentIndexChanged, trigger_, [this] { showFitting(); });
+  showFitting();
 }
 
-void RangeForm::show_fitting() const {
+void RangeForm::showFitting() const {
   const auto trigger = chosen<CaptureTrigger>(trigger_);
   range_->setEnabled(trigger == CaptureTrigger::kNvtxRange);
   range_domain_->setEnabled(trigger == CaptureTrigger::kNvtxRange);
@@ -111,9 +111,9 @@ void RangeForm::show_fitting() const {
   repeats_->setEnabled(trigger != CaptureTrigger::kNone && chosen<AfterCapture>(after_) == AfterCapture::kRepeat);
 }
 
-void RangeForm::set_from_outside(bool outside) const {
-  trigger_->setEnabled(!outside);
-  if (outside) trigger_->setCurrentIndex(0);
+void RangeForm::setObservation(Observation observation) const {
+  trigger_->setEnabled(observation == Observation::kWithin);
+  if (observation == Observation::kFromOutside) trigger_->setCurrentIndex(0);
 }
 
 void RangeForm::set(const CaptureChoices& choices) {
@@ -130,7 +130,7 @@ void RangeForm::set(const CaptureChoices& choices) {
   file_size_->setValue(choices.file_size);
 }
 
-void RangeForm::read_into(CaptureChoices& choices) const {
+void RangeForm::readInto(CaptureChoices& choices) const {
   choices.trigger = chosen<CaptureTrigger>(trigger_);
   choices.range = range_->text();
   choices.range_domain = range_domain_->text();

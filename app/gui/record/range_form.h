@@ -17,12 +17,12 @@ class RangeForm {
   RangeForm(QFormLayout& form, Target target);
 
   void set(const CaptureChoices& choices);
-  void read_into(CaptureChoices& choices) const;
+  void readInto(CaptureChoices& choices) const;
   // Without ranges, which only a part of us in the process sees.
-  void set_from_outside(bool outside) const;
+  void setObservation(Observation observation) const;
 
  private:
-  void show_fitting() const;
+  void showFitting() const;
 
   QComboBox* trigger_;
   QLineEdit* range_;

@@ -116,11 +116,11 @@ SamplingForm::SamplingForm(QFormLayout& form)
   form.addRow(QString(), in_a_line({gpu_metrics_set_}));
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(metrics))) label->setBuddy(gpu_metrics_);
   for (const QCheckBox* box : {thread_states_, samples_, gpu_metrics_})
-    QObject::connect(box, &QCheckBox::toggled, samples_, [this] { show_fitting(); });
-  show_fitting();
+    QObject::connect(box, &QCheckBox::toggled, samples_, [this] { showFitting(); });
+  showFitting();
 }
 
-void SamplingForm::show_fitting() const {
+void SamplingForm::showFitting() const {
   for (QWidget* field :
        {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_), static_cast<QWidget*>(python_functions_)})
     field->setEnabled(samples_->isChecked());
@@ -151,7 +151,7 @@ void SamplingForm::set(const CaptureChoices& choices) {
   gpu_metrics_frequency_->setValue(choices.gpu_metrics_frequency);
 }
 
-void SamplingForm::read_into(CaptureChoices& choices) const {
+void SamplingForm::readInto(CaptureChoices& choices) const {
   choices.thread_states = thread_states_->isChecked();
   choices.samples = samples_->isChecked();
   choices.call_chains = static_cast<cpu::CallChains>(call_chains_->currentData().toInt());

@@ -17,12 +17,12 @@ class SamplingForm {
   explicit SamplingForm(QFormLayout& form);
 
   void set(const CaptureChoices& choices);
-  void read_into(CaptureChoices& choices) const;
+  void readInto(CaptureChoices& choices) const;
   // Without what takes a part of us in the process.
-  void set_from_outside(bool outside) const { python_lock_->setEnabled(!outside); }
+  void setObservation(Observation observation) const { python_lock_->setEnabled(observation == Observation::kWithin); }
 
  private:
-  void show_fitting() const;
+  void showFitting() const;
 
   QCheckBox* thread_states_;
   QCheckBox* samples_;

@@ -1,15 +1,16 @@
 #include "window/screenshot.h"
 
-#include <QCoreApplication>
 #include <QPixmap>
 
 #include "fleet/fleet_file.h"
+#include "kernels/kernel_facts.h"
 #include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {
 
 constexpr int kLookIntervalMs = 20;
+constexpr int kQuietLooks = 10;
 
 }  // namespace
 
@@ -25,6 +26,8 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
     loaded_ = true;
     if (!request_.panel.isEmpty()) window_.showPanel(request_.panel);
     if (request_.range) window_.timelineView().setVisibleRange(*request_.range);
+    if (request_.panel == QLatin1String("kernel") || request_.panel == QLatin1String("source"))  // which are about the selected one
+      window_.timelineView().selectEvent(telling_kernel(*window_.state().trace(), request_.range));
   });
 }
 
@@ -37,17 +40,17 @@ void Screenshot::start() {
   timer_.start();
 }
 
-// The window is settled once two looks in a row find nothing under way: what one job delivered may have started another.
+// The window is settled once some looks in a row find nothing under way: what one job delivered may have started another, and panels make room for each
+// other step by step.
 void Screenshot::look() {
-  if (!window_.isSettled()) return;
+  if (!window_.isSettled()) {
+    quiet_looks_ = 0;
+    return;
+  }
   if (!loaded_) return lookForProblem();
+  if (++quiet_looks_ < kQuietLooks) return;
   timer_.stop();
-  QCoreApplication::sendPostedEvents();
-  QCoreApplication::processEvents();
-  if (window_.isSettled())
-    take();
-  else
-    timer_.start();
+  take();
 }
 
 // Opening that ended for want of memory is followed by nothing.

@@ -39,6 +39,7 @@ class Screenshot : public QObject {
   ScreenshotRequest request_;
   QTimer timer_;
   bool loaded_ = false;
+  int quiet_looks_ = 0;  // in a row
 };
 
 }  // namespace lanescope::ui

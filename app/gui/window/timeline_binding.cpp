@@ -27,8 +27,8 @@ void pin_together(TimelineView& view, const QString& one, const QString& other) 
   const bool in_order = index(one) < index(other);
   view.edits().beginMacro(TimelineBinding::tr("Pin both rows"));
   for (const QString& key : {in_order ? one : other, in_order ? other : one}) {
-    view.setPinned(key, false);  // so that they stand beside each other
-    view.setPinned(key, true);
+    view.unpin(key);  // so that they stand beside each other
+    view.pin(key);
   }
   view.edits().endMacro();
 }
@@ -130,10 +130,10 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   const auto row = view_.rows().find(row_key.toStdString());
   if (row && view_.rows().row(*row).expandable())
     menu.addAction(expanded ? tr("Collapse") : tr("Expand"), keyOf(QLatin1String("Open or close the row")), this,
-                   [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
+                   [this, row_key, expanded] { expanded ? view_.collapseRow(row_key) : view_.expandRow(row_key); });
   const bool pinned = view_.isPinned(row_key);
   menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), keyOf(QLatin1String("Pin the row, or release it")), this,
-                 [this, row_key, pinned] { view_.setPinned(row_key, !pinned); });
+                 [this, row_key, pinned] { pinned ? view_.unpin(row_key) : view_.pin(row_key); });
   if (const auto other = row ? timeline::row_of_other_trace(view_.rows(), *row) : std::nullopt)
     menu.addAction(tr("Pin with the same row of the other trace"), this,
                    [this, row_key, other_key = QString::fromStdString(view_.rows().row(*other).key)] { pin_together(view_, row_key, other_key); });

@@ -242,7 +242,7 @@ class CompareTest : public QObject {
     QVERIFY(view.rowArrangement().pinned == expected);
     view.edits().undo();  // both at once
     QVERIFY(view.rowArrangement().pinned.empty());
-    view.setPinned("process:1", true);
+    view.pin("process:1");
     QVERIFY(ask("gpu:0/hw", entry).contains(entry));
     QCOMPARE(view.rowArrangement().pinned.size(), std::size_t{3});
     QVERIFY(!ask("part:0", {}).contains(entry));
@@ -274,9 +274,9 @@ class CompareTest : public QObject {
     QCOMPARE(together[together.indexOf("gpu:0/hw") + 1], QString("gpu:1/hw"));
     // A row is opened and closed with its partner.
     QVERIFY(view.isExpanded("gpu:1/hw"));
-    view.setExpanded("gpu:0/hw", false);
+    view.collapseRow("gpu:0/hw");
     QVERIFY(!view.isExpanded("gpu:1/hw"));
-    view.setExpanded("gpu:1/hw", true);
+    view.expandRow("gpu:1/hw");
     QVERIFY(view.isExpanded("gpu:0/hw"));
     window_->pair().swap();
     QVERIFY(settled());

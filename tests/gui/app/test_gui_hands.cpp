@@ -142,7 +142,7 @@ class HandsTest : public QObject {
     undo();
     QVERIFY(view.markers().empty());
     QVERIFY(view.hasHiddenRows());
-    view.setExpanded("process:1", false);  // no edit: it stays
+    view.collapseRow("process:1");  // no edit: it stays
     undo();
     QVERIFY(!view.hasHiddenRows());
     QVERIFY(!view.isExpanded("process:1"));
@@ -157,7 +157,7 @@ class HandsTest : public QObject {
     QCOMPARE(view.markers().size(), std::size_t{2});
     QVERIFY(!window_->actions().redo->isEnabled());
     while (window_->actions().undo->isEnabled()) undo();
-    view.setExpanded("process:1", true);
+    view.expandRow("process:1");
     QCOMPARE(view.rowArrangement().hidden, at_first.hidden);
     QCOMPARE(view.rowArrangement().pinned, at_first.pinned);
     QVERIFY(!QFile::exists(known_ + ".notes"));  // there are no notes any more
@@ -446,10 +446,10 @@ class HandsTest : public QObject {
       MainWindow window;
       window.show();
       QVERIFY(open_and_settle(window, known_));
-      window.timelineView().setPinned("gpu:0/kernels", true);
-      window.timelineView().setPinned("gpu:0/hw", true);
+      window.timelineView().pin("gpu:0/kernels");
+      window.timelineView().pin("gpu:0/hw");
       window.timelineView().hideRow("gpu:0/nvtx");
-      window.timelineView().setExpanded("gpu:0/hw/kernels", true);
+      window.timelineView().expandRow("gpu:0/hw/kernels");
       window.timelineView().moveRow("processes", "gpu:0");
       QVERIFY(open_and_settle(window, dataFile("cuda_streams.trace")));  // another program: nothing of it holds
       QVERIFY(!window.timelineView().hasHiddenRows());

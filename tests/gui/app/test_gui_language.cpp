@@ -221,6 +221,56 @@ class LanguageTest : public QObject {
     QCOMPARE(Settings().language(), QString());
   }
 
+  // A thread's states are words of ours wherever they stand; names of the program stay.
+  void showsStatesOfThreadsInChinese() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(QString::fromStdString(data_file("cpu_loader.trace").string()));
+    QVERIFY(window);
+    window->state().setFilter({.kind = EventKind::kThreadState});
+    window->showPanel("statistics");
+    QVERIFY(settle(*window));
+    const QSet<QString> states{QStringLiteral("运行"), QStringLiteral("就绪"), QStringLiteral("阻塞"), QStringLiteral("未知")};
+    const StatisticsModel& statistics = window->statistics().model();
+    int found = 0;
+    for (int row = 0; row < statistics.rowCount(); ++row) {
+      const QString name = statistics.index(row, StatisticsModel::kName).data().toString();
+      QVERIFY2(name != QStringLiteral("Running") && name != QStringLiteral("Runnable") && name != QStringLiteral("Blocked"), qPrintable(name));
+      found += states.contains(name) ? 1 : 0;
+    }
+    QVERIFY(found >= 2);
+    window->showPanel("events");
+    QVERIFY(settle(*window));
+    const QTableView& events = *events_table(*window);
+    QCOMPARE(lanescope::test::cell(events, 0, EventColumn::kKind), QStringLiteral("线程状态"));
+    const Trace& trace = *window->state().trace();
+    EventRef state;
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kThreadStates) state = {track.lanes.front(), 0};
+    QVERIFY(state.valid());
+    window->timelineView().selectEvent(state);
+    QVERIFY(settle(*window));
+    const QString title = window->details().text().section(u'\n', 0, 0);
+    QVERIFY2(states.contains(title), qPrintable(title));
+  }
+
+  // In a window of a small screen, what is chosen above the events can be read, and the names of both traces of a comparison.
+  void controlsOfANarrowWindowAreWhole() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    QVERIFY(window);
+    window->resize(1024, 700);
+    window->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
+    QVERIFY(wait_for([&] { return window->pair().isOpen() && window->isSettled(); }));
+    QVERIFY(wait_for([&] { return window->width() == 1024; }));
+    for (const QComboBox* choice : window->events().findChildren<QComboBox*>())
+      QVERIFY2(choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 16, qPrintable(choice->currentText()));
+    const auto* names = window->findChild<QLabel*>("names_of_traces");
+    QVERIFY(names != nullptr);
+    for (const char* name : {"torch_training_workers0", "torch_training_workers4"}) QVERIFY2(names->text().contains(name), qPrintable(names->text()));
+  }
+
   // Longer texts move things, but push nothing out of the window.
   void longTextsLeaveTheWindowItsSize() {
     const auto window = window_of(known_);

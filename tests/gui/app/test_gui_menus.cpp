@@ -165,7 +165,7 @@ class MenusTest : public QObject {
       if (row.kind == timeline::RowKind::kThread && !row.all.empty() && trace.track_of(row.all.front().lane).key.thread == *sampled)
         key = QString::fromStdString(row.key);
     window_->timelineView().setRowFilter(window_->timelineView().rowTitle(key));
-    window_->timelineView().setPinned(key, true);  // then it is the first one
+    window_->timelineView().pin(key);  // then it is the first one
     QWidget* names = part(*window_, "Row names");
     menu_after([&] { right_click(*names, {150, 8}); }, "Show in Flame Graph");
     QVERIFY(wait_for([&] { return window_->isSettled() && window_->samples().isVisible(); }));
@@ -187,7 +187,7 @@ class MenusTest : public QObject {
     QString process;
     for (const timeline::Row& row : view.rows().rows())
       if (row.kind == timeline::RowKind::kProcess && process.isEmpty()) process = QString::fromStdString(row.key);
-    view.setPinned(process, true);  // then it is the first one
+    view.pin(process);  // then it is the first one
     menu_after([&] { right_click(*part(*window_, "Row names"), {150, 8}); }, "Show in Flame Graph");
     QVERIFY(wait_for([&] { return window_->isSettled() && window_->samples().profile(); }));
     const std::uint64_t of_process = window_->samples().profile()->top_down.total().count;

@@ -66,6 +66,32 @@ class ProgramTest : public QObject {
     QVERIFY(QImage(part) != picture);
   }
 
+  // Kernel and Source are about a kernel: the one that says most is chosen, and drawn.
+  void drawsPanelsAboutAKernel_data() {
+    QTest::addColumn<QString>("panel");
+    QTest::addColumn<QString>("recording");
+    QTest::newRow("counters") << "kernel" << "kernel_counters.trace";
+    QTest::newRow("samples") << "source" << "transpositions.trace";
+    QTest::newRow("counts") << "source" << "transpositions_counts.trace";
+  }
+  void drawsPanelsAboutAKernel() {
+    QFETCH(QString, panel);
+    QFETCH(QString, recording);
+    const QString trace = QString::fromStdString(data_file(recording.toStdString()).string()), drawn = pathOf("drawn.png"), other = pathOf("other.png");
+    QCOMPARE(run({trace, "--screenshot", drawn, "--panel", panel, "--size", "1400x900"}).exit_code, 0);
+    QCOMPARE(run({trace, "--screenshot", other, "--panel", "notes", "--size", "1400x900"}).exit_code, 0);
+    // Below the tabs, left: a panel without anything has little but its background.
+    const QRect where(0, 690, 700, 180);
+    const auto written = [&](const QString& path) {
+      const QImage part = QImage(path).copy(where);
+      int pixels = 0;
+      for (int y = 0; y < part.height(); ++y)
+        for (int x = 0; x < part.width(); ++x) pixels += qGray(part.pixel(x, y)) < 128 ? 1 : 0;
+      return pixels;
+    };
+    QVERIFY2(written(drawn) > 1'500 && written(drawn) > 5 * written(other), qPrintable(QString("%1 and %2").arg(written(drawn)).arg(written(other))));
+  }
+
   // A comparison has a line above the timeline that says how the second one is aligned.
   void drawsTwoBesideEachOtherOrAsOneTrace() {
     const QString second = pathOf("second.trace"), beside = pathOf("beside.png"), together = pathOf("together.png");

@@ -133,7 +133,7 @@ TEST_CASE("a training step, its kernels and the arrow from a launch look as they
   const Picture picture(look);
   const Event step = picture.trace->event(picture.named(TrackKind::kNvtxRanges, "step 12"));
   picture.view->setVisibleRange({step.start - step.duration / 20, step.end() + step.duration / 20});
-  picture.view->setExpanded("gpu:0/nvtx", true);
+  picture.view->expandRow("gpu:0/nvtx");
   const LaneId calls = picture.named(TrackKind::kCudaApi, "cudaLaunchKernel").lane;
   EventRef launch{calls, picture.trace->lane(calls).lower_bound(step.start)};
   while (picture.trace->work_of(launch).empty()) ++launch.index;
@@ -159,7 +159,7 @@ TEST_CASE("a search, a pinned row, a marker and a measured range look as they di
   const Picture picture(Look::kLight);
   const Event step = picture.trace->event(picture.named(TrackKind::kNvtxRanges, "step 12"));
   picture.view->setVisibleRange({step.start - step.duration, step.end() + step.duration});
-  picture.view->setPinned("gpu:0/kernels", true);
+  picture.view->pin("gpu:0/kernels");
   picture.view->setHighlightedText("backward");
   picture.view->addMarker(step.start, "step 12");
   picture.view->setSelectedRange(TimeRange{step.start + step.duration / 4, step.start + step.duration / 2});
@@ -168,10 +168,10 @@ TEST_CASE("a search, a pinned row, a marker and a measured range look as they di
 
 TEST_CASE("processors, states of threads, samples and calls of a program without a GPU look as they did") {
   const Picture picture(Look::kLight, "cpu_loader.trace");
-  picture.view->setExpanded("processors", true);
+  picture.view->expandRow("processors");
   const TimeRange all = picture.trace->extent();
   picture.view->setVisibleRange({all.end - 600'000'000, all.end - 350'000'000});
-  picture.view->setPinned("processors", true);
+  picture.view->pin("processors");
   require_picture(*picture.view, "threads");
 }
 

@@ -181,9 +181,9 @@ TEST_CASE("the menu key asks for the menu of the selected event, else of the cur
 
 TEST_CASE("an arrangement of rows can be taken from one timeline to another") {
   const Window from, to;
-  from.view->setPinned(kApi, true);
+  from.view->pin(kApi);
   from.view->hideRow("gpu:0/hw");
-  from.view->setExpanded("gpu:0", false);
+  from.view->collapseRow("gpu:0");
   QSignalSpy changes(to.view.get(), &TimelineView::rowArrangementChanged);
   to.view->setRowArrangement(from.view->rowArrangement());
   REQUIRE(titles(to) == titles(from));
@@ -236,7 +236,7 @@ TEST_CASE("arrows lead to rows that are closed or scrolled away, and say so at t
   const EventRef kernel{window.lane(TrackKind::kKernels), 1};
   const QColor accent = Theme::from(window.view->palette(), window.view->font()).accent;
   const double kernel_line = window.position_of(kernel).y();
-  window.view->setExpanded("process:1", false);
+  window.view->collapseRow("process:1");
   window.view->selectEvent(kernel);
   window.move({-1, -1});
   const double ratio = window.picture().devicePixelRatio();
@@ -246,7 +246,7 @@ TEST_CASE("arrows lead to rows that are closed or scrolled away, and say so at t
     if (pixels_of(picture, accent, y, y + 1) > 0) lowest = y;
   REQUIRE(lowest > (kernel_line + 20) * ratio);  // down to the row of the process, which stands for its calls
 
-  window.view->setExpanded("process:1", true);
+  window.view->expandRow("process:1");
   window.view->resize(1'000, 220);
   window.view->findChild<QScrollBar*>()->setValue(0);
   window.move({-1, -1});
@@ -303,7 +303,7 @@ TEST_CASE("closed, the processors are as high as they are busy on average") {
   REQUIRE(height_at(250'000) == Approx(2.0 * height_at(800'000)).margin(2 * ratio));
   window.view->setSelectedRange(TimeRange{0, 1'000'000});
   REQUIRE(QAccessible::queryAccessibleInterface(window.canvas)->child(0)->text(QAccessible::Value) == "75.0 % busy, 2 events");
-  window.view->setExpanded("processors", true);
+  window.view->expandRow("processors");
   QHelpEvent help(QEvent::ToolTip, QPoint(60, 8), window.header->mapToGlobal(QPoint(60, 8)));
   QApplication::sendEvent(window.header, &help);
   INFO(QToolTip::text().toStdString());
@@ -453,7 +453,7 @@ TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed in
     return QRect();
   };
   const int closed = row().height();
-  window.view->setExpanded(chart, true);
+  window.view->expandRow(chart);
   const QRect opened = row();
   CHECK(opened.height() > closed);  // two levels
   const auto at = [&](Nanoseconds time, double level) { return QPoint(static_cast<int>(window.viewport().x_at(time)), opened.top() + static_cast<int>(opened.height() * (level + 0.5) / 2)); };

@@ -24,7 +24,7 @@ TEST_CASE("a later snapshot keeps range, selection and rows") {
   Window window;
   window.view->setVisibleRange({200'000, 600'000});
   window.view->selectEvent({window.lane(TrackKind::kKernels), 0});
-  window.view->setExpanded("process:1", false);
+  window.view->collapseRow("process:1");
   window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
   window.view->updateTrace(window.recording.builder.snapshot());
   REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});

@@ -283,7 +283,7 @@ TEST_CASE("a pinned row is shown above all others, also when they are scrolled")
   const EventRef launch{window.lane(TrackKind::kCudaApi), 0};
   const double before = window.position_of(launch).y();
   QSignalSpy arranged(window.view.get(), &TimelineView::rowArrangementChanged);
-  window.view->setPinned(api, true);
+  window.view->pin(api);
   REQUIRE(arranged.count() == 1);
   REQUIRE(window.position_of(launch).y() < std::min(before, 12.0));
   window.view->resize(1'000, 200);
@@ -558,7 +558,7 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
   REQUIRE(launch->state().selected);
   REQUIRE(canvas->childAt(launch->rect().center().x(), launch->rect().center().y()) == api);
   REQUIRE(api->childAt(launch->rect().center().x(), launch->rect().center().y()) == launch);
-  window.view->setExpanded("process:1", false);
+  window.view->collapseRow("process:1");
   REQUIRE_FALSE(api->isValid());
   REQUIRE(canvas->child(canvas->childCount() - 1)->state().collapsed);
 }

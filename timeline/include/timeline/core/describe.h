@@ -39,6 +39,8 @@ enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fit
 
 // What the event is called: its name, or what stands for a nameless one ("[CUDA memcpy Host-to-Device]").
 [[nodiscard]] std::string event_title(const Trace& trace, EventRef event);
+// The same as it is shown: states of threads are words of ours.
+[[nodiscard]] Message event_words(const Trace& trace, EventRef event);
 
 // What is written on it, shorter: a kernel without namespaces and parameters, "HtoD", what called of a backtrace. Stays valid as long as the trace.
 [[nodiscard]] std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept;

@@ -117,7 +117,8 @@ class TimelineView : public QWidget {
 
   [[nodiscard]] const RowTree& rows() const;
   [[nodiscard]] bool isExpanded(const QString& row_key) const;
-  void setExpanded(const QString& row_key, bool expanded);
+  void expandRow(const QString& row_key);
+  void collapseRow(const QString& row_key);
   void expandAll();
   void collapseAll();
   void setRowFilter(const QString& text);  // shows rows whose title contains it, with their parents and children; "" shows all
@@ -126,7 +127,8 @@ class TimelineView : public QWidget {
   void setHeaderWidth(int width);
   // Pinned rows are shown above all others, in the order in which they were pinned.
   [[nodiscard]] bool isPinned(const QString& row_key) const;
-  void setPinned(const QString& row_key, bool pinned);
+  void pin(const QString& row_key);
+  void unpin(const QString& row_key);
   // What somebody hid, showed, pinned or moved, and markers that somebody set or removed: undone and done again, the last first. Another trace
   // begins without.
   [[nodiscard]] QUndoStack& edits();
