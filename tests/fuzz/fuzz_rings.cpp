@@ -83,7 +83,7 @@ class Target {
     while (!input.empty()) step(input);
     read_records();
     frames_.drain();
-    assembler_.finish();
+    assembler_.finish(0);
     encoder_.flush();
   }
   ~Target() {

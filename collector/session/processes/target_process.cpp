@@ -179,7 +179,7 @@ void TargetProcess::begin_part() {
 
 void TargetProcess::end_part() {
   drain();
-  assembler_.finish();
+  assembler_.finish(monotonic_now());
   flush_chunks();
   thread_names_.look();
   write_counters();
@@ -481,7 +481,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
   ending_ = ending;
   if (ending.kind == proto::PROCESS_END_DETACHED) tell_late_begin();
   drain();
-  assembler_.finish();
+  assembler_.finish(monotonic_now());
   flush_chunks();
   begin_naming();
   if (ending.kind != proto::PROCESS_END_REPLACED) thread_names_.look();

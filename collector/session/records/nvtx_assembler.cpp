@@ -217,7 +217,8 @@ void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
   encoder_.add(range);
 }
 
-void NvtxAssembler::finish() {
+void NvtxAssembler::finish(std::int64_t end) {
+  last_time_ = std::max(last_time_, end);
   for (auto* stacks : {&stacks_, &early_begins_}) {
     for (auto& [key, open] : *stacks) {
       while (!open.empty()) {

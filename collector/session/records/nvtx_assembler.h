@@ -33,8 +33,9 @@ class NvtxAssembler {
   // Takes kRangePush to kMark, kOsRuntimeCall, kFileAccess and kPayload; other types are for someone else and ignored.
   void add(const channel::Record& record, std::string_view text);
 
-  // Hands out what is still open, as unfinished up to the last record's time. Nothing may be added afterwards.
-  void finish();
+  // Hands out what is still open, as unfinished up to this time: that at which the process ended, or its recording. (A program that was killed in a range
+  // says nothing more from the begin of that on.) Where a record is later, up to that. Nothing may be added afterwards.
+  void finish(std::int64_t end);
 
   // Pops and ends without a beginning: it lay outside of the recording. Ends that wait for their start count once finish() was called.
   [[nodiscard]] std::uint64_t unmatched() const noexcept { return unmatched_; }

@@ -49,7 +49,7 @@ Assembled assemble(const std::vector<NamedRecord>& records, std::size_t flush_ev
     assembler.add(each.record, each.text);
     if (++count % flush_every == 0) encoder.flush();
   }
-  assembler.finish();
+  assembler.finish(0);
   encoder.flush();
   return {decoder.sorted(), assembler.unmatched(), assembler.invalid(), decoder.chunks()};
 }
@@ -280,9 +280,26 @@ TEST_CASE("a program that opens ranges without end has each of them recorded, an
   for (std::uint64_t i = 1; i <= kRanges; ++i) assembler.add(record(type, 7, 0, static_cast<std::int64_t>(i), "", type == RecordType::kRangeStart ? i : 0).record, "r");
   encoder.flush();
   CHECK(told == kRanges - kMostOpen);
-  assembler.finish();
+  assembler.finish(0);
   encoder.flush();
   CHECK(told == kRanges);
+}
+
+TEST_CASE("what is open when a program is killed lasts until its end, and not only to its last record") {
+  ChunkDecoder decoder;
+  EventEncoder encoder([&](const proto::EventChunk& chunk, std::uint32_t events) { decoder.add(chunk, events); });
+  NvtxAssembler assembler(encoder);
+  assembler.add(record(RecordType::kRangePush, 7, 0, 100).record, "step");
+  assembler.add(record(RecordType::kRangeStart, 7, 0, 200, "", 5).record, "epoch");
+  assembler.add(record(RecordType::kRangePush, 7, 0, 300).record, "killed in");  // the last that is known
+  assembler.finish(1'000);
+  encoder.flush();
+  std::map<std::string, std::int64_t> durations;
+  for (const DecodedEvent& event : decoder.sorted()) {
+    CHECK(event.unfinished);
+    durations[event.name] = event.end - event.start;
+  }
+  CHECK(durations == std::map<std::string, std::int64_t>{{"step", 900}, {"epoch", 800}, {"killed in", 700}});
 }
 
 TEST_CASE("ends without a start are counted, however many there are") {
@@ -290,7 +307,7 @@ TEST_CASE("ends without a start are counted, however many there are") {
   NvtxAssembler assembler(encoder);
   constexpr std::uint64_t kEnds = 250'000;
   for (std::uint64_t i = 1; i <= kEnds; ++i) assembler.add(record(RecordType::kRangeEnd, 7, 0, 1, "", i).record, "");
-  assembler.finish();
+  assembler.finish(0);
   CHECK(assembler.unmatched() == kEnds);
 }
 
