@@ -199,7 +199,7 @@ void ColumnReader::State::correlations(std::span<const EventRef> events, std::sp
 
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
     : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}, {}})) {
-  state_->asks_for_each = !holds_events(values.trace());
+  state_->asks_for_each = !has_memory_for_events(values.trace());
   switch (column) {
     case EventColumn::kName:
       state_->rank_of_name = name_ranks(values.trace());

@@ -6,6 +6,10 @@
 #include <string>
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace lanescope {
@@ -42,6 +46,36 @@ Result<void> ScratchFile::append(std::span<const std::byte> bytes) {
     size_ += static_cast<std::uint64_t>(written);
   }
   return {};
+}
+
+Result<void> ScratchFile::lies_on_disk() {
+  if (descriptor_ < 0)
+    if (auto made = make(); !made) return made;
+  struct statfs about {};
+  if (fstatfs(descriptor_, &about) == 0 && (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC))
+    return Error{"Temporary files in " + folder_.string() + " take memory, not room on a disk. " + need_};
+  return {};
+}
+
+Result<void> ScratchFile::sync() {
+  if (descriptor_ < 0 || fdatasync(descriptor_) == 0) return {};
+  return Error{"A temporary file in " + folder_.string() + " can't be written: " + std::strerror(errno) + ". " + need_};
+}
+
+Result<void> ScratchFile::map_over(std::span<std::byte> memory, std::uint64_t offset) const {
+  // Called as such, since ThreadSanitizer would take mmap() for a write to what others read.
+  const long mapped = syscall(SYS_mmap, memory.data(), memory.size(), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, static_cast<off_t>(offset));
+  if (mapped != -1) return {};
+  return Error{"A temporary file in " + folder_.string() + " can't be mapped: " + std::strerror(errno) + ". " + need_};
+}
+
+void ScratchFile::forget(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  static_cast<void>(fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)));
+}
+
+void ScratchFile::cut(std::uint64_t size) noexcept {
+  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(size)) != 0) return;
+  size_ = size;
 }
 
 Result<void> ScratchFile::read(std::uint64_t offset, std::span<std::byte> into) const {

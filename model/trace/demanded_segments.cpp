@@ -117,6 +117,10 @@ bool holds_events(const Trace& trace) noexcept {
   return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
 }
 
+bool has_memory_for_events(const Trace& trace) noexcept {
+  return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments() && !lane.is_spilled(); });
+}
+
 const LaneSegment& DemandedSegments::pinned(std::size_t s) const noexcept {
   const std::uint64_t wanted = identity(s);
   const Pin& pin = pins[wanted % kPins];

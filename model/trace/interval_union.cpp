@@ -54,13 +54,23 @@ Nanoseconds IntervalUnion::overlap(const IntervalUnion& other) const noexcept {
 
 std::size_t IntervalUnion::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
-  for (const auto& each : parts_) bytes += sizeof(Part) + each->starts.memory_bytes() + each->covered.memory_bytes();
+  for (const auto& each : parts_) 
+    bytes += sizeof(Part) + each->starts.memory_bytes() + each->covered.memory_bytes() + (each->block ? each->block->memory_bytes() : 0);
   return bytes;
 }
 
-IntervalUnion::Writer::Writer() : covered_{0} {}
+IntervalUnion::Part::Part(std::span<const Nanoseconds> starts_of, std::span<const Nanoseconds> covered_before_them, EventMemory memory) {
+  if (memory == EventMemory::kBudget && starts_of.size() == kCapacity)
+    block = ScratchBlock::of_at_most((starts_of.size_bytes() + covered_before_them.size_bytes()) + 64);
+  ColumnMemory* const columns = block ? &block->memory() : nullptr;
+  starts = AscendingTimes(starts_of, columns);
+  covered = AscendingTimes(covered_before_them, columns);
+  if (block) ScratchBlock::seal(block, ScratchBlock::WhereDiskIsBehind::kGoOn);
+}
 
-IntervalUnion::Writer::Writer(const IntervalUnion& before, Nanoseconds t) : covered_{0} {
+IntervalUnion::Writer::Writer(EventMemory memory) : memory_(memory), covered_{0} {}
+
+IntervalUnion::Writer::Writer(const IntervalUnion& before, Nanoseconds t, EventMemory memory) : memory_(memory), covered_{0} {
   std::size_t kept = before.lower_bound(t);
   if (kept == 0) return;
   // The last one may go on.
@@ -86,7 +96,7 @@ void IntervalUnion::Writer::close() {
 
 void IntervalUnion::Writer::flush() {
   const Nanoseconds covered = covered_.back();
-  into_.parts_.push_back(std::make_shared<const Part>(Part{AscendingTimes(starts_), AscendingTimes(covered_)}));
+  into_.parts_.push_back(std::make_shared<const Part>(starts_, covered_, memory_));
   starts_.clear();
   covered_ = {covered};
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/trace/demanded_segments.h"
+#include "model/trace/scratch_memory.h"
 
 namespace lanescope {
 namespace {
@@ -48,23 +49,24 @@ struct MadeEvents {
 
 }  // namespace
 
-LaneSegment::LaneSegment(std::span<const Event> events) {
+LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchBlock> block) : block_(std::move(block)) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
   // Columns are gone through several times: as such they stay in the processor's cache, which all events would not.
   const auto ids = std::make_unique_for_overwrite<std::uint32_t[]>(3 * n);
   std::uint32_t *const names = ids.get(), *const correlations = names + n, *const details = correlations + n;
-  durations_.reserve(n);
-  busy_before_block_.reserve((n + kBlock - 1) / kBlock + 1);
+  ColumnMemory* const memory = block_ ? &block_->memory() : nullptr;
+  durations_ = FixedArray<std::uint32_t>(n, memory);
+  busy_before_block_ = FixedArray<Nanoseconds>((n + kBlock - 1) / kBlock + 1, memory);
   smallest_correlation_ = largest_correlation_ = events.front().correlation;
   std::uint32_t last_correlation = 0;
   Nanoseconds busy = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Event& event = events[i];
-    if (i % kBlock == 0) busy_before_block_.push_back(busy);
+    if (i % kBlock == 0) busy_before_block_[i / kBlock] = busy;
     busy += event.duration;
-    durations_.push_back(static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong)));
-    if (durations_.back() == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
+    durations_[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong));
+    if (durations_[i] == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
     names[i] = event.name;
     correlations[i] = event.correlation;
     details[i] = event.detail;
@@ -73,12 +75,13 @@ LaneSegment::LaneSegment(std::span<const Event> events) {
     smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
     largest_correlation_ = std::max(largest_correlation_, event.correlation);
   }
-  busy_before_block_.push_back(busy);
-  starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; });
-  names_ = PackedColumn(n, [names](std::size_t i) { return names[i]; });
-  correlations_ = PackedColumn(n, [correlations](std::size_t i) { return correlations[i]; });
-  details_ = PackedColumn(n, [details](std::size_t i) { return details[i]; });
-  summary_ = SummaryPyramid(MadeEvents{*this, names}, size());
+  busy_before_block_[busy_before_block_.size() - 1] = busy;
+  starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; }, memory);
+  names_ = PackedColumn(n, [names](std::size_t i) { return names[i]; }, memory);
+  correlations_ = PackedColumn(n, [correlations](std::size_t i) { return correlations[i]; }, memory);
+  details_ = PackedColumn(n, [details](std::size_t i) { return details[i]; }, memory);
+  summary_ = SummaryPyramid(MadeEvents{*this, names}, size(), memory);
+  if (block_) ScratchBlock::seal(block_, ScratchBlock::WhereDiskIsBehind::kWait);
 }
 
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {
@@ -149,11 +152,12 @@ EventIndex LaneSegment::find_correlation(std::uint32_t correlation, EventIndex f
 }
 
 std::size_t LaneSegment::memory_bytes() const noexcept {
-  std::size_t bytes = sizeof(*this) + starts_.memory_bytes() + durations_.capacity() * sizeof(std::uint32_t) + names_.memory_bytes() +
-                      correlations_.memory_bytes() + details_.memory_bytes() + long_durations_.capacity() * sizeof(long_durations_[0]) +
-                      busy_before_block_.capacity() * sizeof(Nanoseconds);
-  return bytes + summary_.memory_bytes();
+  std::size_t bytes = sizeof(*this) + starts_.memory_bytes() + durations_.memory_bytes() + names_.memory_bytes() + correlations_.memory_bytes() +
+                      details_.memory_bytes() + long_durations_.capacity() * sizeof(long_durations_[0]) + busy_before_block_.memory_bytes();
+  return bytes + summary_.memory_bytes() + (block_ ? block_->memory_bytes() : 0);
 }
+
+bool LaneSegment::is_in_file() const noexcept { return block_ != nullptr && block_->is_in_file(); }
 
 Lane::Lane(std::vector<std::shared_ptr<const LaneSegment>> segments) : segments_(std::move(segments)) {
   busy_before_segment_.reserve(segments_.size() + 1);
@@ -292,6 +296,10 @@ EventIndex Lane::find_correlation(std::uint32_t correlation, EventIndex from) co
     if (found != segment_size(s)) return offset + found;
   }
   return size_;
+}
+
+bool Lane::is_spilled() const noexcept {
+  return std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) { return segment != nullptr && segment->is_in_file(); });
 }
 
 std::size_t Lane::memory_bytes() const noexcept {

@@ -16,7 +16,7 @@ void GrowingLane::append(std::span<const Event> events) {
     if (tail_.size() < LaneSegment::kCapacity) return;
     segment_starts_.push_back(tail_.front().start);
     if (workers_ == nullptr) {
-      full_.push_back(std::make_shared<const LaneSegment>(tail_));
+      full_.push_back(make_segment(tail_, memory_));
       tail_.clear();
     } else {
       pending_.push_back(workers_->build(std::exchange(tail_, workers_->spare())));
@@ -115,7 +115,7 @@ std::vector<EventRun> one_run(std::vector<Event> events) {
 
 GrowingLane& TrackLanes::lane(std::size_t index) {
   while (lanes_.size() <= index) {
-    lanes_.emplace_back(workers_);
+    lanes_.emplace_back(workers_, memory_);
     if (lanes_.size() > kNearLanes) free_lanes_.set(lanes_.size() - 1 - kNearLanes, lanes_.back().last_end());
     if (count_ != nullptr) count_->fetch_add(1, std::memory_order_relaxed);
   }

@@ -20,7 +20,7 @@ namespace lanescope {
 class GrowingLane {
  public:
   // Segments are built by the workers, where there are any, else where events are appended.
-  explicit GrowingLane(SegmentWorkers* workers = nullptr) : workers_(workers) {}
+  explicit GrowingLane(SegmentWorkers* workers = nullptr, EventMemory memory = EventMemory::kAll) : workers_(workers), memory_(memory) {}
 
   // Requires: each event starts at or after the end of the one before, the first at or after last_end().
   void append(std::span<const Event> events);
@@ -46,6 +46,7 @@ class GrowingLane {
   void settle();
 
   SegmentWorkers* workers_;
+  EventMemory memory_;
   std::vector<Nanoseconds> segment_starts_;  // of the full segments
   std::vector<std::shared_ptr<const LaneSegment>> full_;
   std::vector<SegmentWorkers::Pending> pending_;  // full ones behind those
@@ -62,8 +63,9 @@ using LaneCount = std::atomic<std::uint64_t>;
 // overlap.
 class TrackLanes {
  public:
-  // `count`, where given, counts the lanes that are made.
-  explicit TrackLanes(SegmentWorkers* workers = nullptr, LaneCount* count = nullptr) : workers_(workers), count_(count) {}
+  // `count`, where given, counts the lanes that are made. Requires: the workers, where there are any, build for the same memory.
+  explicit TrackLanes(SegmentWorkers* workers = nullptr, LaneCount* count = nullptr, EventMemory memory = EventMemory::kAll)
+      : workers_(workers), count_(count), memory_(memory) {}
 
   // Each event goes to the first lane that is free when it starts; of two that start together the longer comes first, so that calls nest
   // and the outer one lies above. Events in front of what is there make the lanes behind them be built again: at once where that is little,
@@ -102,6 +104,7 @@ class TrackLanes {
 
   SegmentWorkers* workers_;
   LaneCount* count_;
+  EventMemory memory_;
   std::vector<GrowingLane> lanes_;
   FreeLanes free_lanes_;
   Event last_{.start = std::numeric_limits<Nanoseconds>::min()};  // of those in the lanes, in their order

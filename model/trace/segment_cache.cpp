@@ -238,6 +238,8 @@ void SegmentCache::set_budget(std::uint64_t bytes) {
   state_->make_room(0);
 }
 
+std::uint64_t SegmentCache::budget() const noexcept { return state_->budget.load(); }
+
 std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return state_->budget.load() / (4 * state_->cores); }
 
 SegmentCache::Use SegmentCache::use() const noexcept {

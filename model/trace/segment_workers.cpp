@@ -23,7 +23,12 @@ class SegmentWorkers::Segment {
   std::exception_ptr failure;  // of building it
 };
 
-SegmentWorkers::SegmentWorkers() {
+std::shared_ptr<const LaneSegment> make_segment(std::span<const Event> events, EventMemory memory) {
+  if (memory == EventMemory::kAll || events.size() < LaneSegment::kCapacity) return std::make_shared<const LaneSegment>(events);
+  return std::make_shared<const LaneSegment>(events, ScratchBlock::of_at_most(LaneSegment::most_bytes(events.size())));
+}
+
+SegmentWorkers::SegmentWorkers(EventMemory memory) : memory_(memory) {
   const unsigned threads = std::clamp(usable_cores() - 1, 1u, kMostThreads);
   for (unsigned index = 0; index < threads; ++index) threads_.emplace_back([this] { serve(); });
 }
@@ -87,7 +92,7 @@ void SegmentWorkers::build_one(std::unique_lock<std::mutex>& lock) {
   std::shared_ptr<const LaneSegment> built;
   std::exception_ptr failure;
   try {
-    built = std::make_shared<const LaneSegment>(next->events);
+    built = make_segment(next->events, memory_);
   } catch (...) {
     failure = std::current_exception();
   }

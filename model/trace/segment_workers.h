@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "model/trace/lane.h"
+#include "model/trace/scratch_memory.h"
 
 namespace lanescope {
+
+// Full ones of events that need not stay in memory lie in a block of their own (scratch_memory.h).
+[[nodiscard]] std::shared_ptr<const LaneSegment> make_segment(std::span<const Event> events, EventMemory memory);
 
 // Any thread may call.
 class SegmentWorkers {
@@ -19,7 +23,7 @@ class SegmentWorkers {
   class Segment;  // that is being built
   using Pending = std::shared_ptr<Segment>;
 
-  SegmentWorkers();
+  explicit SegmentWorkers(EventMemory memory = EventMemory::kAll);
   ~SegmentWorkers();
   SegmentWorkers(const SegmentWorkers&) = delete;
   SegmentWorkers& operator=(const SegmentWorkers&) = delete;
@@ -39,6 +43,7 @@ class SegmentWorkers {
   // Builds the segment that has waited longest. Requires: `lock` is held and something waits.
   void build_one(std::unique_lock<std::mutex>& lock);
 
+  const EventMemory memory_;
   std::mutex mutex_;
   std::condition_variable added_;
   std::condition_variable built_;

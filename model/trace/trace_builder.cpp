@@ -148,7 +148,7 @@ class RowKeys {
 };
 
 struct TrackState {
-  TrackState(SegmentWorkers* workers, LaneCount& count) : lanes(workers, &count) {}
+  TrackState(SegmentWorkers* workers, LaneCount& count, EventMemory memory) : lanes(workers, &count, memory) {}
   TrackLanes lanes;
   std::vector<LaneId> ids;
   std::size_t known_depths = 0;
@@ -202,6 +202,7 @@ struct TraceBuilder::State {
   KernelRecordsBuilder kernel_records;
   std::optional<SegmentWorkers> segment_workers;
   EventSink* sink = nullptr;              // in place of lanes
+  EventMemory memory_of_events = EventMemory::kAll;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
   // As much of a text as is kept.
@@ -261,7 +262,7 @@ struct TraceBuilder::State {
   TrackId track_id(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
     if (inserted) {
-      tracks.emplace_back(segment_workers ? &*segment_workers : nullptr, lane_count);
+      tracks.emplace_back(segment_workers ? &*segment_workers : nullptr, lane_count, memory_of_events);
       trace.tracks_.push_back({key, {}});
       entry_bytes += kTrackBytes;
     }
@@ -275,10 +276,11 @@ struct TraceBuilder::State {
   }
 };
 
-TraceBuilder::TraceBuilder(LaneWork lane_work) : state_(std::make_unique<State>()) {
+TraceBuilder::TraceBuilder(LaneWork lane_work, EventMemory memory) : state_(std::make_unique<State>()) {
+  state_->memory_of_events = memory;
   intern("");
   if (lane_work == LaneWork::kWhereAdded) return;
-  state_->segment_workers.emplace();
+  state_->segment_workers.emplace(memory);
   state_->lane_thread.emplace();
 }
 TraceBuilder::TraceBuilder(EventSink& sink) : TraceBuilder(LaneWork::kWhereAdded) { state_->sink = &sink; }

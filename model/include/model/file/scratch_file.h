@@ -30,6 +30,17 @@ class ScratchFile {
   // Requires: there are that many from `offset` on.
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Fails where what is written would take memory all the same, as the folder's file system is nothing but memory.
+  [[nodiscard]] Result<void> lies_on_disk();
+  // Waits until all is on the disk: what is read from then on is what was written.
+  [[nodiscard]] Result<void> sync();
+  // Puts what is written from `offset` on in place of what memory has at an address, to be read. Whoever reads there meanwhile finds the one or
+  // the other. Requires: a part that was written, and is as long; both begin where a page does.
+  [[nodiscard]] Result<void> map_over(std::span<std::byte> memory, std::uint64_t offset) const;
+  // Gives back the room that a part takes on the disk, where the file system can.
+  void forget(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  // What is written next follows there. Requires: no more than size().
+  void cut(std::uint64_t size) noexcept;
 
  private:
   [[nodiscard]] Result<void> make();

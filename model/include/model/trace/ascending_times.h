@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
+#include "model/trace/fixed_array.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
@@ -18,20 +18,21 @@ class AscendingTimes {
   static constexpr Distance kFarthest = std::numeric_limits<Distance>::max();  // farther than any that is kept as a distance
 
   AscendingTimes() = default;
-  // Of time_of(0) to time_of(count - 1). Requires: they ascend.
+  // Of time_of(0) to time_of(count - 1). Requires: they ascend. They lie in `memory`, where that is given and has room.
   template <typename TimeOf>
-  AscendingTimes(std::size_t count, TimeOf time_of) {
+  explicit AscendingTimes(std::size_t count, TimeOf time_of, ColumnMemory* memory = nullptr) {
     if (count == 0) return;
     first_ = time_of(0);
     if (time_of(count - 1) - first_ >= kFarthest) {
-      far_.resize(count);
+      far_ = FixedArray<Nanoseconds>(count, memory);
       for (std::size_t i = 0; i < count; ++i) far_[i] = time_of(i);
     } else {
-      near_.resize(count);
+      near_ = FixedArray<Distance>(count, memory);
       for (std::size_t i = 0; i < count; ++i) near_[i] = static_cast<Distance>(time_of(i) - first_);
     }
   }
-  explicit AscendingTimes(std::span<const Nanoseconds> times) : AscendingTimes(times.size(), [times](std::size_t i) { return times[i]; }) {}
+  explicit AscendingTimes(std::span<const Nanoseconds> times, ColumnMemory* memory = nullptr)
+      : AscendingTimes(times.size(), [times](std::size_t i) { return times[i]; }, memory) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return far_.empty() ? near_.size() : far_.size(); }
   [[nodiscard]] Nanoseconds operator[](std::size_t i) const noexcept { return far_.empty() ? first_ + near_[i] : far_[i]; }
@@ -41,15 +42,14 @@ class AscendingTimes {
   // First of [from, to) that is not before t, else `to`. O(log n).
   [[nodiscard]] std::size_t lower_bound(Nanoseconds t, std::size_t from, std::size_t to) const noexcept {
     const auto within = [&](const auto& times, auto wanted) {
-      const auto begin = times.begin() + static_cast<std::ptrdiff_t>(from);
-      return static_cast<std::size_t>(std::lower_bound(begin, times.begin() + static_cast<std::ptrdiff_t>(to), wanted) - times.begin());
+      return static_cast<std::size_t>(std::lower_bound(times.begin() + from, times.begin() + to, wanted) - times.begin());
     };
     return far_.empty() ? within(near_, distance(t)) : within(far_, t);
   }
 
   // As they are kept: one of the two has them.
-  [[nodiscard]] std::span<const Distance> near() const noexcept { return near_; }
-  [[nodiscard]] std::span<const Nanoseconds> far() const noexcept { return far_; }
+  [[nodiscard]] std::span<const Distance> near() const noexcept { return {near_.data(), near_.size()}; }
+  [[nodiscard]] std::span<const Nanoseconds> far() const noexcept { return {far_.data(), far_.size()}; }
   // What to look for among near(): the distance of t, or that of the first or kFarthest where t lies before or behind all there can be.
   [[nodiscard]] Distance distance(Nanoseconds t) const noexcept {
     if (t <= first_) return 0;
@@ -62,14 +62,13 @@ class AscendingTimes {
     else
       __builtin_prefetch(&far_[i]);
   }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    return near_.capacity() * sizeof(Distance) + far_.capacity() * sizeof(Nanoseconds);
-  }
+  // On the heap.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return near_.memory_bytes() + far_.memory_bytes(); }
 
  private:
   Nanoseconds first_ = 0;
-  std::vector<Distance> near_;
-  std::vector<Nanoseconds> far_;  // instead, where distances do not fit
+  FixedArray<Distance> near_;
+  FixedArray<Nanoseconds> far_;  // instead, where distances do not fit
 };
 
 }  // namespace lanescope

@@ -85,6 +85,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 [[nodiscard]] Nanoseconds busy_total(const Lane& lane) noexcept;
 // Whether all events of a trace are in memory, so that nothing that is asked of them waits for the disk. O(lanes).
 [[nodiscard]] bool holds_events(const Trace& trace) noexcept;
+// Whether there is memory for all events of a trace: not where they are read from a file when they are needed, nor where some of a recording that
+// goes on are in a temporary file. Who keeps something for each event may do so here alone. O(segments).
+[[nodiscard]] bool has_memory_for_events(const Trace& trace) noexcept;
 
 // Keeps decoded segments of all traces of this process within a budget of bytes: the longest unused ones go first.
 //
@@ -98,6 +101,7 @@ class SegmentCache {
   // A quarter of the machine's memory, and at most 4 GiB.
   [[nodiscard]] static std::uint64_t default_budget() noexcept;
   void set_budget(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t budget() const noexcept;
 
   struct Use {
     std::uint64_t budget = 0;    // bytes

@@ -1,6 +1,7 @@
 // Intervals of time that neither overlap nor touch, in order: 8 bytes each, 16 where 8192 in a row span more than four seconds.
 //
-// Immutable and cheap to copy: intervals lie in parts, which one that goes on where another was cut off shares with it.
+// Immutable and cheap to copy: intervals lie in parts, which one that goes on where another was cut off shares with it. Full parts may go to a
+// temporary file (scratch_memory.h).
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "model/trace/ascending_times.h"
+#include "model/trace/scratch_memory.h"
 
 namespace lanescope {
 
@@ -46,7 +48,9 @@ class IntervalUnion {
  private:
   static constexpr std::size_t kCapacity = 1u << 13;
   struct Part {
+    Part(std::span<const Nanoseconds> starts_of, std::span<const Nanoseconds> covered_before_them, EventMemory memory);
     [[nodiscard]] std::size_t size() const noexcept { return starts.size(); }
+    std::shared_ptr<ScratchBlock> block;  // in which they lie; null: on the heap
     AscendingTimes starts;
     AscendingTimes covered;  // before each interval; one more than there are intervals
   };
@@ -60,9 +64,9 @@ class IntervalUnion {
 // Makes one of intervals that may overlap and touch.
 class IntervalUnion::Writer {
  public:
-  Writer();
+  explicit Writer(EventMemory memory = EventMemory::kAll);
   // Goes on where `before` was at `t`, whatever that has from then on.
-  Writer(const IntervalUnion& before, Nanoseconds t);
+  Writer(const IntervalUnion& before, Nanoseconds t, EventMemory memory = EventMemory::kAll);
 
   // Requires: start <= end, and no start before that of an earlier one. Returns what of it was covered already: [start, the result).
   Nanoseconds add(Nanoseconds start, Nanoseconds end) {
@@ -85,6 +89,7 @@ class IntervalUnion::Writer {
   void close();
   void flush();
 
+  EventMemory memory_;
   IntervalUnion into_;
   std::vector<Nanoseconds> starts_;   // of the part that is written
   std::vector<Nanoseconds> covered_;  // before each of them, and after the last

@@ -7,7 +7,8 @@
 // lanes, which share all full segments with the old ones.
 //
 // A lane of a compacted file holds no segments: each is decoded when an event of it is asked for, and that may wait for the disk. What O(1)
-// and O(log n) say holds while segments are in memory (demanded_segments.h says how they stay there).
+// and O(log n) say holds while segments are in memory (demanded_segments.h says how they stay there). Full segments of a recording that goes on
+// may lie in a temporary file, where memory for all lacks (scratch_memory.h): they are read as all are, and that may wait for the disk.
 //
 // Memory: 8 bytes an event for start and duration, 12 where 65,536 in a row take more than four seconds; 2 to 8 for name, correlation and
 // detail (see PackedColumn), 12 where they vary at random; and somewhat over 2 for the index: prefix sums of busy time over blocks of 16
@@ -22,11 +23,14 @@
 #include <vector>
 
 #include "model/trace/ascending_times.h"
+#include "model/trace/fixed_array.h"
 #include "model/trace/packed_column.h"
 #include "model/trace/summary_pyramid.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
+
+class ScratchBlock;
 
 // A run of up to kCapacity consecutive events with its index. Every segment of a lane but the last is full.
 class LaneSegment {
@@ -35,7 +39,10 @@ class LaneSegment {
   static constexpr EventIndex kBlock = SummaryPyramid::kBlock;
 
   // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
-  explicit LaneSegment(std::span<const Event> events);
+  explicit LaneSegment(std::span<const Event> events) : LaneSegment(events, nullptr) {}
+  // In a block, which nothing else was put into: with room for most_bytes(events.size()), or all that lacks room is on the heap.
+  LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchBlock> block);
+  [[nodiscard]] static constexpr std::size_t most_bytes(std::size_t events) noexcept { return 29 * events + 4'096; }
 
   [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(durations_.size()); }
   [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return starts_[i]; }
@@ -74,18 +81,22 @@ class LaneSegment {
   // First event at or after `from` with this correlation id; size() when none. O(log n) where ids ascend, as they nearly always do.
   [[nodiscard]] EventIndex find_correlation(std::uint32_t correlation, EventIndex from) const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  [[nodiscard]] EventMemory memory() const noexcept { return block_ ? EventMemory::kBudget : EventMemory::kAll; }
+  // Whether it lies in a temporary file, rather than in memory. O(1).
+  [[nodiscard]] bool is_in_file() const noexcept;
 
  private:
   static constexpr std::uint32_t kLong = 0xffffffff;  // the duration does not fit and stands in long_durations_
   [[nodiscard]] Nanoseconds long_duration(EventIndex i) const noexcept;
 
+  std::shared_ptr<ScratchBlock> block_;  // in which the columns lie; null: on the heap
   AscendingTimes starts_;
-  std::vector<std::uint32_t> durations_;
+  FixedArray<std::uint32_t> durations_;
   PackedColumn names_;
   PackedColumn correlations_;
   PackedColumn details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
-  std::vector<Nanoseconds> busy_before_block_;                      // one more than there are blocks
+  FixedArray<Nanoseconds> busy_before_block_;                           // one more than there are blocks
   SummaryPyramid summary_;
   std::uint32_t smallest_correlation_ = 0;
   std::uint32_t largest_correlation_ = 0;
@@ -168,6 +179,11 @@ class Lane {
   [[nodiscard]] std::uint64_t segment_identity(std::size_t s) const noexcept;
   // Whether its segments stay in memory, rather than be decoded when they are needed. O(1).
   [[nodiscard]] bool holds_segments() const noexcept { return demanded_ == nullptr; }
+  // Whether full segments that it holds may go to a temporary file; and whether some have. O(1), and O(segments).
+  [[nodiscard]] EventMemory memory() const noexcept {
+    return !segments_.empty() && segments_.front() != nullptr ? segments_.front()->memory() : EventMemory::kAll;
+  }
+  [[nodiscard]] bool is_spilled() const noexcept;
 
   // Of what the lane holds itself.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;

@@ -11,17 +11,17 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <span>
+
+#include "model/trace/fixed_array.h"
 
 namespace lanescope {
 
 class PackedColumn {
  public:
   PackedColumn() = default;
-  // Of value_of(0) to value_of(count - 1). O(count).
+  // Of value_of(0) to value_of(count - 1). O(count). They lie in `memory`, where that is given and has room.
   template <typename ValueOf>
-  PackedColumn(std::size_t count, ValueOf value_of) {
+  explicit PackedColumn(std::size_t count, ValueOf value_of, ColumnMemory* memory = nullptr) {
     if (count == 0) return;
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), largest = 0, widest_block = 0;
     for (std::size_t block = 0; block < count; block += kBlock) {
@@ -41,8 +41,7 @@ class PackedColumn {
     by_block_ = by_block;
     base_ = least;
     values_at_ = by_block ? blocks * sizeof(std::uint32_t) : 0;
-    bytes_ = values_at_ + bytes_of(width_) * count;
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+    memory_ = FixedArray<std::byte>(values_at_ + bytes_of(width_) * count, memory);
     for (std::size_t first = 0; first < count;) {
       std::uint32_t low = least;
       const std::size_t end = by_block ? std::min(count, first + kBlock) : count;
@@ -89,15 +88,16 @@ class PackedColumn {
     // Where both are kept in the same way, they can be compared as they are kept.
     if (width_ == other.width_ && !by_block_ && !other.by_block_ && base_ == other.base_) {
       const std::size_t width = bytes_of(width_);
-      return std::memcmp(memory_.get() + values_at_ + first * width, other.memory_.get() + other.values_at_ + first * width,
+      return std::memcmp(memory_.data() + values_at_ + first * width, other.memory_.data() + other.values_at_ + first * width,
                          (last - first) * width) == 0;
     }
     while (first < last && (*this)[first] == other[first]) ++first;
     return first == last;
   }
 
-  void prefetch(std::size_t i) const noexcept { __builtin_prefetch(memory_.get() + values_at_ + i * bytes_of(width_)); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return bytes_; }
+  void prefetch(std::size_t i) const noexcept { __builtin_prefetch(memory_.data() + values_at_ + i * bytes_of(width_)); }
+  // On the heap.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return memory_.memory_bytes(); }
 
  private:
   enum class Width : std::uint8_t { kZero, kOne, kTwo, kFour };
@@ -114,17 +114,16 @@ class PackedColumn {
   template <typename Value>
   [[nodiscard]] Value get(std::size_t at) const noexcept {
     Value value;
-    std::memcpy(&value, memory_.get() + at, sizeof(value));
+    std::memcpy(&value, memory_.data() + at, sizeof(value));
     return value;
   }
   template <typename Value>
   void put(std::size_t at, Value value) noexcept {
-    std::memcpy(memory_.get() + at, &value, sizeof(value));
+    std::memcpy(memory_.data() + at, &value, sizeof(value));
   }
 
-  std::unique_ptr<std::byte[]> memory_;  // the least of each block, where the values' distances are from those; then the distances
+  FixedArray<std::byte> memory_;  // the least of each block, where the values' distances are from those; then the distances
   std::size_t values_at_ = 0;
-  std::size_t bytes_ = 0;
   std::uint32_t base_ = 0;  // the least of all: here, so that to read a value takes one miss of the cache
   Width width_ = Width::kZero;
   bool by_block_ = false;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/trace/fixed_array.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
@@ -46,23 +47,24 @@ class SummaryPyramid {
   static constexpr EventIndex kFanOut = 8;
 
   SummaryPyramid() = default;
-  // Of events [0, size). O(size).
+  // Of events [0, size). O(size). It lies in `memory`, where that is given and has room.
   template <typename Events>
-  SummaryPyramid(const Events& events, EventIndex size) {
-    std::vector<Node> level((size + kBlock - 1) / kBlock);
+  SummaryPyramid(const Events& events, EventIndex size, ColumnMemory* memory = nullptr) {
+    FixedArray<Node> level((size + kBlock - 1) / kBlock, memory);
     for (EventIndex block = 0; block < level.size(); ++block) {
       LaneSummary sum;
       for (EventIndex i = block * kBlock; i < std::min(size, (block + 1) * kBlock); ++i) add_event(events, i, sum, 0);
       level[block] = {sum.dominant, sum.longest, sum.weight, sum.longest_duration};
     }
     while (level.size() > 1) {
-      std::vector<Node> above((level.size() + kFanOut - 1) / kFanOut);
+      FixedArray<Node> above((level.size() + kFanOut - 1) / kFanOut, memory);
       for (std::size_t i = 0; i < above.size(); ++i) {
         LaneSummary sum;
         for (std::size_t k = i * kFanOut; k < std::min(level.size(), (i + 1) * kFanOut); ++k) add_node(level[k], sum, 0);
         above[i] = {sum.dominant, sum.longest, sum.weight, sum.longest_duration};
       }
-      levels_.push_back(std::exchange(level, std::move(above)));
+      levels_.push_back(std::move(level));
+      level = std::move(above);
     }
     levels_.push_back(std::move(level));
   }
@@ -96,9 +98,10 @@ class SummaryPyramid {
     }
   }
 
+  // On the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     std::size_t bytes = 0;
-    for (const auto& level : levels_) bytes += level.capacity() * sizeof(Node);
+    for (const auto& level : levels_) bytes += level.memory_bytes();
     return bytes;
   }
 
@@ -121,7 +124,7 @@ class SummaryPyramid {
     into.consider_longest(offset + node.longest, node.longest_duration);
   }
 
-  std::vector<std::vector<Node>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
+  std::vector<FixedArray<Node>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
 };
 
 }  // namespace lanescope

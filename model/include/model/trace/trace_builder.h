@@ -39,7 +39,7 @@ class TraceBuilder {
  public:
   // Where events are placed on lanes: where they are added, or meanwhile on a thread of the builder's own, for who adds very many.
   enum class LaneWork { kWhereAdded, kOnAnotherThread };
-  explicit TraceBuilder(LaneWork lane_work = LaneWork::kWhereAdded);
+  explicit TraceBuilder(LaneWork lane_work = LaneWork::kWhereAdded, EventMemory memory = EventMemory::kAll);
   // Events go to the sink, which outlives the builder: the tracks of snapshots have no lanes, and counters no values.
   explicit TraceBuilder(EventSink& sink);
   ~TraceBuilder();

@@ -52,6 +52,10 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
+// What is in memory of something that grows with the events: all of it, or as much as the budget has room for, and the rest in a temporary file
+// (scratch_memory.h).
+enum class EventMemory : std::uint8_t { kAll, kBudget };
+
 // Names an event of a trace. Stays valid in later snapshots of the same recording unless an event arrives late in front of it.
 struct EventRef {
   LaneId lane = kNone;
