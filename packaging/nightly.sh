@@ -35,6 +35,7 @@ part "translations" packaging/texts.py --check --complete
 part "texts of the window" env LANESCOPE_ALL_TEXTS=1 build/dev/bin/test_gui_language
 part "recordings that are cut" env LANESCOPE_TEST_CUTS=50 build/dev/bin/test_compact
 part "memory of long recordings" env LANESCOPE_TEST_EVENTS=200000000 build/dev/bin/test_cli_memory
+part "memory of a recording that is drawn live" env LANESCOPE_TEST_EVENTS=50000000 build/dev/bin/test_live_memory
 part "commands without memory" tests/hostile/failing_allocations.py --programs build/dev/bin --data tests/data --runs 2000 --seed "$RANDOM"
 part "stress" tests/e2e/stress.sh build/dev/bin/lanescope build/dev/bin/lanescope_program_stress 600
 part "every way to live and end" build/dev/bin/test_lifecycle --all

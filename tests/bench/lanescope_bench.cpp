@@ -25,8 +25,10 @@
 #include "model/events/event_query.h"
 #include "model/events/event_values.h"
 #include "model/file/trace_file.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/load.h"
+#include "model/trace/scratch_memory.h"
 #include "repeat_trace.h"
 #include "timeline/core/idle_time.h"
 #include "timeline/widget/timeline_view.h"
@@ -213,7 +215,7 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
   std::uint64_t events = 0;
   const auto begin = Clock::now();
   std::thread recording([&] {
-    TraceBuilder builder;
+    TraceBuilder builder(TraceBuilder::LaneWork::kWhereAdded, EventMemory::kBudget);
     FrameIngest ingest(builder);
     auto next_snapshot = begin + kSnapshotInterval;
     while (const auto frame = reader->next()) {
@@ -248,6 +250,8 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
   result["live"] = {{"events_per_s", static_cast<double>(events) / took_s},
                     {"events_per_ingest_cpu_s", static_cast<double>(events) / ingest_cpu_s},
                     {"frames", frames.size()},
+                    {"in_memory_mb", static_cast<double>(ScratchMemory::of_process().use().in_memory) / 1e6},
+                    {"in_file_mb", static_cast<double>(ScratchMemory::of_process().use().in_file) / 1e6},
                     {"frame_ms", spread(frames)},
                     {"frame_cpu_ms", spread(frames_cpu)},
                     {"ready_after_ms", spread(readied)}};
@@ -267,8 +271,10 @@ int main(int argc, char** argv) {
   options.addOption(
       {"rounds", "How often to walk along the path of frames: the fastest of each tells a busy machine from slow drawing.", "R", "1"});
   options.addOption({"rate", "Events a second of the recording that is drawn live.", "N", "2000000"});
+  options.addOption({"memory", "MiB of memory for events of the recording that is drawn live; else as the viewer has it.", "N"});
   options.addOption({"only", "Measure just this after opening: drawing, table or live.", "PART"});
   options.process(application);
+  if (options.isSet("memory")) SegmentCache::of_process().set_budget(options.value("memory").toULongLong() << 20);
 
   std::filesystem::path input = options.value("input").toStdString();
   const auto wanted = options.value("events").toULongLong();

@@ -13,7 +13,7 @@ namespace lanescope::test {
 // One process with one thread and one GPU; tests add what they need.
 class SmallTrace {
  public:
-  SmallTrace() {
+  explicit SmallTrace(EventMemory memory = EventMemory::kAll) : builder(TraceBuilder::LaneWork::kWhereAdded, memory) {
     process = builder.process_of_instance(1);
     builder.process(process).pid = 4711;
     builder.process(process).name = "python";

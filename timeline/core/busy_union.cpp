@@ -201,11 +201,13 @@ BusyUnion::Kept BusyUnion::smaller(std::span<const BusyLane> lanes) {
 }
 
 void BusyUnion::merge(std::span<const BusyLane> lanes, const BusyUnion* before, Nanoseconds from) {
+  const bool may_spill = std::any_of(lanes.begin(), lanes.end(), [](const BusyLane& lane) { return lane.lane->memory() == EventMemory::kBudget; });
+  const EventMemory memory = may_spill ? EventMemory::kBudget : EventMemory::kAll;
   std::vector<IntervalUnion::Writer> writers;
   if (before != nullptr)
-    for (const IntervalUnion& layer : before->layers_) writers.emplace_back(layer, from);
+    for (const IntervalUnion& layer : before->layers_) writers.emplace_back(layer, from, memory);
   if (kept_ == Kept::kUnion) {
-    if (writers.empty()) writers.emplace_back();
+    if (writers.empty()) writers.emplace_back(memory);
     walk(lanes, from, [&](Nanoseconds start, Nanoseconds end) {
       writers.front().add(start, end);
       return true;
@@ -217,7 +219,7 @@ void BusyUnion::merge(std::span<const BusyLane> lanes, const BusyUnion* before, 
       busy_until = std::max(busy_until, end);
       end = covered;
       for (std::size_t layer = 0; start < end; ++layer) {
-        if (layer == writers.size()) writers.emplace_back();
+        if (layer == writers.size()) writers.emplace_back(memory);
         end = writers[layer].add(start, end);
       }
       return true;

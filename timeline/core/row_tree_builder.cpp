@@ -28,7 +28,7 @@ Message owned(Message stream, std::string owner) {
 }  // namespace
 
 RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree)
-    : trace_(trace), sums_(sums), tree_(tree), holds_events_(holds_events(trace)), tracks_(trace.tracks()), counters_(trace.counters()) {
+    : trace_(trace), sums_(sums), tree_(tree), has_memory_for_events_(has_memory_for_events(trace)), tracks_(trace.tracks()), counters_(trace.counters()) {
   std::map<std::pair<GpuId, std::string_view>, ProcessId> first_process;
   for (const Counter& counter : trace.counters()) {
     const auto [first, is_first] = first_process.try_emplace({counter.gpu, counter.name}, counter.process);
@@ -201,7 +201,7 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
   for (const Track& track : trace_.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
     // To know which work each range launched takes memory for each call of the process: the row says why nothing is below it.
-    if (!holds_events_) {
+    if (!has_memory_for_events_) {
       add_row(key, "NVTX: needs all events in memory", RowKind::kGpuRanges, top);
       return;
     }

@@ -108,7 +108,7 @@ class RowTreeBuilder {
   const Trace& trace_;
   SegmentSums& sums_;
   RowTree& tree_;
-  const bool holds_events_;  // of the trace: asked once, since to know it all lanes are gone through
+  const bool has_memory_for_events_;  // of the trace: asked once, since to know it all lanes are gone through
   const ByProcess<Track> tracks_;
   const ByProcess<Counter> counters_;
   std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name, that several processes have

@@ -36,7 +36,7 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
 
 // Calls below their callers; closed, the innermost ones.
 void RowTreeBuilder::add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks) {
-  if (!holds_events_) return;  // to know how deep the chains are, all samples are looked at
+  if (!has_memory_for_events_) return;  // to know how deep the chains are, all samples are looked at
   const Tracks samples = select(tracks, TrackKind::kCpuSamples);
   std::uint32_t depth = 0;
   Level innermost;

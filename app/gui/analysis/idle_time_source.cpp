@@ -22,10 +22,10 @@ IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject
   connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
 }
 
-// To look through a trace whose events are not in memory is left to who asks for it.
+// To look through a trace of more events than memory is for is left to who asks for it.
 void IdleTimeSource::compute() {
   paced_.cancel();
-  if (!state_.trace() || !holds_events(*state_.trace())) return job_.cancel();
+  if (!state_.trace() || !has_memory_for_events(*state_.trace())) return job_.cancel();
   look();
 }
 

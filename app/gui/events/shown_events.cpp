@@ -49,7 +49,7 @@ EventScope listed_scope(const Trace& trace) {
 
 std::size_t most_listed(const Trace& trace) {
   constexpr std::uint64_t kBytes = 32;
-  if (holds_events(trace)) return std::numeric_limits<std::size_t>::max();
+  if (has_memory_for_events(trace)) return std::numeric_limits<std::size_t>::max();
   return SegmentCache::of_process().use().budget / 4 / kBytes;
 }
 

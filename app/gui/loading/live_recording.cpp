@@ -181,7 +181,7 @@ void LiveRecording::ingest() {
 
 // Until the recording has ended; `whole` is what has come until then.
 void LiveRecording::takeIn(std::shared_ptr<const Trace>& whole) {
-  TraceBuilder builder;
+  TraceBuilder builder(TraceBuilder::LaneWork::kWhereAdded, EventMemory::kBudget);
   FrameIngest frame_ingest(builder);
   std::vector<std::byte> frames;
   bool has_grown = false;

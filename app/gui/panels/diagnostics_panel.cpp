@@ -16,6 +16,7 @@
 
 #include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
+#include "model/trace/scratch_memory.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -91,17 +92,19 @@ QString command_text(const std::vector<std::string>& command) {
   return words.join(u' ');
 }
 
-// Where its events are, and what that takes of memory.
+}  // namespace
+
 QString event_place_text(const Trace& trace) {
   const QString count = count_text(trace.event_count());
   const auto bytes = [](std::uint64_t size) { return QString::fromStdString(timeline::format_bytes(size)); };
-  if (holds_events(trace)) return QObject::tr("%1, in %2 of memory").arg(count, bytes(trace.memory_bytes()));
+  if (has_memory_for_events(trace)) return QObject::tr("%1, in %2 of memory").arg(count, bytes(trace.memory_bytes()));
+  if (holds_events(trace))
+    return QObject::tr("%1, in %2 of memory, and %3 in a temporary file, as at most %4 of memory are for events (View > Memory for events)")
+        .arg(count, bytes(trace.memory_bytes()), bytes(ScratchMemory::of_process().use().in_file), bytes(SegmentCache::of_process().budget()));
   const SegmentCache::Use use = SegmentCache::of_process().use();
   return QObject::tr("%1, read from the file when they are needed, into at most %2 of memory (View > Memory for events); %3 are used")
       .arg(count, bytes(use.budget), bytes(use.used));
 }
-
-}  // namespace
 
 QString process_end_text(const Process& process) {
   switch (process.end_kind) {

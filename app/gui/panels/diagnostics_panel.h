@@ -47,5 +47,7 @@ class DiagnosticsPanel : public QWidget {
 
 // "exited with 3", "ended by signal 9 (Killed)", "still running when the recording stopped".
 [[nodiscard]] QString process_end_text(const Process& process);
+// How many events a trace has, where they are, and what that takes of memory.
+[[nodiscard]] QString event_place_text(const Trace& trace);
 
 }  // namespace lanescope::ui

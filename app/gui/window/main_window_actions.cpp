@@ -308,7 +308,7 @@ void MainWindow::showEdits() {
 
 // Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
 void MainWindow::lookForGaps() {
-  if (!state_.trace() || holds_events(*state_.trace()) || idle_->isComputing()) return;
+  if (!state_.trace() || has_memory_for_events(*state_.trace()) || idle_->isComputing()) return;
   messages_->show(tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
                   MessageWeight::kNote);
   idle_->look();
@@ -344,8 +344,8 @@ void MainWindow::chooseMemory() {
   const int now = static_cast<int>(std::min<std::uint64_t>(cache.use().budget >> 20, kMost));
   const int megabytes = QInputDialog::getInt(
       this, tr("Memory for events"),
-      tr("Events of compacted recordings that take more than this are read from the file when they are needed.\nMiB, for recordings that are "
-         "opened from now on:"),
+      tr("Events of compacted recordings that take more than this are read from the file when they are needed.\nWhat a recording that runs has beyond "
+         "this waits in a temporary file.\nMiB, for recordings that are opened from now on:"),
       now, kLeast, kMost, kStep, &chosen);
   if (!chosen) return;
   const std::uint64_t bytes = static_cast<std::uint64_t>(megabytes) << 20;

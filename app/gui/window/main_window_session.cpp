@@ -31,8 +31,10 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) notes_keeper_->close();
     if (state_.trace()) showTrace();
     enableActions();
-    const bool is_read = state_.trace() && !holds_events(*state_.trace());
-    is_read ? reading_.start() : reading_.stop();
+    const bool is_read = state_.trace() && !has_memory_for_events(*state_.trace());
+    if (!is_read) reading_.stop();
+    if (is_read && !reading_.isActive()) reading_.start();
+    tellProblems();  // also those of a recording that stays in memory, as its temporary file can't be written
   });
   reading_.setInterval(kProblemInterval);
   connect(&reading_, &QTimer::timeout, this, &MainWindow::tellProblems);

@@ -5,6 +5,7 @@
 #include <QProcess>
 
 #include "main_window_fixture.h"
+#include "model/trace/demanded_segments.h"
 #include "programs/nvtx_threads_facts.h"
 #include "record/launch_dialog.h"
 
@@ -165,6 +166,39 @@ class RecordingTest : public QObject {
     const auto trace = window.state().trace();
     const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     QCOMPARE(ticks.size(), std::size_t{5'000});
+  }
+
+  void aRecordingOfMoreThanItsMemoryIsDrawnFromATemporaryFile() {
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(4 << 20);
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    constexpr std::uint64_t kManySteps = 150'000;
+    ui::LaunchSettings launch = launchOf(folder_.path() / "more.trace");
+    launch.arguments = QString::number(kManySteps);
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.showPanel("diagnostics");
+    QSignalSpy opened(&window, &MainWindow::opened);
+    std::shared_ptr<const Trace> live;
+    QString told;
+    connect(&window.state(), &ui::SelectionState::traceChanged, &window, [&] {
+      if (!window.isRecording() || !window.state().trace() || has_memory_for_events(*window.state().trace())) return;
+      live = window.state().trace();
+      told = ui::event_place_text(*live);
+    });
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(live != nullptr);
+    QVERIFY2(told.contains("in a temporary file"), qPrintable(told));
+    // What came until then is as it is in the file.
+    const auto steps = [](const Trace& trace) {
+      return gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = "step", .kind = EventKind::kNvtxRange}).size();
+    };
+    QVERIFY(live->event_count() > 1'000'000);
+    QVERIFY(steps(*live) * nvtx_threads::kRangesPerStep > live->event_count() * 9 / 10);
+    QCOMPARE(steps(*window.state().trace()), nvtx_threads::kWorkers * kManySteps + nvtx_threads::kChildSteps);
+    QVERIFY2(cache.problems().empty(), cache.problems().empty() ? "" : cache.problems().front().c_str());
   }
 
  private:
