@@ -1,5 +1,6 @@
 // Draws the pictures of the documentation: opens the recordings of tests/data in the viewer, does what the user guide says, and grabs the
-// window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn. "dialogs" draws those of recording, in both themes.
+// window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn. "dialogs" draws those of recording, in
+// both themes, "forms" that of a recording and that of keys.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <QDockWidget>
 #include <QScrollBar>
 #include <QTableView>
+#include <QTableWidget>
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
@@ -19,6 +21,7 @@
 #include "model/events/event_query.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
+#include "window/key_bindings_dialog.h"
 #include "window/main_window.h"
 #include "window/theme.h"
 
@@ -395,6 +398,20 @@ bool draw_dialogs(const QDir& out, ui::Theme theme, const QString& suffix) {
   return draw_dialog(launch, "launch" + suffix, out) && draw_dialog(attach, "attach" + suffix, out);
 }
 
+// The form of a recording, and the dialog that changes keys, as they come up.
+bool draw_form_and_keys(const QDir& out, ui::Theme theme, const QString& suffix) {
+  ui::apply_theme(theme);
+  ui::Settings settings;
+  ui::LaunchDialog launch(settings);
+  launch.setLaunch({.program = QStringLiteral("python"), .arguments = QStringLiteral("train.py --epochs 3"), .working_directory = QStringLiteral("/home/me/training")});
+  const MainWindow window(ui::Layout::kInitial);  // whose commands have keys
+  ui::KeyBindingsDialog keys(ui::KeyBindings::ofProcess());
+  keys.findChild<QTableWidget*>()->selectRow(4);
+  for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&keys)}) dialog->show();
+  QTest::qWait(kPanelsComeToRest);
+  return launch.grab().save(out.filePath(QStringLiteral("record-form%1.png").arg(suffix))) && keys.grab().save(out.filePath(QStringLiteral("keys%1.png").arg(suffix)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -410,6 +427,10 @@ int main(int argc, char** argv) {
   const QStringList wanted = arguments.mid(3);
   if (wanted.contains("dialogs"))
     return draw_dialogs(QDir(arguments[2]), ui::Theme::kLight, "") && draw_dialogs(QDir(arguments[2]), ui::Theme::kDark, "-dark") ? 0 : 1;
+  if (wanted.contains("forms") || wanted.isEmpty()) {
+    if (!draw_form_and_keys(QDir(arguments[2]), ui::Theme::kLight, "") || (!wanted.isEmpty() && !draw_form_and_keys(QDir(arguments[2]), ui::Theme::kDark, "-dark"))) return 1;
+    std::printf("record-form.png\nkeys.png\n");
+  }
   for (const Picture& picture : pictures()) {
     if (!wanted.isEmpty() && !wanted.contains(picture.name)) continue;
     if (!draw(picture, QDir(arguments[1]), QDir(arguments[2]))) {

@@ -43,6 +43,13 @@ KeyBindingsDialog::KeyBindingsDialog(KeyBindings& bindings, QWidget* parent)
   list();
   connect(&bindings, &KeyBindings::changed, this, &KeyBindingsDialog::list);
   connect(filter_, &QLineEdit::textChanged, this, &KeyBindingsDialog::filter);
+  connect(filter_, &QLineEdit::returnPressed, this, [this] {  // on to the first that was found
+    for (int row = 0; row < table_->rowCount(); ++row)
+      if (!table_->isRowHidden(row)) {
+        table_->selectRow(row);
+        return key_->setFocus(Qt::OtherFocusReason);
+      }
+  });
   connect(key_, &KeyField::pressed, this, [this](const QKeySequence& key) { say(bindings_.choose(chosen(), key)); });
   connect(none_, &QPushButton::clicked, this, [this] { say(bindings_.choose(chosen(), {})); });
   connect(reset_, &QPushButton::clicked, this, [this] { say(bindings_.reset(chosen())); });
@@ -78,7 +85,8 @@ void KeyBindingsDialog::layOut() {
   line->addWidget(new QLabel(tr("Press a key for it:"), this));
   for (QWidget* part : std::initializer_list<QWidget*>{key_, none_, reset_, reset_all_}) line->addWidget(part);
   auto* close = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  close->button(QDialogButtonBox::Close)->setAutoDefault(false);
+  // Enter, in the filter for example, takes no command its key.
+  for (QPushButton* button : {none_, reset_, reset_all_, close->button(QDialogButtonBox::Close)}) button->setAutoDefault(false);
   connect(close, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* column = new QVBoxLayout(this);
   column->addWidget(filter_);

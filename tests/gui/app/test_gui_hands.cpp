@@ -282,6 +282,35 @@ class HandsTest : public QObject {
     QCOMPARE(std::uint64_t(events_table(*window_)->model()->rowCount()), steps);
   }
 
+  // Enter in the filter leads to the first command that was found, and no command loses its key by it.
+  void enterInTheFilterOfKeysChangesNone() {
+    ui::KeyBindings& bindings = ui::KeyBindings::ofProcess();
+    const auto restore = qScopeGuard([&] { bindings.resetAll(); });
+    ui::KeyBindingsDialog dialog(bindings);
+    dialog.show();
+    QVERIFY(QTest::qWaitForWindowActive(&dialog, kPatienceMs));
+    auto* table = dialog.findChild<QTableWidget*>();
+    QLineEdit* filter = nullptr;
+    for (QLineEdit* field : dialog.findChildren<QLineEdit*>())
+      if (field->accessibleName() == "Filter commands") filter = field;
+    QVERIFY(filter != nullptr && table->rowCount() > 10);
+    const auto keys = [&] {
+      QStringList all;
+      for (int row = 0; row < table->rowCount(); ++row) all += table->item(row, 1)->text();
+      return all;
+    };
+    const QStringList before = keys();
+    filter->setFocus();
+    QTest::keyClick(filter, Qt::Key_Return);
+    QCOMPARE(keys(), before);
+    filter->setFocus();
+    QTest::keyClicks(filter, "hide the row");
+    QTest::keyClick(filter, Qt::Key_Return);
+    QCOMPARE(keys(), before);
+    QCOMPARE(table->item(table->currentRow(), 0)->text(), QString("Hide the row"));
+    QVERIFY(qobject_cast<ui::KeyField*>(QApplication::focusWidget()) != nullptr);
+  }
+
   void keysAreChangedKeptAndRefusedWhereAnotherCommandHasThem() {
     ui::KeyBindings& bindings = ui::KeyBindings::ofProcess();
     const auto restore = qScopeGuard([&] { bindings.resetAll(); });
