@@ -69,6 +69,7 @@ struct ColumnReader::State {
   bool names_are_of_chains = false;  // of some lanes
   bool asks_for_each = false;        // where a number for each event of the trace would be too many
   std::optional<LaunchIndex> launches;
+  std::optional<RangeFinder> finder;  // where ranges are asked for each
 
   void rank_lanes();
   void rank_kinds();
@@ -77,6 +78,7 @@ struct ColumnReader::State {
   void read_ranges(std::stop_token stop);
   [[nodiscard]] std::int64_t queue_time(EventRef event) const;
   [[nodiscard]] std::int64_t range(EventRef event) const;
+  void ranges(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
   template <typename Value>
   void each(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
     for (std::size_t i = 0; i < events.size(); ++i) numbers[i] = value(events[i]);
@@ -135,7 +137,10 @@ void ColumnReader::State::read_gaps(std::stop_token stop) {
 
 void ColumnReader::State::read_ranges(std::stop_token stop) {
   rank_of_name = name_ranks(*trace);
-  if (asks_for_each) return;
+  if (asks_for_each) {
+    finder.emplace(*values);
+    return;
+  }
   launches.emplace(*trace, stop);
   number_of_event.resize(trace->lanes().size());
   std::vector<LaneId> wanted = values->scope().lanes();
@@ -171,11 +176,13 @@ std::int64_t ColumnReader::State::queue_time(EventRef event) const {
   return std::max<Nanoseconds>(0, lane.start(event.index) - trace->lane(launch.lane).end(launch.index));
 }
 
+void ColumnReader::State::ranges(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  std::vector<EventRef> around(events.size());
+  finder->find(events, around);
+  for (std::size_t i = 0; i < events.size(); ++i) numbers[i] = around[i].valid() ? rank_of_name[trace->lane(around[i].lane).name(around[i].index)] : kMissing;
+}
+
 std::int64_t ColumnReader::State::range(EventRef event) const {
-  if (asks_for_each) {
-    const std::optional<EventRef> around = values->enclosing_range(event);
-    return around ? rank_of_name[trace->lane(around->lane).name(around->index)] : kMissing;
-  }
   const TrackKey& key = trace->track_of(event.lane).key;
   const Lane& lane = trace->lane(event.lane);
   if (is_on_stream(key.kind)) event = launches->find(key.process, lane.correlation(event.index), lane.start(event.index));
@@ -256,6 +263,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     case EventColumn::kQueueTime:
       return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });
     case EventColumn::kNvtxRange:
+      if (state.finder) return state.ranges(events, numbers);
       return state.each(events, numbers, [&](EventRef e) { return state.range(e); });
     case EventColumn::kKind:
       return state.each(events, numbers, [&](EventRef e) { return state.rank_of_kind[static_cast<std::size_t>(event_kind(trace, e))]; });

@@ -141,7 +141,7 @@ std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, Nam
 Message line_text(const CostlyLine& line) {
   char share[32];
   std::snprintf(share, sizeof(share), "%.0f %%", 100 * line.share);
-  return Message(line.stride.empty() ? "{share} {what} are of {line}." : "{share} {what} are of {line}, where threads access with a stride of {stride}.",
+  return Message(line.stride.empty() ? "{share} {what} are of {line}." : "{share} {what} are of {line}, where threads access memory as with a stride of {stride}, or scattered.",
                  {{"share", std::string(share)}, {"what", line.what}, {"line", line.place}, {"stride", line.stride}});
 }
 

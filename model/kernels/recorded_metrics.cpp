@@ -148,10 +148,12 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     const TrackKey& key = trace.track_of(ref.lane).key;
     const Event event = trace.event(ref);
     bytes += trace.name(event.name).size() + trace.processes()[key.process].name.size() + records.metrics.size() * sizeof(double);
+    const InstructionMix* const mix = mix_of(mixes, key.process, event.name);
+    if (mix != nullptr) bytes += mix->opcodes.size() * sizeof(OpcodeCount);
     if (bytes > kMostBytes) break;
     ProfiledKernel kernel = profiled(trace, key, event, *launch);
     take_counted(rates, kernel.values);
-    if (const InstructionMix* const mix = mix_of(mixes, key.process, event.name)) kernel.opcodes = mix->opcodes;
+    if (mix != nullptr) kernel.opcodes = mix->opcodes;
     result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
                                    launch->spent, kinds.at(kind_of(trace, key, event))});

@@ -328,7 +328,7 @@ class Judge {
     else
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak, and holds the kernel up.", parts);
     // What those two say is why the FMA pipe is busy.
-    const bool is_said = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
+    const bool is_said = busiest->name == "FMA" && std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
     if (most < kBusy || busiest->remedy.empty() || is_said) return;
     // Without it the kernel would take as long as what is used most of the rest.
     const double rest = std::max({next * active_, memory_});

@@ -35,6 +35,11 @@ bool is_guarded(std::uintptr_t address) noexcept {
 
 // Runs in the thread that read.
 void put_zeros(int signal, siginfo_t* info, void*) noexcept {
+  if (info->si_code <= 0) {  // sent by a process: no read
+    sigaction(signal, &action_before, nullptr);
+    raise(signal);
+    return;
+  }
   const int error = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   void* const page = reinterpret_cast<void*>(address / guarded_page * guarded_page);  // NOLINT(performance-no-int-to-ptr)
@@ -69,6 +74,7 @@ std::optional<std::size_t> guard_reads(std::span<const std::byte> memory) {
   Guards& all = guards();
   const std::lock_guard lock(all.mutex);
   if (guarded_page == 0) take_over();
+  all.free.reserve(ranges_in_use.load() + 1);  // so that to end one does not fail
   std::size_t guard = ranges_in_use.load();
   if (!all.free.empty()) {
     guard = all.free.back();
@@ -80,7 +86,6 @@ std::optional<std::size_t> guard_reads(std::span<const std::byte> memory) {
   ranges[guard].begin = begin;
   ranges[guard].end = begin + memory.size();
   if (guard == ranges_in_use.load()) ++ranges_in_use;
-  all.free.reserve(ranges_in_use.load());  // so that to end one does not fail
   return guard;
 }
 

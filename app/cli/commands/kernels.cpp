@@ -56,7 +56,7 @@ struct KernelOptions {
   std::string cache_control = "none";
   std::string page = "details";
   std::vector<std::string> source_folders;
-  double timeout = 300;  // seconds
+  double timeout = 0;  // seconds; 0: no end
   std::string save;
   std::string chip;
   bool imports_sources = false;
@@ -104,7 +104,7 @@ void describe(CLI::App& app, KernelOptions& options) {
                "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and that of median duration")
       ->group(kWhat);
   app.add_option("--timeout", options.timeout,
-                 "Seconds that one launch may take to be measured, with all its\npasses: then it waits for what can't run meanwhile, and the\nprogram is ended; what was measured before is kept. 0: no end")
+                 "Seconds that one launch may take to be measured, with all its\npasses: then the program is ended, and what was measured\nbefore is kept. 0: it is not ended")
       ->group(kWhat)
       ->type_name("SECONDS")
       ->capture_default_str();

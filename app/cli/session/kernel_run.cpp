@@ -44,7 +44,8 @@ class Watchdog {
   bool look(session::Recording& recording) {
     const auto now = std::chrono::steady_clock::now();
     if (counters_ == nullptr || now < next_look_) return ended_;
-    constexpr auto kPause = 250ms, kTime = 3000ms;  // between looks, and for the program to end by itself
+    constexpr auto kPause = 250ms;  // between looks
+    constexpr auto kTime = 30s;     // for the program to end by itself, and save what it wants to
     next_look_ = now + kPause;
     if (ended_) {
       if (now - ended_since_ > kTime) recording.shut_down(SIGKILL);

@@ -76,7 +76,7 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
   };
   add(tr("List its events"), [this](TableRow row) { listGroup(row); });
   add(tr("Zoom to its longest event"), [this](TableRow row) {
-    if (events_) state_.activate(state_.inTrace(groups_[row].longest, events_->values.trace()));
+    if (made_of_ && row < groups_.size()) state_.activate(state_.inTrace(groups_[row].longest, made_of_->values.trace()));
   });
 }
 
@@ -109,6 +109,7 @@ void PivotPage::compute() {
     job_.cancel();
     groups_.clear();
     made_by_.clear();
+    made_of_.reset();
     progress_->clear();
     return table_->setTable(nullptr);
   }
@@ -120,8 +121,9 @@ void PivotPage::compute() {
     std::vector<PivotGroup> groups =
         list->stream ? sum_by_columns(list->values, *list->stream, by, progress, job.stop()) : sum_by_columns(list->values, list->events, by, job.stop());
     if (job.stop().stop_requested()) return;
-    job.deliver([this, by, groups = std::move(groups)]() mutable {
+    job.deliver([this, list, by, groups = std::move(groups)]() mutable {
       made_by_ = by;
+      made_of_ = list;
       progress_->clear();
       show(std::move(groups));
     });
@@ -130,7 +132,7 @@ void PivotPage::compute() {
 
 void PivotPage::show(std::vector<PivotGroup> groups) {
   groups_ = std::move(groups);
-  const auto table = std::make_shared<stats::Table>(stats::pivot_table(made_by_, as_shown(groups_, made_by_, events_->values.trace()), stats::ValuesAt::kFront));
+  const auto table = std::make_shared<stats::Table>(stats::pivot_table(made_by_, as_shown(groups_, made_by_, made_of_->values.trace()), stats::ValuesAt::kFront));
   table_->setTable(table);
   emit groupChosen();
 }
@@ -147,7 +149,7 @@ std::vector<ColumnValue> PivotPage::chosenGroup() const {
 }
 
 void PivotPage::choose(TableRow row) {
-  if (events_) state_.setSelectedEvent(state_.inTrace(groups_[row].longest, events_->values.trace()));
+  if (made_of_ && row < groups_.size()) state_.setSelectedEvent(state_.inTrace(groups_[row].longest, made_of_->values.trace()));
   emit groupChosen();
 }
 

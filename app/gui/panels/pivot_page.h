@@ -53,6 +53,7 @@ class PivotPage : public QWidget {
   SelectionState& state_;
   std::shared_ptr<const EventList> events_;
   std::vector<PivotColumn> made_by_;  // what the table is by
+  std::shared_ptr<const EventList> made_of_;  // whose events groups_ sums; not events_ while those are added up
   std::vector<PivotGroup> groups_;    // rows of the table
   QComboBox* first_;
   QComboBox* second_;

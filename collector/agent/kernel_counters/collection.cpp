@@ -369,7 +369,10 @@ void end_measurement(const Launch& launch) noexcept {
   const auto refusal = c.now.counters->end();
   const auto spent = static_cast<std::uint64_t>(monotonic_now() - c.now.begin);
   measuring_since.store(0);
-  if (refusal) return give_up(refusal);
+  if (refusal) {
+    write_record(CounterOutcome::kLeftOut, launch, c.now, spent, "CUPTI could not end its counting.", {});
+    return give_up(refusal);
+  }
   const std::span<const std::byte> image = c.now.counters->image();
   if (image.empty())
     write_record(CounterOutcome::kLeftOut, launch, c.now, spent,
@@ -548,8 +551,11 @@ void leave(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
       break;
     case Passage::kAlone: {
       const Launch launch = read_launch(id, call);
-      if (cupti::call_cupti([&] { end_measurement(launch); }) == Guarded::kFaulted)
+      if (cupti::call_cupti([&] { end_measurement(launch); }) == Guarded::kFaulted) {
+        measuring_since.store(0);
+        write_record(CounterOutcome::kLeftOut, launch, c.now, 0, "CUPTI faulted when it was to end its counting.", {});
         give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
+      }
       c.gate.open();
       break;
     }

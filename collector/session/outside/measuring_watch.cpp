@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostFiles = 4096;
 constexpr std::uint64_t kLongestName = 4096;
+constexpr std::chrono::seconds kLongestPause{10};  // between looks; what is longer does not count
 
 template <typename Record>
 bool read_at(int file, off_t place, Record& record) {
@@ -45,6 +46,10 @@ void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Cloc
 }
 
 std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& records, std::chrono::nanoseconds patience, Clock::time_point now) {
+  const Clock::duration unseen = last_look_ ? now - *last_look_ - kLongestPause : Clock::duration::zero();
+  last_look_ = now;
+  if (unseen > Clock::duration::zero())
+    for (auto& [path, file] : files_) file.since += unseen;
   std::error_code ended;
   for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostFiles; entry.increment(ended)) files_.try_emplace(entry->path());
   const File* longest = nullptr;

@@ -207,13 +207,16 @@ std::string formats_of(const std::set<std::string>& kernels) {
   return text;
 }
 
-// Matrix products say more than their kernels only where these are others on each side. False where they do not.
+// Matrix products say more than their kernels only where these are all others on each side, or of other formats. False where they do not.
 bool name_products(Side first, Side second, DiffItem& item) {
   if (item.kind != DiffKind::kProducts) return true;
   const ItemKey key{item.kind, item.name};
   const std::set<std::string> before = kernels_of(first, key), after = kernels_of(second, key);
-  if (before == after || before.empty() || after.empty()) return false;
-  item.name += ": " + formats_of(before) + " -> " + formats_of(after);
+  if (before.empty() || after.empty()) return false;
+  const bool is_shared = std::any_of(before.begin(), before.end(), [&](const std::string& kernel) { return after.contains(kernel); });
+  const std::string formats_before = formats_of(before), formats_after = formats_of(after);
+  if (is_shared && formats_before == formats_after) return false;
+  item.name += ": " + formats_before + " -> " + formats_after;
   return true;
 }
 

@@ -27,6 +27,11 @@ TEST_CASE("a launch that does not come to an end is seen from outside, and is na
   program.call(kLaunch, CUPTI_API_ENTER, "_Z4spinPi", &parameters, 2);
   REQUIRE(program.mock().is_started);
   CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 1s));
+  // As after Ctrl+Z: the time in which nobody looked does not count, but for the longest pause between looks.
+  session::MeasuringWatch stopped;
+  CHECK_FALSE(stopped.look(program.record_folder(), kPatience, begin + 1h + 1s));
+  CHECK_FALSE(stopped.look(program.record_folder(), kPatience, begin + 3h));
+  CHECK(stopped.look(program.record_folder(), kPatience, begin + 3h + 1s) == "_Z4spinPi");
   CHECK_FALSE(watch.look(program.record_folder(), kPatience, begin + 1h + 11s));
   CHECK(watch.look(program.record_folder(), kPatience, begin + 1h + 12s) == "_Z4spinPi");
   const auto left_out = [&program] {

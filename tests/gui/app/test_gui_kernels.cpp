@@ -127,7 +127,7 @@ class KernelsTest : public QObject {
     state.setSelectedEvent(kernel_named(*both, "transpose_naive"));
     QVERIFY(settled(panel));
     QVERIFY(panel.facts() && panel.facts()->counters);
-    QVERIFY(panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access with a stride of 8 or more elements of 4 B."));
+    QVERIFY(panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access memory as with a stride of 8 or more elements of 4 B, or scattered."));
     QVERIFY(panel.text().contains("No pipe of a multiprocessor is used much"));
     QVERIFY(panel.text().contains("Instructions by opcode, as warps executed them"));
     QCOMPARE(panel.facts()->opcodes.size(), std::size_t{10});

@@ -18,7 +18,8 @@ namespace lanescope::session {
 class MeasuringWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  // The kernel (mangled) whose measuring has gone on for longest, if that is longer than `patience` at `now`; since it was first seen, by our clock. O(new records).
+  // The kernel (mangled) whose measuring has gone on for longest, if that is longer than `patience` at `now`; since it was first seen, by our clock, without times in which nobody
+  // looked: we were stopped then, and so the program, as by Ctrl+Z. O(new records).
   [[nodiscard]] std::optional<std::string> look(const std::filesystem::path& records, std::chrono::nanoseconds patience, Clock::time_point now);
   void forget() { files_.clear(); }
 
@@ -32,6 +33,7 @@ class MeasuringWatch {
   static void read_on(const std::filesystem::path& path, File& file, Clock::time_point now);
 
   std::map<std::filesystem::path, File> files_;
+  std::optional<Clock::time_point> last_look_;
 };
 
 }  // namespace lanescope::session
