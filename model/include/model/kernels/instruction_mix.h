@@ -19,7 +19,7 @@ struct InstructionMix {
   double executed = 0;               // all of them together, by warps; a file may say more than 64 bits hold
 };
 
-// Of each kernel of which instructions were counted, and whose code the trace has, by process and name; of all launches that were counted, of a time those that overlap it. Opcodes
+// Of each kernel of which instructions were counted, and whose code the trace has, by process, what executed most first; of all launches that were counted, of a time those that overlap it. Opcodes
 // are those of NVIDIA's tools; one that is not in our list is its number, "0x9ae". O(counted rows · log rows + bytes of code).
 [[nodiscard]] std::vector<InstructionMix> instruction_mixes(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
 
