@@ -170,7 +170,7 @@ TEST_CASE("the cursor has repainted what it leaves and what it comes to, and not
     if (step == 20) window.view->zoomBy(2);  // outlines are elsewhere then
     const QImage before = on_screen();
     (void)painted.take_most();
-    window.move(QPointF(40 + 15 * step, 6 + 9 * step % 200));
+    window.move(QPointF(40 + 4 * step, 6 + 9 * step % 200));  // on the screen, which is 400 pixels wide at a scale of 2
     const QImage after = on_screen();
     INFO(step);
     CHECK(after != before);
