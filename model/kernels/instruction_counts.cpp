@@ -103,6 +103,23 @@ CountedPlaces counted_places(const Trace& trace, SumBy by, const std::optional<T
   return places;
 }
 
+std::map<std::pair<ProcessId, NameId>, std::uint64_t> counted_launches(const Trace& trace, const std::optional<TimeRange>& time) {
+  const KernelRecords& records = trace.kernel_records();
+  std::unordered_set<std::uint64_t> wanted;
+  if (time) wanted = launches_within(trace, *time);
+  std::map<std::pair<ProcessId, NameId>, std::unordered_set<std::uint64_t>> launches;  // what was counted of one in several passes counts once
+  for (const auto& counts : records.counted) {
+    const std::uint64_t launch = key_of(counts->process, counts->correlation);
+    if (time && !wanted.contains(launch)) continue;
+    GpuFunctionId last = kNone;
+    for (const auto& row : counts->rows)
+      if (std::exchange(last, row.function) != row.function) launches[{records.functions[row.function].process, records.functions[row.function].name}].insert(launch);
+  }
+  std::map<std::pair<ProcessId, NameId>, std::uint64_t> numbers;
+  for (const auto& [kernel, all] : launches) numbers.emplace(kernel, all.size());
+  return numbers;
+}
+
 std::vector<CountedPlaces::const_iterator> in_order_of_code(const CountedPlaces& places, const CodeLines& code) {
   std::vector<CountedPlaces::const_iterator> order;
   for (auto place = places.cbegin(); place != places.cend(); ++place) order.push_back(place);

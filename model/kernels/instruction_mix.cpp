@@ -23,9 +23,10 @@ std::vector<InstructionMix> instruction_mixes(const Trace& trace, std::optional<
     count.executed += place->second.of(Count::kExecuted);
     count.threads += place->second.of(Count::kThreadsOn);
   }
+  const auto launches = counted_launches(trace, time);
   std::vector<InstructionMix> result;
   for (auto& [kernel, opcodes] : mixes) {
-    InstructionMix& mix = result.emplace_back(InstructionMix{kernel.first, kernel.second, {}, 0});
+    InstructionMix& mix = result.emplace_back(InstructionMix{kernel.first, kernel.second, launches.at(kernel), {}, 0});
     for (auto& [name, count] : opcodes) {
       if (count.executed == 0) continue;
       mix.executed += static_cast<double>(count.executed);
@@ -48,6 +49,15 @@ const InstructionMix* mix_of(const std::vector<InstructionMix>& mixes, ProcessId
     if (other == nullptr) other = &mix;
   }
   return other;
+}
+
+std::vector<OpcodeCount> opcodes_of_a_launch(const InstructionMix& mix) {
+  std::vector<OpcodeCount> opcodes = mix.opcodes;
+  for (OpcodeCount& each : opcodes) {
+    each.executed /= mix.launches;
+    each.threads /= mix.launches;
+  }
+  return opcodes;
 }
 
 std::vector<SectionRow> opcode_rows(const std::vector<OpcodeCount>& opcodes) {

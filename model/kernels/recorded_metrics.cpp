@@ -153,7 +153,7 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (bytes > kMostBytes) break;
     ProfiledKernel kernel = profiled(trace, key, event, *launch);
     take_counted(rates, kernel.values);
-    if (mix != nullptr) kernel.opcodes = mix->opcodes;
+    if (mix != nullptr) kernel.opcodes = opcodes_of_a_launch(*mix);
     result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
                                    launch->spent, kinds.at(kind_of(trace, key, event))});

@@ -131,7 +131,7 @@ stats::Table opcode_table(const Trace& trace) {
                       stats::texts("Value")});
   std::int64_t number = 0;
   for (const kernels::InstructionMix& mix : kernels::instruction_mixes(trace)) {
-    for (const kernels::SectionRow& row : kernels::opcode_rows(mix.opcodes))
+    for (const kernels::SectionRow& row : kernels::opcode_rows(kernels::opcodes_of_a_launch(mix)))
       table.add_row(number, table.add_text(std::string(trace.name(mix.kernel))), table.add_text(std::string("InstructionStats")), table.add_text(row.label),
                     table.add_text(value_text(row)));
     ++number;

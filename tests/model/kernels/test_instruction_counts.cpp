@@ -278,6 +278,11 @@ TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions"
     }
     CHECK(ours == known);
     CHECK(found->opcodes.front().executed >= found->opcodes.back().executed);
+    CHECK(found->launches == 1);
+    InstructionMix three = *found;  // as if three launches had executed as much each
+    three.launches = 3;
+    for (OpcodeCount& each : three.opcodes) each.executed *= 3;
+    CHECK(opcodes_of_a_launch(three).front().executed == found->opcodes.front().executed);
   }
   const auto report = stats::make_report(*stats::find_report("opcode_count_sum"), **trace);
   REQUIRE(report);

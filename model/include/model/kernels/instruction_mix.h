@@ -15,7 +15,8 @@ namespace lanescope::kernels {
 struct InstructionMix {
   ProcessId process = kNone;
   NameId kernel = 0;                 // readable, as the events of kernels have it
-  std::vector<OpcodeCount> opcodes;  // most executed first, equal ones by name
+  std::uint64_t launches = 0;        // that were counted
+  std::vector<OpcodeCount> opcodes;  // of all of them; most executed first, equal ones by name
   double executed = 0;               // all of them together, by warps; a file may say more than 64 bits hold
 };
 
@@ -25,6 +26,9 @@ struct InstructionMix {
 
 // Of the kernel of this name in a process; where instructions of its own were not counted, those of another: it may be another run of the program. Null: of none. O(mixes).
 [[nodiscard]] const InstructionMix* mix_of(const std::vector<InstructionMix>& mixes, ProcessId process, NameId kernel) noexcept;
+
+// What one of the launches executed, in the mean.
+[[nodiscard]] std::vector<OpcodeCount> opcodes_of_a_launch(const InstructionMix& mix);
 
 // As rows of the section InstructionStats.
 [[nodiscard]] std::vector<SectionRow> opcode_rows(const std::vector<OpcodeCount>& opcodes);
