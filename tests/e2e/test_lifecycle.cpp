@@ -256,6 +256,16 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
   CHECK(trace->processes().back().completeness.dropped == 0);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more addresses than that
+TEST_CASE("a recorder that has no memory for names of code goes on, and says so") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x").string();
+  const Ran ran = run_alone({"/bin/sh", "-c", "ulimit -c 0; ulimit -v 100000; exec " + program("lanescope").string() + " profile -t nvtx -o " + file + " " + endings() + " exit"});
+  CHECK(ran.code == 7);
+  CHECK(load(file + ".trace")->provenance().finished);
+}
+#endif
+
 TEST_CASE("a program that may not take the addresses in which it would report runs as without us, and this is said") {
   const TemporaryFolder folder;
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");

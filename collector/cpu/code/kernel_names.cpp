@@ -7,7 +7,8 @@
 namespace lanescope::cpu {
 
 void KernelNames::read() {
-  is_read_ = true;
+  is_read_ = true;  // where there is no memory for them, no name is known, and it is not tried again
+  std::vector<std::pair<std::uint64_t, std::string>> functions;
   std::ifstream file("/proc/kallsyms");  // "ffffffff81000000 T _stext", all zeros where we may not know
   for (std::string line; std::getline(file, line);) {
     const std::size_t kind = line.find(' ') + 1;
@@ -16,9 +17,10 @@ void KernelNames::read() {
     std::uint64_t address = 0;
     std::from_chars(line.data(), line.data() + kind - 1, address, 16);
     const std::size_t end = std::min(line.find('\t', kind + 2), line.size());  // "[module]" follows
-    if (address != 0) functions_.emplace_back(address, line.substr(kind + 2, end - kind - 2));
+    if (address != 0) functions.emplace_back(address, line.substr(kind + 2, end - kind - 2));
   }
-  std::stable_sort(functions_.begin(), functions_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  functions_ = std::move(functions);
 }
 
 std::string_view KernelNames::find(std::uint64_t address) {

@@ -1,6 +1,7 @@
 #include "code_namer.h"
 
 #include <csignal>
+#include <new>
 
 #include "collector/channel/clock.h"
 
@@ -64,12 +65,20 @@ void CodeNamer::loop() {
     tasks_.pop_front();
     is_busy_ = true;
     lock.unlock();
-    if (!skips_) name(*task.process, skips_);
+    if (!skips_) name_as_far_as_memory_goes(*task.process);
     if (task.has_ended) outbox_.put(ForgottenProcess{task.process->description.key});
     task.process.reset();
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();
+  }
+}
+
+void CodeNamer::name_as_far_as_memory_goes(ProcessRecord& process) {
+  try {
+    name(process, skips_);
+  } catch (const std::bad_alloc&) {  // what its names have taken is free again
+    if (!std::exchange(has_noted_shortage_, true)) note("There was not enough memory to look up names of code: some of it has none.");
   }
 }
 

@@ -36,6 +36,8 @@ class CodeNamer {
  private:
   void loop();
   void name(ProcessRecord& process, const std::atomic<bool>& stop);
+  // The same; a shortage of memory is said, and ends no more than that process's names.
+  void name_as_far_as_memory_goes(ProcessRecord& process);
   std::vector<CodeName> names_of(ProcessRecord& process, const UnnamedCode& code);
   void note(std::string text);
 
@@ -56,6 +58,7 @@ class CodeNamer {
   std::uint64_t unnamed_ = 0;  // processes that ended faster than they could be named
   bool is_busy_ = false;
   bool has_noted_cut_ = false;
+  bool has_noted_shortage_ = false;
   std::atomic<bool> is_over_{false};
   std::atomic<bool> skips_{false};
   std::thread thread_;
