@@ -62,7 +62,7 @@ std::vector<OpcodeCount> opcodes_of_a_launch(const InstructionMix& mix) {
 
 std::vector<SectionRow> opcode_rows(const std::vector<OpcodeCount>& opcodes) {
   std::vector<SectionRow> rows;
-  for (const OpcodeCount& each : opcodes) rows.push_back({each.opcode, static_cast<double>(each.executed), ValueUnit::kNumber});
+  for (const OpcodeCount& each : opcodes) rows.push_back({Message::verbatim(each.opcode), static_cast<double>(each.executed), ValueUnit::kNumber});
   return rows;
 }
 

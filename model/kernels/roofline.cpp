@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace lanescope::kernels {
 namespace {
@@ -16,6 +17,14 @@ struct Precision {
 // An instruction of half precision takes a pair of values; whether they are FP16 or BF16, no counter says.
 constexpr std::array kPrecisions{Precision{"FP32", 'f', 1}, Precision{"FP64", 'd', 1}, Precision{"FP16 and BF16", 'h', 2}};
 constexpr double kFused = 2;  // operations of a multiply-add
+constexpr std::array kOperations{std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", kFused)};
+
+std::string executed_metric(const Precision& precision, const char* operation) {
+  return std::string("smsp__sass_thread_inst_executed_op_") + precision.letter + operation + "_pred_on.sum.per_cycle_elapsed";
+}
+std::string peak_metric(const Precision& precision) {
+  return std::string("sm__sass_thread_inst_executed_op_") + precision.letter + "fma_pred_on.sum.peak_sustained";
+}
 
 // Of tensor cores, by what they multiply.
 struct TensorPrecision {
@@ -43,25 +52,26 @@ constexpr std::array kMemories{
            "l1tex__cycles_elapsed.avg.per_second", 128},
 };
 
+constexpr std::string_view kClock = "gpc__cycles_elapsed.avg.per_second";  // of multiprocessors
+
 class Reader {
  public:
   Reader(const KernelMetrics& metrics, const ProfiledKernel& kernel) : metrics_(metrics), kernel_(kernel) {
     clock_ = get("sm__cycles_elapsed.avg.per_second");
-    if (!clock_) clock_ = get("gpc__cycles_elapsed.avg.per_second");
+    if (!clock_) clock_ = get(kClock);
   }
 
   [[nodiscard]] std::optional<double> get(std::string_view metric) const { return metrics_.value(kernel_, metric); }
   [[nodiscard]] std::optional<Ceiling> ceiling(const Precision& precision) const {
-    const auto lanes = get(std::string("sm__sass_thread_inst_executed_op_") + precision.letter + "fma_pred_on.sum.peak_sustained");
+    const auto lanes = get(peak_metric(precision));
     if (!lanes || !clock_ || *lanes <= 0) return std::nullopt;
     return Ceiling{precision.name, kFused * precision.values * *lanes * *clock_};
   }
   // A second; none where one kind of them was not counted.
   [[nodiscard]] std::optional<double> operations(const Precision& precision) const {
     double a_cycle = 0;
-    for (const auto& [operation, weight] : {std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", kFused)}) {
-      const auto lanes =
-          get(std::string("smsp__sass_thread_inst_executed_op_") + precision.letter + operation + "_pred_on.sum.per_cycle_elapsed");
+    for (const auto& [operation, weight] : kOperations) {
+      const auto lanes = get(executed_metric(precision, operation));
       if (!lanes) return std::nullopt;
       a_cycle += weight * precision.values * *lanes;
     }
@@ -127,6 +137,19 @@ Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
     for (const auto& [roof, bytes] : moved) result.points.push_back({*ceiling, roof, *operations, bytes});
   }
   return result;
+}
+
+std::vector<std::string> roofline_metrics() {
+  std::vector<std::string> metrics{std::string(kClock)};
+  for (const Precision& precision : kPrecisions) {
+    metrics.push_back(peak_metric(precision));
+    for (const auto& [operation, weight] : kOperations) metrics.push_back(executed_metric(precision, operation));
+  }
+  for (const TensorPrecision& precision : kTensorPrecisions)
+    for (const char* a_cycle : {".sum.peak_sustained", ".sum.per_cycle_elapsed"}) metrics.push_back(std::string(precision.metric) + a_cycle);
+  for (const Memory& memory : kMemories)
+    for (const std::string_view metric : {memory.moved, memory.peak, memory.clock}) metrics.emplace_back(metric);
+  return metrics;
 }
 
 }  // namespace lanescope::kernels

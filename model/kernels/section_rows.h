@@ -20,6 +20,7 @@ inline constexpr std::string_view kSpeedOfLight = "SpeedOfLight";
 inline constexpr std::string_view kBreakdown = "SpeedOfLight_Breakdown";
 inline constexpr std::string_view kCompute = "ComputeWorkloadAnalysis";
 inline constexpr std::string_view kMemory = "MemoryWorkloadAnalysis";
+inline constexpr std::string_view kRoofline = "SpeedOfLight_RooflineChart";
 inline constexpr std::string_view kTensor = "SpeedOfLight_HierarchicalTensorRooflineChart";
 inline constexpr std::string_view kTables = "MemoryWorkloadAnalysis_Tables";
 inline constexpr std::string_view kScheduler = "SchedulerStats";
@@ -42,6 +43,7 @@ inline constexpr std::array kSections{
     SectionTitle{kInstructions, "Instruction statistics"},   SectionTitle{kLaunch, "Launch"},
     SectionTitle{kOccupancy, "Occupancy"},                   SectionTitle{kDistribution, "Workload distribution: active cycles"},
     SectionTitle{kSource, "Source counters"},                SectionTitle{kTensor, "Tensor cores: operations a cycle"},
+    SectionTitle{kRoofline, "Roofline"},
 };
 
 inline constexpr std::array kRows{

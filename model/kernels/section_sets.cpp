@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/kernels/roofline.h"
 #include "model/kernels/sections.h"
 #include "section_rows.h"
 #include "stall_reasons.h"
@@ -90,6 +91,8 @@ std::vector<SectionMetrics> measurable_sections() {
       if (one.section == title.name) add(std::string(one.metric));
     if (title.name == kWarpStates)
       for (const std::string_view reason : stall_names()) add(stall_metric(reason));
+    if (title.name == kRoofline)
+      for (std::string& metric : roofline_metrics()) add(std::move(metric));
     if (title.name == kCompute)
       for (const char type : {'d', 'f', 'h'})
         for (const char* operation : {"add", "mul", "fma"})
@@ -105,10 +108,10 @@ std::span<const SectionSet> section_sets() {
       SectionSet{"basic", "Speed of light, launch and occupancy", {kSpeedOfLight, kLaunch, kOccupancy}},
       SectionSet{"detailed",
                  "The same, compute and memory workload, schedulers, warp states and instructions",
-                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions}},
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kRoofline}},
       SectionSet{"full", "All sections",
-                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kDistribution, kSource, kTensor}},
-      SectionSet{"roofline", "What the roofline takes, beside the speed of light", {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTensor}},
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kDistribution, kSource, kTensor, kRoofline}},
+      SectionSet{"roofline", "What the roofline takes, beside the speed of light", {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTensor, kRoofline}},
       SectionSet{kSourceSet, "Exact counts at each instruction and source line, in a run of the program for each kernel", {}},
   };
   return kSets;

@@ -7,18 +7,22 @@
 
 #include "model/kernels/instruction_mix.h"
 #include "model/kernels/occupancy.h"
+#include "model/kernels/roofline.h"
 #include "section_rows.h"
 #include "stall_reasons.h"
 
 namespace lanescope::kernels {
 namespace {
 
+// Requires: it is there.
+Section& named(std::vector<Section>& all, std::string_view name) {
+  return *std::find_if(all.begin(), all.end(), [name](const Section& section) { return section.name == name; });
+}
+
 void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
-  const auto rows = [&all](std::string_view name) -> std::vector<SectionRow>& {
-    return std::find_if(all.begin(), all.end(), [&](const Section& section) { return section.name == name; })->rows;
-  };
+  const auto rows = [&all](std::string_view name) -> std::vector<SectionRow>& { return named(all, name).rows; };
   const auto add = [](std::vector<SectionRow>& to, std::string_view label, double value, ValueUnit unit = ValueUnit::kNumber) {
-    to.push_back({std::string(label), value, unit});
+    to.push_back({Message(label), value, unit});
   };
   const KernelDetail& detail = kernel.detail;
   if (blocks_of_grid(detail) == 0) return;
@@ -55,7 +59,7 @@ void add_ratios(const KernelMetrics& metrics, const ProfiledKernel& kernel, Sect
   };
   for (const Ratio& ratio : kRatios) {
     const auto part = metrics.value(kernel, ratio.part), whole = metrics.value(kernel, ratio.whole);
-    if (part && whole && *whole > 0) tables.rows.push_back({std::string(ratio.label), *part / *whole, ValueUnit::kNumber});
+    if (part && whole && *whole > 0) tables.rows.push_back({Message(ratio.label), *part / *whole, ValueUnit::kNumber});
   }
 }
 
@@ -88,8 +92,27 @@ void add_breakdown(const KernelMetrics& metrics, const ProfiledKernel& kernel, S
   const double share = active && elapsed && *elapsed > 0 ? std::min(1.0, *active / *elapsed) : 1;
   for (const Part& part : kParts)
     if (const auto value = metrics.value(kernel, part.metric); value && *value > 0)
-      breakdown.rows.push_back({std::string(part.label), part.of == Of::kActive ? *value * share : *value, ValueUnit::kPercent});
+      breakdown.rows.push_back({Message(part.label), part.of == Of::kActive ? *value * share : *value, ValueUnit::kPercent});
   std::stable_sort(breakdown.rows.begin(), breakdown.rows.end(), [](const SectionRow& a, const SectionRow& b) { return a.value > b.value; });
+}
+
+// What the chart draws, in numbers: of each precision what the kernel did and could, and how far each memory lets it come.
+void add_roofline(const Roofline& roofline, Section& section) {
+  if (roofline.points.empty()) return;
+  const auto add = [&section](Message label, double value, ValueUnit unit) { section.rows.push_back({std::move(label), value, unit}); };
+  std::string_view precision;
+  for (const RooflinePoint& point : roofline.points) {
+    const Message name(point.ceiling.precision);
+    if (precision != point.ceiling.precision) {
+      add(Message("{precision}: arithmetic", {{"precision", name}}), point.operations, ValueUnit::kOperationsPerSecond);
+      add(Message("{precision}: at most", {{"precision", name}}), point.ceiling.operations, ValueUnit::kOperationsPerSecond);
+    }
+    precision = point.ceiling.precision;
+    const std::vector<Message::Value> both{{"precision", name}, {"memory", Message(point.roof.memory)}};
+    add(Message("{precision}: operations for a byte of {memory}", both), point.intensity(), ValueUnit::kNumber);
+    add(Message("{precision}: of what {memory} and arithmetic allow", both), 100 * point.operations / point.attainable(), ValueUnit::kPercent);
+  }
+  for (const Roof& roof : roofline.roofs) add(Message("{memory}: at most", {{"memory", Message(roof.memory)}}), roof.bytes, ValueUnit::kBytesPerSecond);
 }
 
 }  // namespace
@@ -98,18 +121,15 @@ std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel
   std::vector<Section> all;
   for (const SectionTitle& title : kSections) all.push_back({title.name, title.title, {}});
   for (const RowDescription& row : kRows) {
-    const auto section = std::find_if(all.begin(), all.end(), [&](const Section& candidate) { return candidate.name == row.section; });
-    if (const auto value = metrics.value(kernel, row.metric)) section->rows.push_back({std::string(row.label), *value, row.unit});
-    if (row.section == kTables && row.metric == "dram__bytes_write.sum") add_ratios(metrics, kernel, *section);
+    Section& section = named(all, row.section);
+    if (const auto value = metrics.value(kernel, row.metric)) section.rows.push_back({Message(row.label), *value, row.unit});
+    if (row.section == kTables && row.metric == "dram__bytes_write.sum") add_ratios(metrics, kernel, section);
   }
-  for (const Stall& stall : stalls(metrics, kernel)) {
-    const auto section = std::find_if(all.begin(), all.end(), [](const Section& candidate) { return candidate.name == kWarpStates; });
-    section->rows.push_back({std::string(stall.reason->name), stall.cycles, ValueUnit::kCycles});
-  }
-  std::vector<SectionRow>& instructions = std::find_if(all.begin(), all.end(), [](const Section& section) { return section.name == kInstructions; })->rows;
-  for (SectionRow& row : opcode_rows(kernel.opcodes)) instructions.push_back(std::move(row));
-  add_breakdown(metrics, kernel, *std::find_if(all.begin(), all.end(), [](const Section& section) { return section.name == kBreakdown; }));
+  for (const Stall& stall : stalls(metrics, kernel)) named(all, kWarpStates).rows.push_back({Message(stall.reason->name), stall.cycles, ValueUnit::kCycles});
+  for (SectionRow& row : opcode_rows(kernel.opcodes)) named(all, kInstructions).rows.push_back(std::move(row));
+  add_breakdown(metrics, kernel, named(all, kBreakdown));
   add_shape(kernel, all);
+  add_roofline(roofline(metrics, kernel), named(all, kRoofline));
   std::erase_if(all, [](const Section& section) { return section.rows.empty(); });
   return all;
 }

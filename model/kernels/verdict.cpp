@@ -188,13 +188,13 @@ class Judge {
       gain = std::max(gain, unused * level / 100);
       seen = seen.empty() ? Message(operation.seen, {{"bytes", number(bytes)}})
                           : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", Message(operation.also_seen, {{"bytes", number(bytes)}})}});
-      const double requests = get(operation.requests), sectors = requests > 0 ? all / requests : 0;
+      const double requests = get(operation.requests), of_a_request = requests > 0 ? all / requests : 0;
       constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
       const auto stride = access_stride(kSector, bytes, 0);
-      if (sectors >= kEachItsOwn)
+      if (of_a_request >= kEachItsOwn)
         seen = Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more", {{"what", std::move(seen)}});
-      else if (sectors > 0 && stride)
-        seen = Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}", {{"what", std::move(seen)}, {"sectors", number(sectors)}, {"stride", stride_text(*stride)}});
+      else if (of_a_request > 0 && stride)
+        seen = Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}", {{"what", std::move(seen)}, {"sectors", number(of_a_request)}, {"stride", stride_text(*stride)}});
     }
     if (gain > 0)
       advise("global_access", Message("{seen}.", {{"seen", std::move(seen)}}),

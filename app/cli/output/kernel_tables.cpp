@@ -40,6 +40,8 @@ std::string value_text(const kernels::SectionRow& row) {
       return rounded("%.6g GHz", row.value / 1e9);
     case kernels::ValueUnit::kCycles:
       return rounded("%.6g cycles", row.value);
+    case kernels::ValueUnit::kOperationsPerSecond:
+      return rounded("%.6g TFLOP/s", row.value / 1e12);
     case kernels::ValueUnit::kNumber:
       break;
   }
@@ -120,7 +122,7 @@ stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std
       if (!is_wanted(one.name)) continue;
       for (const kernels::SectionRow& row : one.rows)
         table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(std::string(one.name)),
-                      table.add_text(std::string(row.label)), table.add_text(value_text(row)));
+                      table.add_text(row.label.english()), table.add_text(value_text(row)));
     }
   }
   return table;

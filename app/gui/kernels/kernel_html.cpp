@@ -36,6 +36,8 @@ QString value_text(double value, kernels::ValueUnit unit) {
       return QString::number(value / 1e9, 'f', 2) + QStringLiteral(" GHz");
     case kernels::ValueUnit::kCycles:
       return number_text(value) + QObject::tr(" cycles");
+    case kernels::ValueUnit::kOperationsPerSecond:
+      return operations_text(value);
     case kernels::ValueUnit::kNumber:
       break;
   }
@@ -89,14 +91,14 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
   const KernelFacts::Counters& counters = *facts.counters;
   // Opcodes that were counted have a table of their own.
   const auto is_opcode = [&facts](const kernels::SectionRow& row) {
-    return std::any_of(facts.opcodes.begin(), facts.opcodes.end(), [&row](const kernels::OpcodeCount& each) { return each.opcode == row.label; });
+    return std::any_of(facts.opcodes.begin(), facts.opcodes.end(), [&row](const kernels::OpcodeCount& each) { return each.opcode == row.label.english(); });
   };
   const KernelFacts::Counters* const before = baseline != nullptr && baseline->counters ? &*baseline->counters : nullptr;
   const auto value_before = [before](std::string_view section, std::string_view label) {
     if (before == nullptr) return QString();
     for (const kernels::Section& one : before->sections)
       for (const kernels::SectionRow& row : one.rows)
-        if (one.name == section && row.label == label) return value_text(row.value, row.unit);
+        if (one.name == section && row.label.english() == label) return value_text(row.value, row.unit);
     return QString();
   };
   QString text;
@@ -104,7 +106,7 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
     if (section.name == "LaunchStats") continue;  // the launch has it
     Rows rows(before != nullptr);
     for (const kernels::SectionRow& row : section.rows)
-      if (!is_opcode(row)) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
+      if (!is_opcode(row)) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label.english()));
     text += rows.table(said(section.title));
   }
   return text;
@@ -163,6 +165,11 @@ QStringList program_of(const KernelFacts& facts) {
 }
 
 }  // namespace
+
+QString operations_text(double a_second) {
+  constexpr double kTera = 1e12, kGiga = 1e9;
+  return a_second >= kTera ? QObject::tr("%1 TFLOP/s").arg(a_second / kTera, 0, 'g', 3) : QObject::tr("%1 GFLOP/s").arg(a_second / kGiga, 0, 'g', 3);
+}
 
 QStringList counters_command(const KernelFacts& facts, const QString& file) {
   QStringList words{QStringLiteral("kernels"), QStringLiteral("--set"), QStringLiteral("full"), QStringLiteral("-k"), QString::fromStdString(facts.brief_name),

@@ -11,6 +11,9 @@ namespace lanescope::ui {
 
 inline constexpr char kSourceLink[] = "source:";  // and a place in the source, percent-encoded: where links of the text lead
 
+// "3.2 TFLOP/s".
+[[nodiscard]] QString operations_text(double a_second);
+
 // For a QTextBrowser; numbers stand beside those of the baseline where there is one (null: none).
 [[nodiscard]] QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const QPalette& palette);
 

@@ -55,7 +55,7 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
     const double all = section.rows.front().value;
     title = QObject::tr("What a warp does in the %1 cycles between two instructions").arg(all, 0, 'g', 3);
     for (std::size_t i = 1; i < section.rows.size(); ++i) 
-      bars.push_back({text_of(section.rows[i].label), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label)});
+      bars.push_back({text_of(section.rows[i].label), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label.english())});
   }
   return bars;
 }

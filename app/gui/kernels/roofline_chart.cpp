@@ -20,11 +20,7 @@ constexpr int kLeastHeight = 60;      // px
 constexpr int kRoomForLegend = 420;   // px of width, from which it stands beside the chart
 constexpr double kMarkerSize = 9;    // px
 constexpr double kLineWidth = 1.5;   // px
-constexpr double kTera = 1e12, kGiga = 1e9;
-
-QString operations_text(double a_second) {
-  return a_second >= kTera ? QObject::tr("%1 TFLOP/s").arg(a_second / kTera, 0, 'g', 3) : QObject::tr("%1 GFLOP/s").arg(a_second / kGiga, 0, 'g', 3);
-}
+constexpr double kTera = 1e12;
 
 struct Span {
   double low, high;

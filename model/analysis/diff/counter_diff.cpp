@@ -69,7 +69,7 @@ Kinds measured(Runs runs) {
       for (const kernels::Section& section : kernels::sections(recorded.metrics, kernel))
         for (const kernels::SectionRow& row : section.rows)
           for (std::size_t c = 0; c < kCompared.size(); ++c)
-            if (kCompared[c].section == section.name && kCompared[c].label == row.label) {
+            if (kCompared[c].section == section.name && kCompared[c].label == row.label.english()) {
               of.values[c].push_back(row.value);
               of.units[c] = row.unit;
             }

@@ -34,7 +34,7 @@ Result<KernelMetrics> read(const std::string& text) {
 double row(const std::vector<Section>& all, std::string_view section, std::string_view label) {
   for (const Section& one : all)
     for (const SectionRow& candidate : one.rows)
-      if (one.name == section && candidate.label == label) return candidate.value;
+      if (one.name == section && candidate.label.english() == label) return candidate.value;
   FAIL("no " << section << ", " << label);
   return 0;
 }
@@ -119,7 +119,7 @@ TEST_CASE("of a launch whose block is not known nothing is said of registers and
   kernel.values = {1000};
   metrics.add(kernel);
   for (const Section& section : sections(metrics, metrics.kernels()[0]))
-    for (const SectionRow& row : section.rows) CHECK((row.label == "Duration" || row.label == "Blocks"));
+    for (const SectionRow& row : section.rows) CHECK((row.label.english() == "Duration" || row.label.english() == "Blocks"));
 }
 
 TEST_CASE("warps that a small grid does not have are not missed a second time") {
@@ -274,6 +274,13 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     CHECK(point->operations == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
     CHECK(point->attainable() <= point->ceiling.operations);
     if (known.dram_bytes > 0) CHECK(point->intensity() == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
+    // The section says in numbers what the chart draws.
+    const std::vector<Section> sections_of_it = sections(*metrics, *kernel);
+    const std::string precision = known.precision;
+    CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": arithmetic") == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
+    CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": at most") == Approx((known.precision == std::string("FP64") ? 1 : 2) * 16'896 * clock).epsilon(0.02));
+    if (known.dram_bytes > 0)
+      CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": operations for a byte of DRAM") == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
   }
 }
 

@@ -39,7 +39,7 @@ double amount(const MemoryTraffic& traffic, MemoryPlace from, MemoryPlace to, st
 double row(const std::vector<Section>& all, std::string_view section, std::string_view label) {
   for (const Section& one : all)
     for (const SectionRow& candidate : one.rows)
-      if (one.name == section && candidate.label == label) return candidate.value;
+      if (one.name == section && candidate.label.english() == label) return candidate.value;
   FAIL("no " << section << ", " << label);
   return 0;
 }
@@ -81,7 +81,7 @@ TEST_CASE("the busiest part is the one that the kernel's fault is in") {
   const Zoo zoo;
   const auto busiest = [&zoo](std::string_view name) {
     for (const Section& section : sections(zoo.metrics(), zoo.kernel(name)))
-      if (section.name == "SpeedOfLight_Breakdown") return section.rows.front().label;
+      if (section.name == "SpeedOfLight_Breakdown") return section.rows.front().label.english();
     return std::string();
   };
   CHECK(busiest("transpose_naive") == "Memory: SM to L2");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,5 +42,8 @@ struct Roofline {
 };
 // With the parts whose metrics were measured. Where the peak of DRAM was not, it is what the GPU is said to have.
 [[nodiscard]] Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+// What all of its parts take, to be measured.
+[[nodiscard]] std::vector<std::string> roofline_metrics();
 
 }  // namespace lanescope::kernels

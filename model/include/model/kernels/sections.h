@@ -14,10 +14,10 @@
 
 namespace lanescope::kernels {
 
-enum class ValueUnit : std::uint8_t { kNumber, kPercent, kNanoseconds, kBytes, kBytesPerSecond, kHertz, kCycles };
+enum class ValueUnit : std::uint8_t { kNumber, kPercent, kNanoseconds, kBytes, kBytesPerSecond, kHertz, kCycles, kOperationsPerSecond };
 
 struct SectionRow {
-  std::string label;
+  Message label;
   double value;
   ValueUnit unit;
 };
