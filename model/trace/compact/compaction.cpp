@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "../decoding_ahead.h"
+#include "ingest/decoding_ahead.h"
 #include "event_runs.h"
 #include "lane_writer.h"
 #include "lanescope/trace.pb.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "../ingest/columns.h"
+#include "ingest/columns.h"
 #include "detail_fields.h"
 #include "model/file/limits.h"
 

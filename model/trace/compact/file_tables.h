@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "../ingest/dictionary.h"
+#include "ingest/dictionary.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/compact/lane_frames.h"
 #include "model/trace/trace_builder.h"

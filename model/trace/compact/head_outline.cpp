@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "../decoding_ahead.h"
+#include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/outline.h"

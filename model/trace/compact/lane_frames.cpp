@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "../ingest/columns.h"
-#include "../ingest/packed.h"
+#include "ingest/columns.h"
+#include "ingest/packed.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/wire.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "../free_lanes.h"
+#include "building/free_lanes.h"
 
 namespace lanescope {
 

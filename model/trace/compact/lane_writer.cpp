@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "../lane_builder.h"
+#include "building/lane_builder.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/frame_owner.h"

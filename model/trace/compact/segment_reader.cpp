@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "../decoding_ahead.h"
-#include "../lane_builder.h"
+#include "ingest/decoding_ahead.h"
+#include "building/lane_builder.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/demanded_segments.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "batch_queue.h"
+#include "ingest/batch_queue.h"
 #include "support/catch.h"
 
 using lanescope::BatchQueue;

@@ -3,7 +3,7 @@
 
 #include "compact/event_runs.h"
 #include "compact/lane_order.h"
-#include "lane_builder.h"
+#include "building/lane_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

@@ -12,7 +12,7 @@
 #include "event_merge.h"
 #include "free_lanes.h"
 #include "model/trace/lane.h"
-#include "segment_workers.h"
+#include "segments/segment_workers.h"
 
 namespace lanescope {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "batch_queue.h"
+#include "ingest/batch_queue.h"
 #include "lane_builder.h"
 
 namespace lanescope {

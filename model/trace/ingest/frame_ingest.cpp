@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "compact/file_tables.h"
-#include "ingest/chunk_target.h"
-#include "ingest/columns.h"
+#include "chunk_target.h"
+#include "columns.h"
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
