@@ -7,15 +7,10 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "model/kernels/occupancy.h"
-#include "model/kernels/sections.h"
-#include "model/trace/kernel_name.h"
-#include "model/trace/trace_builder.h"
 #include "chrome/text_source.h"
 
 namespace lanescope {
@@ -27,7 +22,7 @@ using kernels::ProfiledKernel;
 
 // As Nsight Compute writes them, and as other programs do once they have read a table.
 constexpr std::array<std::string_view, 2> kFirstColumns{"\"ID\",\"Process ID\",\"Process Name\"", "ID,Process ID,Process Name"};
-constexpr std::string_view kMarkOfUtf8 = "\xef\xbb\xbf";
+constexpr std::string_view kMarkOfUtf8 = "\xef\xbb\xbf", kMarkOfUtf16 = "\xff\xfe";
 constexpr std::size_t kLongestLine = 64u << 20;  // bytes
 constexpr std::size_t kMostColumns = 65'536;     // thirty times what the largest set has
 constexpr std::size_t kMostValues = 32'000'000;  // of all kernels together: 256 MB
@@ -221,6 +216,50 @@ std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
   return opcodes;
 }
 
+// Whether a row of the table begins so: with the number of its launch.
+bool begins_row(std::string_view line) {
+  const bool is_quoted = line.starts_with('"');
+  line.remove_prefix(is_quoted ? 1 : 0);
+  const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+  return digits > 0 && line.substr(digits).starts_with(is_quoted ? "\"," : ",");
+}
+
+// The rows of the table, each with the lines that its texts have: what the program printed between them is passed over.
+class Rows {
+ public:
+  explicit Rows(Lines& lines) : lines_(lines) {}
+  // False behind the last one, and where a line is too long.
+  bool next(std::string& row) {
+    bool has_line = std::exchange(has_ahead_, false);
+    if (has_line)
+      row.swap(ahead_);
+    else
+      while ((has_line = lines_.next(row)) && !begins_row(row)) {
+      }
+    if (!has_line) return false;
+    // A text that has no end takes no further row with it.
+    while (std::count(row.begin(), row.end(), '"') % 2 != 0 && row.size() <= kLongestLine && (has_ahead_ = lines_.next(ahead_)) && !begins_row(ahead_)) {
+      row.append(1, '\n').append(ahead_);
+      has_ahead_ = false;
+    }
+    return true;
+  }
+
+ private:
+  Lines& lines_;
+  std::string ahead_;  // a row that follows, where has_ahead_
+  bool has_ahead_ = false;
+};
+
+// Names rows that say less than the table has, up to some.
+void leave_out(std::string_view name, std::size_t cells, std::size_t columns, std::vector<LeftOutKernel>& left_out) {
+  constexpr std::size_t kMostNamed = 100;
+  if (left_out.size() > kMostNamed) return;
+  if (left_out.size() == kMostNamed) name = "further kernels";
+  left_out.push_back({kNone, std::string(name.empty() ? "a kernel" : name),
+                      "Its row of the table has " + std::to_string(cells) + " cells, and the table " + std::to_string(columns) + " columns: the file was cut off or changed."});
+}
+
 // Which columns say what of the launch.
 class Columns {
  public:
@@ -262,18 +301,25 @@ Gpu gpu_of(const Columns& columns, const std::vector<std::string>& cells) {
 
 bool looks_like_ncu_csv(std::string_view head) noexcept { return head.starts_with("==PROF==") || has_header(head); }
 
-Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
+Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
   auto source = importers::TextSource::open(path);
   if (!source) return source.error();
   const auto unreadable = [&path](const std::string& what) { return Error{path.string() + ": " + what}; };
   Lines lines(**source);
   std::string line;
   bool found = false;
-  while (!found && lines.next(line)) found = is_header(line);
+  bool is_first = true;
+  while (!found && lines.next(line)) {
+    found = is_header(line);
+    if (std::exchange(is_first, false) && line.starts_with(kMarkOfUtf16))
+      return unreadable("it is UTF-16, as PowerShell writes what a program prints. Let ncu write it: ncu --import REPORT --csv --page raw --log-file kernels.csv");
+  }
   if (!found)
     return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
   std::vector<std::string> names, cells;
-  split(line.starts_with(kMarkOfUtf8) ? std::string_view(line).substr(kMarkOfUtf8.size()) : line, names);
+  const std::string_view header = std::string_view(line).substr(line.starts_with(kMarkOfUtf8) ? kMarkOfUtf8.size() : 0);
+  const bool is_quoted = header.starts_with('"');
+  split(header, names);
   if (names.size() > kMostColumns)
     return unreadable("there are more than " + std::to_string(kMostColumns) + " columns, which no table of Nsight Compute's has.");
   if (std::find(names.begin(), names.end(), "Metric Name") != names.end() || std::find(names.begin(), names.end(), "Section Name") != names.end())
@@ -281,6 +327,8 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
   const Columns columns(names);
   if (!lines.next(line)) return unreadable("the table of Nsight Compute's ends behind its first line.");
   split(line, cells);
+  if (!cells.front().empty())
+    return unreadable("the second line of Nsight Compute's table, which has the units, is not there. Export it as it comes: ncu --import REPORT --csv --page raw > kernels.csv");
   cells.resize(names.size());
   std::vector<Metric> metrics;
   std::vector<double> factors;
@@ -292,13 +340,18 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
     factors.push_back(scale.factor);
     places.push_back(i);
   }
-  KernelMetrics result(std::move(metrics));
+  NcuTable table{KernelMetrics(std::move(metrics)), {}};
+  KernelMetrics& result = table.metrics;
   const importers::ImportLimits limits = (*source)->limits();
   std::uint64_t kept = 0;  // bytes
-  while (lines.next(line)) {
-    if (line.empty() || line.starts_with("==")) continue;  // what ncu says of itself
+  Rows rows(lines);
+  while (rows.next(line)) {
     split(line, cells);
-    if (cells.size() != names.size()) continue;  // what the program printed
+    if (cells.size() != names.size()) {
+      if (is_quoted && !line.starts_with('"')) continue;  // what the program printed
+      leave_out(columns.text(cells, "Kernel Name"), cells.size(), names.size(), table.left_out);
+      continue;
+    }
     if ((result.kernels().size() + 1) * places.size() > kMostValues)
       return unreadable("there are more values than can be read: " + std::to_string(kMostValues) + " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
     if (result.kernels().size() >= limits.kernels() || kept > limits.memory())
@@ -346,85 +399,9 @@ Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const Load
   }
   if (lines.is_too_long()) return unreadable("a line is longer than " + std::to_string(kLongestLine >> 20) + " MiB, which no table of Nsight Compute's has.");
   if (const std::string damage = (*source)->damage(); !damage.empty()) return unreadable(damage);
-  if (result.kernels().empty()) return unreadable("Nsight Compute measured no kernel.");
-  return result;
-}
-
-namespace {
-
-// Shares that sections show, of the kernels of one GPU, each for the time of its kernel.
-struct ShareSeries {
-  std::vector<Nanoseconds> times;
-  std::map<std::pair<std::string_view, std::string>, std::vector<std::int64_t>> columns;  // by section and label
-  Nanoseconds end = 0;
-
-  void add(const KernelMetrics& metrics, const ProfiledKernel& kernel, Nanoseconds begin, Nanoseconds until) {
-    times.push_back(begin);
-    end = until;
-    for (const kernels::Section& section : kernels::sections(metrics, kernel))
-      for (const kernels::SectionRow& row : section.rows) {
-        if (row.unit != kernels::ValueUnit::kPercent || !(std::abs(row.value) < kMost)) continue;
-        std::vector<std::int64_t>& column = columns[{section.title, row.label}];
-        column.resize(times.size() - 1, kNoValue);
-        column.push_back(std::llround(row.value / kResolution));
-      }
-  }
-  void write(TraceBuilder& builder, GpuId gpu) {
-    std::vector<CounterId> counters;
-    std::vector<std::vector<std::int64_t>> values;
-    for (auto& [name, column] : columns) {
-      column.resize(times.size(), kNoValue);
-      Counter counter;
-      counter.gpu = gpu;
-      counter.group = name.first;
-      counter.name = name.second;
-      counter.unit = "%";
-      counter.resolution = kResolution;
-      counter.maximum = 100;
-      counters.push_back(builder.counter(counter));
-      values.push_back(std::move(column));
-    }
-    if (!counters.empty()) builder.add_samples(counters, times, values, end);
-  }
-
-  static constexpr double kResolution = 0.01;
-  static constexpr double kMost = 1e9;
-};
-
-}  // namespace
-
-Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
-  const Result<KernelMetrics> metrics = read_ncu_csv(path, progress);
-  if (!metrics) return metrics.error();
-  constexpr Nanoseconds kUnknown = 1'000;                // ns, of a kernel whose time was not measured
-  constexpr Nanoseconds kLongest = 3'600'000'000'000;    // of one that is said to take longer than an hour
-  TraceBuilder builder;
-  constexpr std::size_t kMostPlaces = 4'096;
-  std::map<GpuId, ShareSeries> shares;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> places;  // processes and their GPUs
-  Nanoseconds time = 0;
-  for (const ProfiledKernel& kernel : metrics->kernels()) {
-    if (places.emplace(kernel.pid, kernel.device).second && places.size() > kMostPlaces)
-      return Error{path.string() + ": the kernels are of more than " + std::to_string(kMostPlaces) + " processes and GPUs, which is more than can be shown."};
-    const ProcessId process = builder.process_of_instance(kernel.pid);
-    builder.process(process).pid = kernel.pid;
-    builder.process(process).name = kernel.process;
-    builder.set_device(process, kernel.device, kernel.gpu);
-    const GpuId gpu = builder.gpu_of_device(process, kernel.device);
-    KernelDetail detail = kernel.detail;
-    detail.short_name = builder.intern(short_kernel_name(kernel.name));
-    const Nanoseconds measured = kernels::duration(*metrics, kernel);
-    const Nanoseconds length = measured > 0 ? std::min(measured, kLongest) : kUnknown;
-    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = kernel.context, .stream = kernel.stream},
-                {Event{time, length, builder.intern(kernel.name), 0, builder.intern(detail)}});
-    shares[gpu].add(*metrics, kernel, time, time + length);
-    time += length;
-  }
-  for (auto& [gpu, series] : shares) series.write(builder, gpu);
-  DiagnosticMessage message;
-  message.text = "Nsight Compute ran these kernels one by one, and its table does not say when: they stand one behind the other, each for the time that it took.";
-  builder.add_diagnostic(std::move(message));
-  return builder.snapshot();
+  if (result.kernels().empty())
+    return unreadable(table.left_out.empty() ? "Nsight Compute measured no kernel." : "no row of the table is whole. " + table.left_out.front().reason);
+  return table;
 }
 
 }  // namespace lanescope

@@ -48,7 +48,14 @@ ProfiledKernel profiled(const Trace& trace, const TrackKey& key, const Event& ev
     kernel.device = device_ordinal(trace, key.process, key.gpu);
   }
   kernel.values.assign(trace.kernel_records().metrics.size(), std::numeric_limits<double>::quiet_NaN());
-  for (const MetricValue& value : launch.values) kernel.values[value.metric] = value.value;
+  for (const MetricValue& value : launch.values) {
+    kernel.values[value.metric] = value.value;
+    const std::string_view metric = trace.kernel_records().metrics[value.metric];
+    constexpr double kMostCounted = 1e17;
+    if (metric.starts_with(kOpcodeMetric) && value.value > 0 && value.value <= kMostCounted)
+      kernel.opcodes.push_back({std::string(metric.substr(kOpcodeMetric.size())), static_cast<std::uint64_t>(value.value), 0});
+  }
+  std::stable_sort(kernel.opcodes.begin(), kernel.opcodes.end(), [](const OpcodeCount& a, const OpcodeCount& b) { return a.executed > b.executed; });
   return kernel;
 }
 

@@ -110,7 +110,7 @@ std::span<const SectionSet> section_sets() {
                  "The same, compute and memory workload, schedulers, warp states and instructions",
                  {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kRoofline}},
       SectionSet{"full", "All sections",
-                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kDistribution, kSource, kTensor, kRoofline}},
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kDistribution, kTensor, kRoofline}},
       SectionSet{"roofline", "What the roofline takes, beside the speed of light", {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTensor, kRoofline}},
       SectionSet{kSourceSet, "Exact counts at each instruction and source line, in a run of the program for each kernel", {}},
   };

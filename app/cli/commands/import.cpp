@@ -11,7 +11,7 @@
 namespace lanescope::cli {
 
 int run_import(Arguments arguments) {
-  CLI::App app("Reads a trace of another tool (Nsight Systems SQLite, Chrome JSON as PyTorch's profiler writes it) and saves it as .trace.",
+  CLI::App app("Reads a trace of another tool (Nsight Systems' SQLite, Chrome JSON as PyTorch's profiler writes it, CSV of Nsight Compute's page raw)\nand saves it as .trace.",
                "lanescope import");
   std::string input;
   std::string output;
@@ -22,7 +22,8 @@ int run_import(Arguments arguments) {
   app.footer(
       "Examples:\n"
       "  lanescope import report1.sqlite                   report1.trace, from: nsys export -t sqlite report1.nsys-rep\n"
-      "  lanescope import -o step.trace trace.json.gz      from torch.profiler's export_chrome_trace()\n");
+      "  lanescope import -o step.trace trace.json.gz      from torch.profiler's export_chrome_trace()\n"
+      "  lanescope import kernels.csv                      from: ncu --import REPORT --csv --page raw > kernels.csv\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
 
   if (output.empty()) output = without_trace_extension(input) + ".trace";

@@ -38,6 +38,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr int kWarning = 1;  // proto::Severity
+constexpr char kLaunchStats[] = "LaunchStats";  // the section that takes no counters
 
 struct KernelOptions {
   std::filesystem::path file;
@@ -139,6 +140,7 @@ Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
     if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }
+  if (options.page != "details" && !options.sections.empty()) return usage_error("--section is for --page details: page " + options.page + " shows all that there is.");
   for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
@@ -200,6 +202,8 @@ Result<void> check(const KernelOptions& options) {
   if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
   if (!options.chip.empty()) return usage_error("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
   if (!is_among(options.page, {"details", "raw", "source"})) return usage_error("--page is details, raw or source, not " + options.page + ".");
+  if (!options.source_folders.empty() && options.page != "source" && options.set != kernels::kSourceSet)
+    return usage_error("--source-folders is for --page source, which shows the text of lines.");
   for (const std::string& folder : options.source_folders)
     if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored)) return usage_error("--source-folders: there is no folder " + folder + ".");
   if (options.set == kernels::kSourceSet && !(options.sections.empty() && options.metrics.empty() && options.replay == "kernel"))
@@ -221,6 +225,7 @@ int list_sets() {
 int list_sections() {
   for (const kernels::SectionMetrics& section : kernels::measurable_sections())
     std::cout << section.name << ": " << section.title << " (" << section.metrics.size() << " metrics)\n";
+  std::cout << kLaunchStats << ": Launch (of each kernel, without counters)\n";
   return kSuccess;
 }
 
@@ -252,7 +257,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
   const bool everything = std::find(options.sections.begin(), options.sections.end(), "all") != options.sections.end();
   for (const std::string& name : options.sections) {
     const auto section = std::find_if(known.begin(), known.end(), [&](const kernels::SectionMetrics& each) { return each.name == name; });
-    if (section == known.end() && name != "all" && name != "LaunchStats")
+    if (section == known.end() && name != "all" && name != kLaunchStats)
       return usage_error("There is no section " + name + " that can be measured. All: lanescope kernels --list-sections");
     if (section != known.end() && !everything) settings.metrics.insert(settings.metrics.end(), section->metrics.begin(), section->metrics.end());
   }
@@ -320,11 +325,11 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
   if (!std::filesystem::is_regular_file(path, ignored))
     if (const auto refused = open_trace(path); !refused) return refused.error();
   if (!is_our_format(path)) {
-    Result<kernels::KernelMetrics> metrics = read_ncu_csv(path);
-    if (!metrics && path.extension() == ".ncu-rep")
+    Result<NcuTable> table = read_ncu_csv(path);
+    if (!table && path.extension() == ".ncu-rep")
       if (const auto refused = open_trace(path); !refused) return refused.error();
-    if (!metrics) return metrics.error();
-    return ReadMetrics{{std::move(*metrics), {}, {}}, nullptr, {}};
+    if (!table) return table.error();
+    return ReadMetrics{{std::move(table->metrics), {}, std::move(table->left_out)}, nullptr, {}};
   }
   std::vector<std::filesystem::path> all{path};
   all.insert(all.end(), options.further.begin(), options.further.end());
@@ -458,8 +463,9 @@ int print(const ReadMetrics& read, const KernelOptions& options, const TableOutp
                              : options.sections.empty() ? verdict_table(kernels, read.trace.get())
                              : only_counts              ? opcode_table(*read.trace)
                                                         : section_table(kernels, options.sections);
-  if (table.empty() && !raw && !options.sections.empty())
-    return fail(usage_error("No section " + options.sections.front() + " has values in " + source + ". All: --section all"));
+  if (!raw && !only_counts)
+    for (const std::string& section : options.sections)
+      if (section_table(kernels, {section}).empty()) return fail(usage_error("No section " + section + " has values in " + source + ". All: --section all"));
   const TableHeading heading = raw                        ? TableHeading{"Values", "values", ""}
                                : options.sections.empty() ? TableHeading{"Kernels and what they could win", "kernels", ""}
                                                           : TableHeading{"Sections", "sections", ""};

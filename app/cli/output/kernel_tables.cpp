@@ -160,15 +160,16 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
     const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
     const double weight = static_cast<double>(kernels.weight(number)) / 1000;
-    std::cout << number << ". " << kernel.name << "\n   " << rounded("%.1f us", microseconds) << ", bound by " << kernels::bound_name(verdict.bound);
+    std::cout << number << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured") << ", bound by "
+              << kernels::bound_name(verdict.bound);
     if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
-    if (!kernels.measurements.empty()) std::cout << ". " << measurement_text(kernels.measurements[number]);
+    if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
     const Lines lines = lines_of(kernels, number, trace, verdict);
     for (std::size_t i = 0; i < verdict.advice.size(); ++i) {
       const kernels::Advice& advice = verdict.advice[i];
-      std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * weight) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
+      std::cout << "   " << advice.rule << ": up to " << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain) : rounded("%.0f %%. ", 100 * advice.gain)) << advice.seen
                 << "\n      " << advice.what_to_do << '\n';
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';
     }
@@ -176,7 +177,9 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
   const std::optional<double> clock = kernels.metrics.kernels().empty()
                                           ? std::nullopt
                                           : kernels.metrics.value(kernels.metrics.kernels().front(), "gpc__cycles_elapsed.avg.per_second");
-  if (!kernels.measurements.empty() && clock)
+  // Another profiler may have locked clocks and emptied caches; in how many passes it measured is then not known, either.
+  const bool is_ours = std::any_of(kernels.measurements.begin(), kernels.measurements.end(), [](const kernels::Measurement& each) { return each.passes > 0; });
+  if (is_ours && clock)
     std::cout << "Measured at the clock that the GPU had (" << rounded("%.2f GHz", *clock / 1e9) << " in the first kernel), with caches as they were.\n";
   for (const LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
 }

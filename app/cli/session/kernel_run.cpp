@@ -195,6 +195,14 @@ Result<void> run_again(const kernels::Program& program, session::KernelCounters&
   return {};
 }
 
+// Why a program that ran has no launch of which instructions could be counted.
+std::string what_is_not_counted(const Trace& trace, const session::KernelCounterSettings& chosen) {
+  const bool has_kernels = std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kKernels; });
+  if (!has_kernels) return "No kernel was recorded of which instructions could be counted: the program launched none on a GPU.";
+  if (!chosen.kernel.empty()) return "No launch of kernel " + chosen.kernel + " was recorded of which instructions could be counted: there is none of that name, or all are in CUDA graphs.";
+  return "No launch of a kernel was recorded of which instructions could be counted: all are in CUDA graphs" + std::string(chosen.skip > 0 ? ", or before those that --launch-skip leaves." : ".");
+}
+
 }  // namespace
 
 std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended) {
@@ -253,7 +261,7 @@ Result<int> record_instruction_counts(const kernels::Program& program, const ses
   const NameChoice choice(chosen.kernel);
   std::vector<kernels::LaunchKind> kinds =
       kernels::launch_kinds(**trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, chosen.skip);
-  if (kinds.empty()) return Error{"No launch of a kernel was recorded of which instructions could be counted: there is none of that name, or all are in CUDA graphs."};
+  if (kinds.empty()) return Error{what_is_not_counted(**trace, chosen)};
   const std::size_t all = kinds.size();
   if (chosen.count != 0 && all > chosen.count) kinds.resize(chosen.count);
   tell({"CUPTI counts the instructions of one kernel in a run: the program runs again for each of " + std::to_string(kinds.size()) + " kernels and shapes" +

@@ -30,7 +30,7 @@ std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& r
   return std::nullopt;
 }
 
-// Of its process, launches of kernels of the same name, without namespaces and parameters, that begin before it.
+// Of its process, launches of kernels of the same name, without namespaces and parameters, that begin before it; as --launch-skip counts them.
 std::uint64_t launches_before(const KernelFacts& facts) {
   const Trace& trace = *facts.trace;
   const Event launch = trace.event(facts.event);
@@ -40,8 +40,11 @@ std::uint64_t launches_before(const KernelFacts& facts) {
     if (track.key.kind != TrackKind::kKernels || track.key.process != process) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size() && lane.start(i) < launch.start; ++i)
-        count += lane.name(i) == launch.name || (facts.detail.short_name != 0 && trace.kernel_detail(lane.detail(i)).short_name == facts.detail.short_name) ? 1 : 0;
+      for (EventIndex i = 0; i < lane.size() && lane.start(i) < launch.start; ++i) {
+        const KernelDetail& detail = trace.kernel_detail(lane.detail(i));
+        if (detail.graph != 0 || detail.graph_node != 0) continue;
+        count += lane.name(i) == launch.name || (facts.detail.short_name != 0 && detail.short_name == facts.detail.short_name) ? 1 : 0;
+      }
     }
   }
   return count;
@@ -77,7 +80,7 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
   if (facts->occupancy) facts->waves = kernels::waves(facts->detail, facts->gpu, *facts->occupancy);
   facts->counters = find_counters(records, *facts, others);
   if (facts->counters) facts->counters->lines = kernels::costly_lines(trace, key.process, launch.name, facts->counters->verdict.advice);
-  if (const kernels::InstructionMix* const mix = kernels::mix_of(records.mixes, key.process, launch.name)) facts->opcodes = mix->opcodes;
+  if (const kernels::InstructionMix* const mix = kernels::mix_of(records.mixes, key.process, launch.name)) facts->opcodes = kernels::opcodes_of_a_launch(*mix);
   const auto stalls = std::find_if(records.stalls.begin(), records.stalls.end(), [&](const kernels::StallSum& sum) {
     return sum.kernel == launch.name && sum.process == key.process && (sum.gpu == key.gpu || key.gpu == kNone);
   });

@@ -38,7 +38,10 @@ struct KernelFacts {
   Gpu gpu;
   Nanoseconds duration = 0;
   kernels::AllLaunches all;  // of its name and shape
-  std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process
+  std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process, without those of CUDA graphs
+
+  // Single kernels of a CUDA graph are not measured: the graph is one launch.
+  [[nodiscard]] bool is_of_graph() const noexcept { return detail.graph != 0 || detail.graph_node != 0; }
 
   std::optional<kernels::Occupancy> occupancy;
   std::optional<kernels::Waves> waves;
@@ -55,7 +58,7 @@ struct KernelFacts {
     std::vector<std::optional<kernels::CostlyLine>> lines = {};  // of each advice of the verdict, where the trace that is shown tells it
   };
   std::optional<Counters> counters;
-  std::vector<kernels::OpcodeCount> opcodes;  // of launches of its name of which instructions were counted; empty where none were
+  std::vector<kernels::OpcodeCount> opcodes;  // of a launch of its name, as the mean of those of which instructions were counted; empty where none were
   std::optional<kernels::StallSum> stalls;  // of all launches of its name
   std::optional<kernels::SampledPart> sampled;
 };

@@ -194,6 +194,10 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
                                         : QString());
   if (facts.counters)
     text += verdict_text(facts);
+  else if (facts.is_of_graph())
+    text += QStringLiteral("<p class='label'>%1<br><code>%2</code></p>")
+                .arg(tr("It is a node of a CUDA graph, whose kernels are not measured one by one. This measures all kernels in a range of NVTX together:"),
+                     (QStringLiteral("lanescope kernels --replay-mode range --nvtx-include RANGE -- ") + command_text(program_of(facts))).toHtmlEscaped());
   else
     text += QStringLiteral("<p class='label'>%1<br><code>%2</code></p>")
                 .arg(tr("Its counters were not read. This reads them, and keeps them in a file that opens here:"),

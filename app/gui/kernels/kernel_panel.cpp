@@ -55,7 +55,7 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
     const double all = section.rows.front().value;
     title = QObject::tr("What a warp does in the %1 cycles between two instructions").arg(all, 0, 'g', 3);
     for (std::size_t i = 1; i < section.rows.size(); ++i) 
-      bars.push_back({text_of(section.rows[i].label), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label.english())});
+      bars.push_back({text_of(section.rows[i].label.english()), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label.english())});
   }
   return bars;
 }
@@ -186,13 +186,13 @@ void KernelPanel::compute() {
       records_ = records;
       facts_ = facts;
       present();
-      if (std::exchange(profiles_next_, false)) emit profileRequested(facts_);
+      if (std::exchange(profiles_next_, false) && profile_->isEnabled()) emit profileRequested(facts_);
     });
   });
 }
 
 void KernelPanel::present() {
-  profile_->setEnabled(facts_ && !facts_->trace->provenance().command.empty());
+  profile_->setEnabled(facts_ && !facts_->is_of_graph() && !facts_->trace->provenance().command.empty());
   source_->setEnabled(facts_ != nullptr);
   pin_->setEnabled(facts_ != nullptr || baseline_ != nullptr);
   pin_->setText(baseline_ ? tr("Remove the baseline") : tr("Pin as baseline"));

@@ -29,7 +29,7 @@ class KernelPanel : public QWidget {
 
   // Counters of kernels that were read in another run of the program; they count where the trace that is shown has none of a kernel.
   void addCounters(std::shared_ptr<const Trace> recording);
-  // Asks for counters of the selected kernel as soon as it is known: profileRequested().
+  // Asks for counters of the selected kernel as soon as it is known: profileRequested(). Where it can't be profiled, the panel says why.
   void profileSelected();
   // What stands in place of the button that profiles while that goes on; empty: the button.
   void showProgress(const QString& sentence);

@@ -274,6 +274,12 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   for (const char* option : {"--replay-mode=range", "--replay-mode=app-range"})
     refused({"kernels", option, "--kernel-name=saxpy"}, true, 2, "counts all kernels of a range together");
   refused({"kernels", "--set=source", "--replay-mode=application"}, true, 2, "--set source counts instructions");
+  const std::string counters = test::data_file("kernel_counters.trace").string();
+  refused({"kernels", "--section=SpeedOfLight,Nonsense", counters}, false, 2, "No section Nonsense has values");
+  refused({"kernels", "--section=SourceCounters"}, true, 2, "There is no section SourceCounters that can be measured");
+  refused({"kernels", "--page=raw", "--section=SpeedOfLight", counters}, false, 2, "--section is for --page details");
+  refused({"kernels", "--source-folders=/tmp", counters}, false, 2, "--source-folders is for --page source");
+  refused({"kernels", "--set=source", "--", "true"}, false, kAnyCode, "the program launched none on a GPU");
   const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"}, {"pc:every=100ms", "every 230 ms at most"},
                                                          {"pc:window=soon", "a window is a time"}, {"pc:every=0", "is a time"}};
   for (const auto& [wrong, words] : windows) refused({"profile", std::string("--kernels=") + wrong}, true, 2, words);

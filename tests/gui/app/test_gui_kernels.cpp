@@ -5,6 +5,7 @@
 #include <QSignalSpy>
 #include <QTextBrowser>
 #include <QTextStream>
+#include <QToolButton>
 #include <QUrl>
 
 #include <algorithm>
@@ -211,6 +212,36 @@ class KernelsTest : public QObject {
     QVERIFY(panel.findChild<ui::StallChart*>()->isVisible());
     QVERIFY(!panel.findChild<ui::RooflineChart*>()->isVisible());
     QVERIFY(!panel.findChild<ui::MemoryChart*>()->isVisible());
+  }
+
+  void aNodeOfAGraphIsNotOfferedToBeProfiled() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.show();
+    const auto trace = recording("torch_graph.trace");
+    QVERIFY(trace);
+    state.setTrace(trace, ui::TraceChange::kOther);
+    QToolButton* profile = nullptr;
+    for (QToolButton* const button : panel.findChildren<QToolButton*>())
+      if (button->text().startsWith("Profile this kernel")) profile = button;
+    QVERIFY(profile != nullptr);
+    // What the program launched by itself is offered, what a graph launched is not.
+    EventRef of_graph, alone;
+    for (const Track& track : trace->tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kKernels && i < trace->lane(lane).size(); ++i) {
+          const KernelDetail& detail = trace->kernel_detail(trace->lane(lane).detail(i));
+          (detail.graph != 0 || detail.graph_node != 0 ? of_graph : alone) = {lane, i};
+        }
+    QVERIFY(of_graph.valid());
+    QVERIFY(alone.valid());
+    state.setSelectedEvent(alone);
+    QVERIFY(settled(panel));
+    QVERIFY(profile->isEnabled());
+    state.setSelectedEvent(of_graph);
+    QVERIFY(settled(panel));
+    QVERIFY(!profile->isEnabled());
+    QVERIFY(panel.text().contains("a node of a CUDA graph"));
   }
 
   void nothingIsComputedWhileItIsHidden() {

@@ -5,7 +5,9 @@
 #include <limits>
 #include <map>
 
+#include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
+#include "model/kernels/recorded_metrics.h"
 #include "model/kernels/roofline.h"
 #include "model/kernels/sections.h"
 #include "support/catch.h"
@@ -20,15 +22,21 @@ namespace {
 std::optional<KernelMetrics> zoo(const char* file) {
   const auto corpus = test::corpus();
   if (!corpus) return std::nullopt;
-  auto metrics = read_ncu_csv(*corpus / "ncu" / file);
-  if (!metrics) FAIL(metrics.error().text);
-  return std::move(*metrics);
+  auto table = read_ncu_csv(*corpus / "ncu" / file);
+  if (!table) FAIL(table.error().text);
+  CHECK(table->left_out.empty());
+  return std::move(table->metrics);
 }
 
-Result<KernelMetrics> read(const std::string& text) {
+Result<NcuTable> read_table(const std::string& text) {
   const test::TemporaryFolder folder;
   std::ofstream(folder.path() / "kernels.csv", std::ios::binary) << text;
   return read_ncu_csv(folder.path() / "kernels.csv");
+}
+Result<KernelMetrics> read(const std::string& text) {
+  auto table = read_table(text);
+  if (!table) return table.error();
+  return std::move(table->metrics);
 }
 
 double row(const std::vector<Section>& all, std::string_view section, std::string_view label) {
@@ -162,6 +170,87 @@ TEST_CASE("profiled kernels open as a trace, one behind the other, with their va
   REQUIRE((*trace)->diagnostics().size() == 1);
 }
 
+TEST_CASE("imported kernels have the counters of the table, in the trace and in the file that is made of it") {
+  const auto corpus = test::corpus();
+  if (!corpus) return;
+  const auto table = read_ncu_csv(*corpus / "ncu" / "zoo_raw.csv");
+  const auto trace = open_trace(*corpus / "ncu" / "zoo_raw.csv");
+  REQUIRE(table);
+  REQUIRE(trace);
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "zoo.trace";
+  REQUIRE(export_trace_file(**trace, file, Overwrite::kRefuse));
+  const auto again = open_trace(file);
+  REQUIRE(again);
+  for (const std::shared_ptr<const Trace>& one : {*trace, *again}) {
+    const RecordedMetrics recorded = recorded_metrics(*one);
+    REQUIRE(recorded.metrics.kernels().size() == 12);
+    std::size_t values = 0;
+    for (std::size_t k = 0; k < 12; ++k) {
+      const ProfiledKernel& kernel = recorded.metrics.kernels()[k];
+      const ProfiledKernel& known = table->metrics.kernels()[k];
+      INFO(known.name);
+      CHECK(kernel.name == known.name);
+      for (const Metric& metric : table->metrics.metrics()) {
+        if (metric.name.starts_with("launch__") || metric.name.starts_with("device__") || metric.name.find("hit_rate") != std::string::npos) continue;
+        if (const auto value = table->metrics.value(known, metric.name)) values += recorded.metrics.value(kernel, metric.name) == *value ? 1 : 0;
+        else CHECK_FALSE(recorded.metrics.value(kernel, metric.name));
+      }
+      CHECK(bound_name(judge(recorded.metrics, kernel).bound) == bound_name(judge(table->metrics, known).bound));
+      CHECK(recorded.weight(k) == duration(table->metrics, known));
+    }
+    CHECK(values > 12 * 1000);
+  }
+}
+
+TEST_CASE("a row that lacks cells is left out by name, and takes no other with it") {
+  const std::string begin = std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n";
+  const auto whole = [](const std::string& id, const std::string& name) {
+    return "\"" + id + "\",\"7\",\"zoo\",\"" + name + "\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n";
+  };
+  const std::string cut = "\"1\",\"7\",\"zoo\",\"g(int)\",\"1\",\"7\"\n", open = "\"1\",\"7\",\"zoo\",\"g(int)\",\"1\n";
+  for (const std::string& broken : {cut, open}) {
+    INFO(broken);
+    const auto table = read_table(begin + whole("0", "f(int)") + broken + whole("2", "h(int)"));
+    REQUIRE(table);
+    REQUIRE(table->metrics.kernels().size() == 2);
+    CHECK(table->metrics.kernels()[1].name == "h(int)");
+    REQUIRE(table->left_out.size() == 1);
+    CHECK(table->left_out[0].name == "g(int)");
+    CHECK(table->left_out[0].reason.find("the table 11 columns") != std::string::npos);
+  }
+  const auto at_end = read_table(begin + whole("0", "f(int)") + open.substr(0, open.size() - 1));
+  REQUIRE(at_end);
+  CHECK(at_end->left_out.size() == 1);
+
+  std::string many = begin + whole("0", "f(int)");
+  for (int i = 0; i < 1'000; ++i) many += cut;
+  const auto bounded = read_table(many);
+  REQUIRE(bounded);
+  CHECK(bounded->left_out.size() == 101);
+  CHECK(bounded->left_out.back().name == "further kernels");
+  CHECK_FALSE(read_table(begin + cut));
+}
+
+TEST_CASE("a text of the table may have lines of its own") {
+  const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+                            "\"0\",\"7\",\"zoo\",\"f(\nint)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n");
+  REQUIRE(metrics);
+  REQUIRE(metrics->kernels().size() == 1);
+  CHECK(metrics->kernels()[0].name == "f(\nint)");
+}
+
+TEST_CASE("a table without units is refused, and so is UTF-16, each with what to do") {
+  const auto unitless = read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n");
+  REQUIRE_FALSE(unitless);
+  CHECK(unitless.error().text.find("which has the units, is not there") != std::string::npos);
+  std::string wide = "\xff\xfe";
+  for (const char c : std::string(kHeader) + "\n") wide.append({c, '\0'});
+  const auto refused = read(wide);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("it is UTF-16") != std::string::npos);
+}
+
 TEST_CASE("what stands around the table is passed over, and units are brought to one") {
   const auto metrics = read("==PROF== Connected to process 7\nhello, \"world\"\n" + std::string(kHeader) +
                             ",\"gpu__time_duration.sum\",\"a__bytes.sum.per_second\",\"b__text\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\",\"Gbyte/s\",\"\"\n"
@@ -216,7 +305,7 @@ TEST_CASE("a table that another program wrote anew is the same table") {
 
 TEST_CASE("a table whose numbers make no sense reads as far as it does") {
   const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"launch__registers_per_thread\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
-                                                   "\"\"\n\"\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
+                                                   "\"\"\n\"0\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
   if (!metrics) FAIL(metrics.error().text);
   const ProfiledKernel& kernel = metrics->kernels()[0];
   CHECK(duration(*metrics, kernel) == 0);  // 1e308 is no time that was measured
@@ -339,7 +428,7 @@ TEST_CASE("no rate of hits is beyond 100 %, as where hits and look-ups are of di
 
 TEST_CASE("a table has no more kernels than any of its size") {
   std::string rows;
-  for (int i = 0; i < 400'000; ++i) rows += ",,\n";  // each of three bytes: Nsight Compute writes a kilobyte and more
+  for (int i = 0; i < 400'000; ++i) rows += "\"1\",,\n";  // each of six bytes: Nsight Compute writes a kilobyte and more
   const auto table = read("\"ID\",\"Process ID\",\"Process Name\"\n,,\n" + rows);
   REQUIRE(!table);
   CHECK_THAT(table.error().text, contains_text("it holds more kernels than any table of its size does"));

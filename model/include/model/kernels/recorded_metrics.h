@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/kernels/kernel_metrics.h"
@@ -12,6 +13,9 @@
 #include "model/trace/trace.h"
 
 namespace lanescope::kernels {
+
+// Metrics of this name and an opcode behind it count the instructions of that opcode, where another profiler counted them ("...per_opcode.FFMA").
+inline constexpr std::string_view kOpcodeMetric = "sass__inst_executed_per_opcode.";
 
 // All launches of a kernel and shape on one GPU by one process, measured or not.
 struct AllLaunches {
@@ -25,7 +29,7 @@ struct Measurement {
   GpuId gpu = kNone;
   ProcessId process = kNone;
   KernelReplay replay = KernelReplay::kOnePass;
-  std::uint32_t passes = 0;
+  std::uint32_t passes = 0;    // 0: not known, as of what another profiler measured
   std::uint32_t launches = 1;  // over which passes were spread
   Nanoseconds spent = 0;       // by the program, on measuring
   AllLaunches of_its_kind;
