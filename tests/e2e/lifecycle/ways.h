@@ -1,4 +1,4 @@
-// Ways to live and end that programs have, and what a recording of each has to hold (tests/programs/lives.cpp).
+// Ways to live and end that programs have, and what a recording of each has to hold (tests/programs/lives).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,295 @@
+// What it may not do, or has not: descriptors, roots, users, memory, clocks, calls of the kernel.
+#include "lives.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+namespace lives {
+namespace {
+
+int closes_all() {
+  for (int descriptor = 0; descriptor < 65'536; ++descriptor) close(descriptor);
+  steps(100);
+  return kCode;
+}
+int closes_range() {
+  must(syscall(SYS_close_range, 3u, ~0u, 0) == 0, "close_range");
+  steps(100);
+  int ends[2] = {-1, -1};
+  return pipe(ends) == 0 && ends[0] == 3 && ends[1] == 4 ? kCode : 98;
+}
+int covers_descriptors() {
+  for (int descriptor = 3; descriptor < 1'024; ++descriptor) dup2(1, descriptor);
+  steps(100);
+  return kCode;
+}
+int has_no_descriptors() {
+  const rlimit limit{32, 32};
+  must(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+  while (open("/dev/null", O_RDONLY) >= 0) {
+  }
+  return child_with_steps(fork);
+}
+
+int changes_root() {
+  must(chroot(arguments[2]) == 0 && chdir("/") == 0, "chroot");
+  return child_with_steps(fork);
+}
+int is_another_user() {
+  must(setgid(kNobody) == 0 && setuid(kNobody) == 0, "setuid");
+  return child_with_steps(fork);
+}
+int becomes_another_user() {
+  must(setgid(kNobody) == 0 && setuid(kNobody) == 0, "setuid");
+  execl(arguments[2], arguments[0], "exit", "9", nullptr);
+  must(false, arguments[2]);
+  return 99;
+}
+int can_not_be_dumped() {
+  prctl(PR_SET_DUMPABLE, 0);
+  steps(100);
+  return kCode;
+}
+
+// A child whose clocks are a day ahead.
+int lives_tomorrow() {
+  must(unshare(CLONE_NEWTIME) == 0, "unshare");
+  std::ofstream offsets("/proc/self/timens_offsets");
+  must(static_cast<bool>(offsets << "monotonic 86400 0\n" << std::flush), "timens_offsets");
+  return child_with_steps([] {
+    const pid_t child = fork();
+    if (child == 0) usleep(2'000);
+    return child;
+  });
+}
+
+// As few bytes as a thread may have.
+int has_small_stacks() {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  must(pthread_attr_setstacksize(&small, static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN))) == 0, "a small stack");
+  int ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    pthread_t thread;
+    must(pthread_create(
+             &thread, &small,
+             [](void*) -> void* {
+               steps(10);
+               usleep(2'000);
+               steps(10);
+               return &arguments;
+             },
+             nullptr) == 0,
+         "a thread");
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    ended += result == &arguments ? 1 : 0;
+  }
+  std::printf("%d threads\n", ended);
+  return kCode;
+}
+
+// All memory that it maps from now on is to be there at once.
+int locks_its_memory() {
+  must(mlockall(MCL_FUTURE) == 0, "mlockall");
+  usleep(2'000);
+  steps(100);
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (constexpr long kMostKib = 32L << 10; line.starts_with("RssShmem:") && std::atol(line.c_str() + 9) > kMostKib)
+      std::printf("there is %s\n", line.c_str());
+  return kCode;
+}
+
+#define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+// From here on the kernel ends it for all that is not here.
+void must_filter(const sock_filter* code, std::size_t length) {
+  const sock_fprog filter{static_cast<unsigned short>(length), const_cast<sock_filter*>(code)};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
+}
+int may_only_write() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit_group),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  steps(number(1'000'000));
+  must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
+  _exit(kCode);
+}
+
+// Its first ranges come behind that.
+int is_guarded_first() {
+  may_only_write();
+  return 98;
+}
+// Neither has it room for what it would report in, nor may its files grow.
+int may_grow_nothing() {
+  constexpr rlim_t kAddresses = 200ul << 20;
+  const rlimit room{kAddresses, kAddresses}, files{0, 0};
+  must(setrlimit(RLIMIT_AS, &room) == 0 && setrlimit(RLIMIT_FSIZE, &files) == 0, "setrlimit");
+  steps(100);
+  return kCode;
+}
+// Without sockets, which are refused.
+int may_have_no_sockets() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  must_filter(code, std::size(code));
+  steps(100);
+  return kCode;
+}
+// A thread that may only write, a child that is such a thread, and then others.
+int has_strict_threads() {
+  const auto be_strict = [](int code) {
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict");
+    steps(10);
+    if (write(STDOUT_FILENO, "strict\n", 7) != 7) code = 98;
+    syscall(SYS_exit, code);
+  };
+  std::thread(be_strict, 0).join();
+  const pid_t child = fork();
+  if (child == 0) be_strict(3);
+  must(code_of(child) == 3, "the end of a child");
+  std::thread([] { steps(50); }).join();
+  steps(50);
+  return kCode;
+}
+// The child of a vfork guards itself, and itself alone.
+[[gnu::noinline]] void vfork_and_filter() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  const pid_t child = vfork();
+  if (child == 0) {
+    must_filter(code, std::size(code));
+    _exit(3);
+  }
+  must(code_of(child) == 3, "the child of a vfork");
+}
+int has_a_guarded_vfork() {
+  vfork_and_filter();
+  return child_with_steps(fork);
+}
+// A child that makes ranges before and behind its filter, and one whose first come behind it.
+int has_guarded_children() {
+  for (const int before : {10, 0}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(before);
+      sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                            LANESCOPE_ALLOW(write),
+                            LANESCOPE_ALLOW(exit_group),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+      must_filter(code, std::size(code));
+      steps(10);
+      _exit(write(STDOUT_FILENO, "child\n", 6) == 6 ? 3 : 4);
+    }
+    must(code_of(child) == 3, "the end of a child");
+  }
+  return kCode;
+}
+
+// It may have threads, and write.
+int may_only_have_threads() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(clone),
+                        LANESCOPE_ALLOW(clone3),
+                        LANESCOPE_ALLOW(mmap),
+                        LANESCOPE_ALLOW(munmap),
+                        LANESCOPE_ALLOW(mprotect),
+                        LANESCOPE_ALLOW(madvise),
+                        LANESCOPE_ALLOW(brk),
+                        LANESCOPE_ALLOW(futex),
+                        LANESCOPE_ALLOW(set_robust_list),
+                        LANESCOPE_ALLOW(rseq),
+                        LANESCOPE_ALLOW(sched_getaffinity),
+                        LANESCOPE_ALLOW(getrandom),
+                        LANESCOPE_ALLOW(prctl),
+                        LANESCOPE_ALLOW(rt_sigprocmask),
+                        LANESCOPE_ALLOW(rt_sigaction),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  for (int i = 0; i < 5; ++i) std::thread([] { steps(10); }).join();
+  must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
+  _exit(kCode);
+}
+// It may fork, and write.
+int may_only_fork() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(clone),
+                        LANESCOPE_ALLOW(wait4),
+                        LANESCOPE_ALLOW(set_robust_list),
+                        LANESCOPE_ALLOW(rt_sigprocmask),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(10);
+      _exit(write(STDOUT_FILENO, "child\n", 6) == 6 ? 3 : 4);
+    }
+    must(code_of(child) == 3, "the end of a child");
+  }
+  steps(10);
+  _exit(kCode);
+}
+#undef LANESCOPE_ALLOW
+
+}  // namespace
+
+std::vector<Way> confinement() {
+  return {
+      {"small-stacks", has_small_stacks, Begin::kWithItsWay},
+      {"tomorrow", lives_tomorrow},
+      {"mlockall", locks_its_memory, Begin::kWithItsWay},
+      {"close", closes_all},
+      {"close_range", closes_range},
+      {"dup2", covers_descriptors},
+      {"no-descriptors", has_no_descriptors},
+      {"chroot", changes_root},
+      {"setuid", is_another_user},
+      {"setuid-exec", becomes_another_user},
+      {"not-dumpable", can_not_be_dumped},
+      {"seccomp", may_only_write},
+      {"seccomp-first", is_guarded_first, Begin::kWithItsWay},
+      {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
+      {"no-growth", may_grow_nothing, Begin::kWithItsWay},
+      {"seccomp-strict", has_strict_threads},
+      {"seccomp-children", has_guarded_children},
+      {"seccomp-vfork", has_a_guarded_vfork},
+      {"seccomp-threads", may_only_have_threads},
+      {"seccomp-forks", may_only_fork},
+  };
+}
+
+}  // namespace lives
