@@ -3,6 +3,8 @@
 import contextlib
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -262,6 +264,18 @@ class Blocks(Recorded):
         counts = output.split()
         self.assertGreaterEqual(int(counts[0]), 100)  # and those that the library leaves unfinished
         self.assertEqual(counts, counts[:1] * 6)
+
+    def test_nothing_is_said_of_a_recording_in_which_nothing_is_missing(self):
+        said = re.search(r'kNamingMessage = "(.*)";', (ROOT / "collector/include/collector/session/recording.h").read_text()).group(1)
+        slow = self.folder / "slow"  # says what the recorder does where names take longer than two seconds
+        slow.write_text(f"#!/bin/sh\necho 'lanescope: {said}' >&2\nexec {shlex.quote(program())} \"$@\"\n")
+        slow.chmod(0o755)
+        _, errors = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx"):
+                with annotate("work"): pass
+        """, interpreter=(sys.executable, "-W", "always"), environment={"LANESCOPE": str(slow)})
+        self.assertEqual(errors, "")
+        self.assertEqual(self.ranges(), ["work"])
 
     def test_samples_of_functions(self):
         output, _ = self.run_program("""

@@ -16,6 +16,7 @@ from ._agent import Agent, LibrariesToCome, allow_reading, await_answer
 from ._errors import RecordingError
 
 _PREFIX = "lanescope: "  # of sentences, as the program prints them
+_BUSY = "Looking up the names of the code that ran"  # tells someone who waits at a terminal why; nothing is missing
 _LARGEST_ANSWER = 64 << 10
 _count = 0
 
@@ -116,7 +117,8 @@ class Recorder:
                 self._has_begun = True
                 self._has_spoken.set()
             elif text.startswith(_PREFIX):
-                self.messages.append(text[len(_PREFIX):])
+                if not text.startswith(_PREFIX + _BUSY):
+                    self.messages.append(text[len(_PREFIX):])
             elif lists_files and text.startswith("\t"):
                 self.files.append(os.path.join(self._folder, text[1:]))
             lists_files = text == "Generated:" or (lists_files and text.startswith("\t"))
