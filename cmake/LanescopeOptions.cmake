@@ -11,6 +11,7 @@ file(RELATIVE_PATH LANESCOPE_LIBRARIES_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" 
 file(RELATIVE_PATH LANESCOPE_DATA_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_DATADIR}/lanescope")
 
 set(LANESCOPE_SANITIZE "" CACHE STRING "Value for -fsanitize=, for example address,undefined; the agent is never instrumented, since it runs inside other programs: its sources are in a program of the tests (agent_inside)")
+option(LANESCOPE_BENCHMARKS "Build the programs of tests/bench with all the rest" ON)
 option(LANESCOPE_LIBFUZZER "Link fuzz targets with libFuzzer (Clang); else each is replayed by a test" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
@@ -36,7 +37,7 @@ if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # The compiler collects its garbage later: a file takes up to a tenth less time and 130 MB more.
-  add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:--param=ggc-min-heapsize=400000>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=400000>)
 endif()
 find_program(LANESCOPE_LLD ld.lld)
 if(LANESCOPE_LLD AND NOT LANESCOPE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler of Debian looks for its own linkers alone

@@ -26,7 +26,7 @@ endfunction()
 # of its files may give one name to different things, not even in unnamed namespaces, but for files that are compiled ALONE.
 function(lanescope_unity NAME)
   if(LANESCOPE_UNITY)
-    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12 LANESCOPE_ALONE "${ARGN}")
     set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     # To GCC, what is defined beside another source is defined in a header.
     target_compile_options(${NAME} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -80,12 +80,14 @@ function(lanescope_precompile_as NAME OWNER)
   endif()
 endfunction()
 
-# lanescope_test(NAME SOURCES ... LIBRARIES ... [PRECOMPILED <header>...]): one Catch2 program, registered with CTest under its name.
+# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>...]): one Catch2 program, registered with CTest under its name.
 function(lanescope_test NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;LIBRARIES;PRECOMPILED" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} lanescope_test_main)
   lanescope_sanitize(${NAME})
+  lanescope_unity(${NAME} ${ARG_ALONE})
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD_BATCH_SIZE 6)  # tests are what is changed most
   if(ARG_PRECOMPILED)
     lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
   else()

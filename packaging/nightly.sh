@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # nightly.sh [HOURS]: what takes too long for every change, in so many hours of fuzzing (8) and about four more. Prints what failed, and goes on.
 #
-# All tests under the address and undefined behaviour sanitizers, then under the thread sanitizer; every test as built for development,
+# Each public header by itself; all tests under the address and undefined behaviour sanitizers, then under the thread sanitizer; every test as built for development,
 # three times, beside a busy neighbour; hostile files through every command; recordings cut at many places; the recorder's memory; stress;
 # fuzzing.
 set -uo pipefail
@@ -25,6 +25,7 @@ done
 
 part "release build" packaging/build.sh release lanescope_with_programs lanescope_c  # several sources at once: names that two of them have tell
 part "dev build" packaging/build.sh dev
+part "each header by itself" packaging/build.sh dev all_verify_interface_header_sets
 sh -c 'while :; do :; done' &
 neighbour=$!
 trap 'kill "$neighbour" 2>/dev/null' EXIT

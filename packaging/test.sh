@@ -8,7 +8,6 @@ cd "$root"
 export QT_QPA_PLATFORM=offscreen
 
 "$root/packaging/build.sh" ci
-"$root/packaging/build.sh" ci all_verify_interface_header_sets
 # What parses untrusted bytes or shares memory between threads runs under sanitizers, too; all tests do by night (packaging/nightly.sh).
 address=(test_file test_trace test_channel test_agent_inside)
 replayed=(fuzz_frames fuzz_payloads fuzz_texts fuzz_trace_file)
@@ -23,4 +22,5 @@ done
 "$root/packaging/build.sh" tsan "${threads[@]}"
 for test in "${threads[@]}"; do "build/tsan/bin/$test"; done
 
-ctest --preset ci --parallel "$(nproc)" --no-tests=error
+# Many tests wait more than they compute, so one more runs than there are processors.
+ctest --preset ci --parallel $(($(nproc) + 1)) --no-tests=error

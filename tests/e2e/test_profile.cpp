@@ -39,12 +39,12 @@ TEST_CASE("the program's exit code is ours, and its output passes through untouc
 }
 
 TEST_CASE("a large recording ends with its outline, a small one has none") {
-  // As many pairs as fit: most of what a program marks without a pause has no room, but millions have.
-  const auto [program_name, count, outlines] = GENERATE(table<std::string, std::string, std::size_t>(
-      {{"lanescope_bench_nvtx_cost", "1000000", 1}, {"lanescope_program_nvtx_threads", "100", 0}}));
+  const auto [words, outlines] = GENERATE(table<std::vector<std::string>, std::size_t>(
+      {{{"lanescope_program_nvtx_bursts", "burst", "1", std::to_string(kOutlineFromEvents)}, 1}, {{"lanescope_program_nvtx_threads", "100"}, 0}}));
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", program(program_name).string(), count});
+  std::vector<std::string> command{"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", program(words[0]).string()};
+  command.insert(command.end(), words.begin() + 1, words.end());
+  const Ran ran = run_lanescope(folder.path(), command);
   CAPTURE(ran.messages);
   REQUIRE(ran.code == 0);
   const auto path = folder.path() / "x.trace";

@@ -263,16 +263,17 @@ class PlantedFaults(unittest.TestCase):
     def test_a_check_tells_slower_nights_from_noise(self):
         make_fleet.nights(self.folder, count=30, slower_from=17, factor=1.1)
         nights = [str(self.folder / f"night{number:02}.trace") for number in range(30)]
-        slower = Fleet(nights[17:], HERE).ask("check", against=nights[:17])
+        kept = Engine(kind="none", cache=str(self.folder / "cache"))  # each night is read once
+        slower = Fleet(nights[17:], kept).ask("check", against=nights[:17])
         first = slower.tables[0].records()[0]
         self.assertIn("nvjet", first["Name"])
         self.assertAlmostEqual(first["Change (%)"], 10, delta=1)
         self.assertLess(first["At least (%)"], first["Change (%)"])
         self.assertTrue(slower.failed)
-        self.assertFalse(Fleet(nights[9:17], HERE).ask("check", against=nights[:9]).failed)
-        self.assertFalse(Fleet(nights[17:], HERE).ask("check", against=nights[:17], tolerance=12.0).failed)
-        self.assertFalse(Fleet(nights[:17], HERE).ask("check", against=nights[17:]).failed)  # faster
-        run = lambda *arguments: subprocess.run([sys.executable, "-m", "lanescope.fleet", "check", *arguments], capture_output=True, text=True,
+        self.assertFalse(Fleet(nights[9:17], kept).ask("check", against=nights[:9]).failed)
+        self.assertFalse(Fleet(nights[17:], kept).ask("check", against=nights[:17], tolerance=12.0).failed)
+        self.assertFalse(Fleet(nights[:17], kept).ask("check", against=nights[17:]).failed)  # faster
+        run = lambda *arguments: subprocess.run([sys.executable, "-m", "lanescope.fleet", "check", "--cache", kept.cache, *arguments], capture_output=True, text=True,
                                                 env=os.environ | {"PYTHONPATH": str(support.ROOT / "app/python")})
         codes = [run("--input", *new, "--against", *old).returncode for new, old in ((nights[20:], nights[:9]), (nights[9:17], nights[:9]), (["/nonexistent"], nights[:9]))]
         self.assertEqual(codes, [3, 0, 1])
