@@ -36,7 +36,9 @@ list(JOIN gcc_archives " " gcc_archives)
 list(JOIN others " " others)
 set(c_library "${PROJECT_BINARY_DIR}/CMakeFiles/lanescope_c_library.dir/packaging/portable/c_library.c.o")
 set(CMAKE_CXX_LINK_EXECUTABLE
-  "${LANESCOPE_ZIG} cc -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.2.28 -Wl,--build-id=sha1 -Wl,--gc-sections <OBJECTS> -o <TARGET> -L${gcc_folder} -Wl,--start-group <LINK_LIBRARIES> ${others} ${c_library} -nostdlib++ ${gcc_archives} -Wl,--end-group -lpthread -ldl -lm")
+  "${LANESCOPE_ZIG} cc -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.2.28 -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--build-id=sha1 -Wl,--gc-sections <OBJECTS> -o <TARGET> -L${gcc_folder} -Wl,--start-group <LINK_LIBRARIES> ${others} ${c_library} -nostdlib++ ${gcc_archives} -Wl,--end-group -lpthread -ldl -lm")
+# As of every release (cmake/LanescopeOptions.cmake).
+add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 # Functions and data that nothing uses are left out of programs and libraries.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)  # of libraries; programs have it above

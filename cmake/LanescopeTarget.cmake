@@ -49,6 +49,17 @@ function(lanescope_small NAME)
   endif()
 endfunction()
 
+# lanescope_recorder_program(NAME PARTS): a program beside lanescope, of main.cpp and the library PARTS. In packages of the recorder it is a part of
+# lanescope, and of this name there is one that runs it.
+function(lanescope_recorder_program NAME PARTS)
+  if(LANESCOPE_PORTABLE)
+    add_executable(${NAME} "${PROJECT_SOURCE_DIR}/packaging/portable/part_of_lanescope.cpp")
+  else()
+    add_executable(${NAME} main.cpp)
+    target_link_libraries(${NAME} PRIVATE ${PARTS})
+  endif()
+endfunction()
+
 # Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
 function(lanescope_sanitize NAME)
   if(LANESCOPE_SANITIZE)

@@ -107,6 +107,22 @@ asks_for_old_c_library() {
 }
 asks_for_old_c_library "$tree"
 
+# is_hardened TREE: each program lies where nobody can foretell, and what links it can be neither written to nor run.
+is_hardened() {
+  local file headers mark
+  for file in "$1"/bin/* $([ ! -d "$1/lib" ] || find "$1/lib" -name '*.so*' -type f); do
+    headers=$(readelf -hldW "$file")
+    for mark in 'Type: +DYN' GNU_RELRO 'BIND_NOW|Flags:.* NOW' 'GNU_STACK.* RW '; do
+      grep -Eq "$mark" <<<"$headers" || { echo "package: $file is not hardened: $mark is missing" >&2; exit 1; }
+    done
+  done
+}
+is_hardened "$tree"
+
+for part in code-names kernel-metrics; do  # lanescope by another name (packaging/portable/part_of_lanescope.cpp)
+  [ ! -x "$tree/bin/lanescope-$part" ] || { "$tree/bin/lanescope-$part" --help 2>&1 || true; } | grep "for lanescope\|started by lanescope" >/dev/null || { echo "package: lanescope-$part does not run" >&2; exit 1; }
+done
+
 # put_archive TREE DEBUG BASE: the archive of an installed recorder, with licences, and that of its debug files.
 put_archive() {
   rm -rf "$work/tar" "$work/debugtree"
@@ -153,6 +169,7 @@ if [ "$aarch64" = yes ]; then
   cmake --install build/portable-aarch64 --prefix "$there" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }
   strip_tree "$there" "$work/debug-aarch64" aarch64-linux-gnu-
   asks_for_old_c_library "$there"
+  is_hardened "$there"
   if command -v qemu-aarch64-static >/dev/null; then
     packaging/aarch64_check.sh "$there" "$sysroot" "$tree"
   else
@@ -179,6 +196,7 @@ if [ "$viewer" = yes ]; then
     strip_tree "$tree" "$work/viewerdebug"
   }
   put viewer viewer desktop
+  is_hardened "$work/viewer/usr"
   if command -v patchelf >/dev/null; then
     packaging/viewer_archive.sh "$version" "$work/viewer/usr" "$tree" "$out"
   else
