@@ -67,6 +67,20 @@ std::uint64_t checksum_of(const FrameHeader& header, std::span<const std::byte> 
 
 }  // namespace
 
+namespace {
+
+// Completes the frame that begins at `header_at`, whose stored payload is what follows its header.
+void seal(FrameHeader header, std::size_t header_at, std::size_t raw_size, std::vector<std::byte>& out) {
+  const std::span stored = std::span(out).subspan(header_at + sizeof(FrameHeader));
+  header.magic = kFrameMagic;
+  header.stored_size = static_cast<std::uint32_t>(stored.size());
+  header.raw_size = static_cast<std::uint32_t>(raw_size);
+  header.checksum = checksum_of(header, stored);
+  std::memcpy(out.data() + header_at, &header, sizeof(header));
+}
+
+}  // namespace
+
 void append_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out) {
   const Loan<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx> compressor;
   const std::size_t header_at = out.size();
@@ -81,11 +95,15 @@ void append_frame(FrameHeader header, std::string_view payload, std::vector<std:
     header.codec = Codec::kRaw;
   }
   out.resize(header_at + sizeof(FrameHeader) + size);
-  header.magic = kFrameMagic;
-  header.stored_size = static_cast<std::uint32_t>(size);
-  header.raw_size = static_cast<std::uint32_t>(payload.size());
-  header.checksum = checksum_of(header, {out.data() + header_at + sizeof(FrameHeader), size});
-  std::memcpy(out.data() + header_at, &header, sizeof(header));
+  seal(header, header_at, payload.size(), out);
+}
+
+void append_uncompressed_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out) {
+  const std::size_t header_at = out.size();
+  out.resize(header_at + sizeof(FrameHeader) + payload.size());
+  std::memcpy(out.data() + header_at + sizeof(FrameHeader), payload.data(), payload.size());
+  header.codec = Codec::kRaw;
+  seal(header, header_at, payload.size(), out);
 }
 
 void give_frame_to(std::uint32_t process, std::span<std::byte> frame) {

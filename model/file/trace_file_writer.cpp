@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/file/limits.h"
 #include "model/file/trace_file.h"
 #include "trace_index.h"
 
@@ -49,6 +50,22 @@ bool is_at(int descriptor, const std::filesystem::path& path) {
   return fstat(descriptor, &ours) == 0 && lstat(path.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
+// What a reader takes to read the frames so far, against what it takes of a file of their size (limits.h).
+struct Taken {
+  std::uint64_t unpacked = 0;
+  std::uint64_t events = 0;
+
+  void add(const FrameHeader& header) {
+    unpacked += header.raw_size;
+    events += header.event_count;
+  }
+  // With one frame more.
+  [[nodiscard]] bool stays_readable(const FrameHeader& header, std::uint64_t file_bytes) const {
+    const limits::FileBudget budget = limits::budget_of(file_bytes + sizeof(header) + header.stored_size);
+    return unpacked + header.raw_size <= budget.unpacked && events + header.event_count <= budget.events;
+  }
+};
+
 Error being_written(const std::filesystem::path& path) {
   return {path.string() + " is being written by another recording. Give another name with -o, such as one with %p or %n."};
 }
@@ -64,6 +81,7 @@ struct TraceFileWriter::State {
   std::uint64_t size = 0;
   std::vector<TraceIndex::Entry> index;
   std::uint64_t head_bytes = 0;  // of segments, in the index
+  Taken taken;
 
   Result<void> write_all(const void* data, std::size_t bytes) {
     const std::uint64_t whole = size;
@@ -94,6 +112,28 @@ struct TraceFileWriter::State {
     return write_all(&header, sizeof(header));
   }
 
+  // Where readers would refuse one of the frames, since it says very much in few bytes: the same frames, and that one without compression,
+  // which takes bytes for each event. Else none.
+  [[nodiscard]] std::optional<std::vector<std::byte>> kept_readable(std::span<const std::byte> frames) const {
+    std::optional<std::vector<std::byte>> kept;
+    Taken so_far = taken;
+    for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
+      FrameView frame;
+      std::memcpy(&frame.header, frames.data() + at, sizeof(frame.header));
+      const std::span<const std::byte> as_given = frames.subspan(at, sizeof(frame.header) + frame.header.stored_size);
+      frame.stored = as_given.subspan(sizeof(frame.header));
+      const std::uint64_t file_bytes = size + (kept ? kept->size() : at);
+      const bool is_too_dense = frame.header.codec == Codec::kZstd && !so_far.stays_readable(frame.header, file_bytes);
+      const auto payload = is_too_dense ? open_frame(frame) : Result<std::string>(Error{});
+      if (payload && !kept) kept.emplace(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(at));
+      if (payload) append_uncompressed_frame(frame.header, *payload, *kept);
+      if (!payload && kept) kept->insert(kept->end(), as_given.begin(), as_given.end());
+      so_far.add(frame.header);
+      at += as_given.size();
+    }
+    return kept;
+  }
+
   Result<void> take_place() {
     if (!beside || beside->has_taken_place()) return {};
     if (Result<void> placed = beside->take_place(); !placed) return placed;
@@ -110,6 +150,10 @@ TraceFileWriter::~TraceFileWriter() = default;
 std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
 std::uint64_t TraceFileWriter::finished_size() const noexcept {
   return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes + state_->head_bytes;
+}
+std::uint64_t TraceFileWriter::finished_size_with(std::span<const std::byte> frames) const {
+  const std::optional<std::vector<std::byte>> readable = state_->kept_readable(frames);
+  return finished_size() + (readable ? readable->size() : frames.size());
 }
 const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
 
@@ -169,7 +213,10 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   });
   if (!index.is_sound()) return unfinished;
   state->index = std::move(index.entries);
-  for (const IndexedFrame& frame : state->index) state->head_bytes += frame.segment_head.size();
+  for (const IndexedFrame& frame : state->index) {
+    state->head_bytes += frame.segment_head.size();
+    state->taken.events += frame.event_count;
+  }
   state->size = index.begin;
   if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0)
     return Error{"Can't add to " + path.string() + ": " + std::strerror(errno) + "."};
@@ -177,6 +224,8 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
 }
 
 Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
+  const std::optional<std::vector<std::byte>> readable = state_->kept_readable(frames);
+  if (readable) frames = *readable;
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
   bool has_events = false;
@@ -184,6 +233,7 @@ Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
     FrameHeader header;
     std::memcpy(&header, frames.data() + at, sizeof(header));
     state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count, {}});
+    state_->taken.add(header);
     has_events = has_events || header.event_count > 0;
     at += sizeof(FrameHeader) + header.stored_size;
   }
@@ -202,6 +252,7 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
   std::uint64_t events = 0;
   while (state_->index.size() > 1 && finished_size() + bytes > room) {
     events += state_->index.back().event_count;
+    state_->taken.events -= state_->index.back().event_count;
     state_->size = state_->index.back().offset;
     state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();

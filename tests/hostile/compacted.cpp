@@ -85,7 +85,7 @@ std::vector<Event> events_from(Nanoseconds start, Nanoseconds step, std::size_t 
   return events;
 }
 // As many full segments as the trace of a file of this size may hold.
-std::size_t most_segments(std::size_t bytes) { return static_cast<std::size_t>(limits::budget_of(bytes).memory / 24 / kRows * 9 / 10); }
+std::size_t most_segments(std::size_t bytes) { return static_cast<std::size_t>(limits::budget_of(bytes).events / kRows * 9 / 10); }
 
 void compacted_long_lane(const Path& path, std::size_t bytes) {
   CompactedFile file(path, bytes);

@@ -30,13 +30,12 @@ COMMANDS = {
 
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import"}
 SECONDS_PER_EVENT = 2e-6
-EVENT_BYTES = 24  # in memory
 LONGEST_WAIT = 1800  # seconds
 
 
 def most_events(file):
-    """Of a .trace file, by the memory that it may take (model/file/limits.h), and a chunk."""
-    return ((64 << 20) + 48 * os.path.getsize(file)) // EVENT_BYTES + 65536
+    """Of a .trace file (model/file/limits.h), a chunk, and what processors did, which follows from what threads did."""
+    return 2 * (2_800_000 + os.path.getsize(file) + 65536)
 
 
 def event_count(programs, file):

@@ -87,7 +87,7 @@ void FileLog::absorb(std::span<const std::byte> frames) {
 }
 
 void FileLog::append_or_count(std::span<const std::byte> frames, std::uint64_t events) {
-  const bool fits = !rules_.maximum_bytes || file_->finished_size() + frames.size() <= *rules_.maximum_bytes;
+  const bool fits = !rules_.maximum_bytes || file_->finished_size_with(frames) <= *rules_.maximum_bytes;
   has_no_room_ = has_no_room_ || !fits;
   if (has_no_room_ || !append(frames, events)) set_aside(frames);
 }
@@ -152,7 +152,7 @@ bool FileLog::close(proto::SessionEnd end) {
 
 bool FileLog::finish(proto::SessionEnd& end) {
   const std::vector<std::byte> frame = frame_of_recording(proto::FRAME_SESSION_END, end);
-  if (rules_.maximum_bytes && file_->finished_size() + frame.size() > *rules_.maximum_bytes && !has_no_room_) {
+  if (rules_.maximum_bytes && file_->finished_size_with(frame) > *rules_.maximum_bytes && !has_no_room_) {
     has_no_room_ = true;
     return false;
   }

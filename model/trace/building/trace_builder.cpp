@@ -29,7 +29,6 @@ constexpr std::size_t kProcessBytes = 8 << 10;  // and in work: what is asked of
 constexpr std::size_t kGpuBytes = 1 << 20;      // likewise: each is compared with all tracks
 constexpr std::size_t kTrackBytes = 1'000;
 constexpr std::size_t kLaneBytes = 900;  // with one event
-constexpr std::size_t kEventBytes = 24;  // of a lane, with its index
 constexpr std::size_t kTotalBytes = 72;    // of an allocation, in the sums of memory that are made of all
 constexpr std::size_t kTextCopies = 2;     // of a text that is no name: here, and in the trace that is made of it
 constexpr std::size_t kGpuTextCopies = 4;  // and in the index of GPUs
@@ -181,7 +180,8 @@ struct TraceBuilder::State {
   RowKeys<std::tuple<ProcessId, std::uint32_t, std::uint32_t>> categories;
   std::size_t resources_indexed = 0;  // rows of tables that the snapshot's index knows
   std::uint64_t entry_bytes = 0;      // of processes, threads, resources and messages
-  std::uint64_t event_bytes = 0;
+  std::uint64_t event_count = 0;
+  std::uint64_t kept_events = 0;  // on lanes
   LaneCount lane_count;
   std::map<std::pair<ProcessId, std::uint32_t>, ThreadId> thread_ids;
   DetailIndex<KernelDetail> kernels;
@@ -269,6 +269,10 @@ struct TraceBuilder::State {
     return found->second;
   }
 
+  void count_events(const TrackKey& key, std::size_t events) {
+    if (key.kind != TrackKind::kProcessors) event_count += events;
+    if (sink == nullptr) kept_events += events;
+  }
   void count_lanes(TrackState& track, std::uint32_t deepest) {
     const std::size_t lanes = TrackLanes::lane_of_depth(deepest) + std::size_t{1};
     entry_bytes += (lanes - std::min(lanes, track.known_depths)) * kLaneBytes;
@@ -489,8 +493,8 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
   if (events.empty()) return;
   const TrackId id = state_->track_id(key);
   valid_depths.resize(depths.empty() ? 0 : events.size());
+  state_->count_events(key, events.size());
   if (state_->sink) return state_->sink->take(id, events, valid_depths);
-  state_->event_bytes += events.size() * kEventBytes;
   TrackState& track = state_->tracks[id];
   track.changed = true;
   // All lanes above the deepest are made, though there may be nothing on them.
@@ -509,7 +513,7 @@ void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vec
     const std::vector<std::uint32_t> depths(events.size(), lane);
     return add(key, std::move(events), depths);
   }
-  state_->event_bytes += events.size() * kEventBytes;
+  state_->count_events(key, events.size());
   TrackState& track = state_->tracks[state_->track_id(key)];
   track.changed = true;
   state_->count_lanes(track, lane);
@@ -550,13 +554,15 @@ void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_-
 std::uint64_t TraceBuilder::memory_bytes() const noexcept {
   const State& state = *state_;
   const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
-  return state.entry_bytes + state.event_bytes + state.memory_usage.rows().size() * kTotalBytes +
+  return state.entry_bytes + state.kept_events * limits::kEventMemory + state.memory_usage.rows().size() * kTotalBytes +
          state.lane_count.load(std::memory_order_relaxed) * kLaneBytes + state.trace.names_.memory_bytes() +
          state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
          state.counters.memory_bytes() + state.kernel_records.memory_bytes() +
          of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage,
                     state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
 }
+
+std::uint64_t TraceBuilder::event_count() const noexcept { return state_->event_count; }
 
 std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> lanes, MemoryTotals totals) {
   Trace& trace = state_->trace;

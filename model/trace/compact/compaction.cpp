@@ -18,7 +18,6 @@ namespace lanescope {
 namespace {
 
 constexpr std::uint32_t kCompactedFromMinor = 2;  // of the format
-constexpr std::uint64_t kEventMemory = 24;        // bytes of an event that is opened, as limits.h has it
 
 // Frames that other readers would take for the whole recording.
 constexpr const char* kForOlderReaders =
@@ -51,7 +50,7 @@ class Compaction {
     const Spending spending(reader_.size());
     DecodingAhead decoding(reader_);
     while (const auto step = decoding.next()) {
-      if (!step->frame || !spending.may_keep(ingest_.memory_bytes()))
+      if (!step->frame || !spending.may_keep(ingest_.memory_bytes(), 0))
         return Error{"it unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
       if (auto kept = keep(step->stored, *step->frame); !kept) return kept;
       ingest_.add(*step->frame);
@@ -209,8 +208,8 @@ class Compaction {
     if (auto go_on = report(1); !go_on) return go_on;
     if (!end_.empty())
       if (auto written = writer_.append(end_); !written) return written;
-    const std::uint64_t bytes = writer_.size();
-    if (limits::budget_of(bytes).memory < ingest_.memory_bytes() + lanes_.written() * kEventMemory)
+    const std::uint64_t events = lanes_.written();
+    if (!Spending(writer_.size()).may_keep(ingest_.memory_bytes() + events * limits::kEventMemory, events))
       return Error{"it holds its events in so few bytes already that a compacted file of them would be refused (docs/file-format.md, Limits)."};
     return writer_.finish();
   }

@@ -50,7 +50,7 @@ class HeadOutline {
     for (auto& [lane, segments] : lanes)
       if (const std::optional<TrackKey>& key = ingest_.file_tracks()[lane.track]) builder_.add_to_lane(*key, lane.lane, events_of(segments));
     builder_.provenance().outline_only = true;
-    return spending_.may_keep(ingest_.memory_bytes()) ? builder_.snapshot() : nullptr;
+    return spending_.may_keep(ingest_) ? builder_.snapshot() : nullptr;
   }
 
  private:
@@ -63,7 +63,7 @@ class HeadOutline {
     const auto frame = file_.read(indexed);
     if (!frame || !spending_.unpack(cost_to_decode(frame->header))) return false;
     const DecodedFrame decoded(*frame);
-    if (!spending_.unpack(decoded.cost()) || !spending_.may_keep(ingest_.memory_bytes())) return false;
+    if (!spending_.unpack(decoded.cost()) || !spending_.may_keep(ingest_)) return false;
     ingest_.add(decoded);
     return true;
   }

@@ -47,7 +47,7 @@ struct SegmentReader::State {
       const auto frame = reader.read(indexed);
       if (!frame) return frame.error();
       const DecodedFrame decoded(*frame);
-      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest.memory_bytes())) return too_much();
+      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest)) return too_much();
       ingest.add(decoded);
     }
     Provenance& provenance = builder.provenance();
@@ -75,7 +75,7 @@ struct SegmentReader::State {
       parallel_for(frames.size(), [&](std::size_t i) { decoded[i].emplace(frames[i]); });
       for (const std::optional<DecodedFrame>& frame : decoded) {
         if (!frame->holds_counter_samples()) return damaged();
-        if (!spending.unpack(frame->cost()) || !spending.may_keep(ingest.memory_bytes())) return too_much();
+        if (!spending.unpack(frame->cost()) || !spending.may_keep(ingest)) return too_much();
         ingest.add(*frame);
       }
     }
@@ -143,8 +143,8 @@ struct SegmentReader::State {
   // What is not an event yet counts as in a trace whose events are all in memory (TraceBuilder): one that is answered from the file must not
   // take more.
   [[nodiscard]] bool fits_into_memory() const {
-    constexpr std::uint64_t kEventBytes = 24, kLaneBytes = 900;
-    return Spending(reader.size()).may_keep(ingest.memory_bytes() + events * kEventBytes + lane_count * kLaneBytes);
+    constexpr std::uint64_t kLaneBytes = 900;
+    return Spending(reader.size()).may_keep(ingest.memory_bytes() + events * limits::kEventMemory + lane_count * kLaneBytes, events);
   }
 };
 

@@ -657,6 +657,8 @@ std::uint64_t FrameIngest::memory_bytes() const noexcept {
          state_->counters.size() * (kNodeBytes + sizeof(proto::Counters));
 }
 
+std::uint64_t FrameIngest::event_count() const noexcept { return state_->builder.event_count(); }
+
 void FrameIngest::add(const DecodedFrame& frame) {
   const DecodedFrame::Content& content = *frame.content_;
   const bool understood =

@@ -34,12 +34,12 @@ std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {
   for (const FrameView& frame : reader.indexed(kSurroundings)) {
     if (!spending.unpack(cost_to_decode(frame.header))) return nullptr;
     const DecodedFrame decoded(frame);
-    if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest.memory_bytes())) return nullptr;
+    if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest)) return nullptr;
     ingest.add(decoded);
   }
   const auto payload = open_frame(outlines.back());
   builder.provenance().outline_only = true;
-  if (!payload || !add_outline(builder, *payload) || !spending.may_keep(builder.memory_bytes())) return nullptr;
+  if (!payload || !add_outline(builder, *payload) || !spending.may_keep(ingest)) return nullptr;
   return builder.snapshot();
 }
 
@@ -80,7 +80,7 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
     DecodingAhead decoding(*reader);
     std::uint64_t end = 0;
     while (const auto step = decoding.next()) {
-      if (!step->frame || !spending.may_keep(ingest.memory_bytes())) {
+      if (!step->frame || !spending.may_keep(ingest)) {
         stopped_at = end;
         break;
       }
@@ -114,10 +114,9 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
 
 // Null where it is to be loaded as a whole.
 std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
-  constexpr std::uint64_t kEventBytes = 24;  // in memory, about
   if (place == EventPlace::kInMemoryWhereTheyFit) {
     const auto file = TraceFileReader::open(path);
-    if (!file || file->indexed_events() * kEventBytes <= SegmentCache::of_process().use().budget) return nullptr;
+    if (!file || file->indexed_events() * limits::kEventMemory <= SegmentCache::of_process().use().budget) return nullptr;
   }
   const auto reader = SegmentReader::open(path);
   if (!reader) return nullptr;

@@ -505,3 +505,44 @@ TEST_CASE("a FIFO is refused, and not waited for") {
   REQUIRE_FALSE(reader);
   CHECK_THAT(reader.error().text, contains_text("is not a file"));
 }
+
+TEST_CASE("frames that say too much in too few bytes are stored without compression, so that the file stays within what readers take") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "dense.trace";
+  constexpr std::uint32_t kEvents = 60'000;    // of a frame, three bytes each
+  constexpr std::uint64_t kFrameCount = 100;   // more events than any small file may have
+  const std::string payload(3 * kEvents, 'e');
+  FrameHeader header;
+  header.type = 6;
+  header.event_count = kEvents;
+  std::vector<std::byte> dense;
+  append_frame(header, payload, dense);
+  REQUIRE(dense.size() < 200);
+
+  auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(writer);
+  std::vector<std::byte> two = dense;  // several frames at once are kept so, too
+  two.insert(two.end(), dense.begin(), dense.end());
+  std::uint64_t events = 0;
+  for (std::uint64_t i = 0; i < kFrameCount; i += 2) {
+    const std::uint64_t foreseen = writer->finished_size_with(two);
+    REQUIRE(writer->append(two));
+    events += 2 * kEvents;
+    CHECK(writer->finished_size() <= foreseen + 2 * 64);  // entries of the index
+    REQUIRE(events <= limits::budget_of(writer->size()).events);  // also of a file that is cut off here
+  }
+  REQUIRE(writer->finish());
+  CHECK(std::filesystem::file_size(path) < events);  // no more is stored so than has to be: here a frame in three
+
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  std::uint64_t found = 0;
+  while (const auto frame = reader->next()) {
+    CHECK(frame_is_sound(*frame));
+    CHECK(frame->header.event_count == kEvents);
+    CHECK(*open_frame(*frame) == payload);
+    ++found;
+  }
+  CHECK(found == kFrameCount);
+  CHECK(reader->indexed_events() == events);
+}

@@ -22,6 +22,8 @@ struct FrameView {
 // Appends a complete frame to `out`: `header` gives type, source, process and event_count; everything else is computed. The payload is
 // compressed where that makes it smaller. Requires: payload.size() <= kMaximumPayloadBytes.
 void append_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out);
+// The same, not compressed.
+void append_uncompressed_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out);
 
 // Whether a frame may have such sizes, by its codec and the format's limit.
 [[nodiscard]] bool has_possible_sizes(const FrameHeader& header);

@@ -2,7 +2,8 @@
 //
 // The size of a file says little of what it holds: 64 MiB of zeros are 6 KB once compressed, and an event of a few bits becomes 20 bytes of
 // a lane. So each frame is bounded by itself, and all of them together by the size of the file. No recording comes near a limit: the
-// densest take half a byte for an event, and unpack to 20 times their size.
+// densest take 1.4 bytes for an event, and unpack to 20 times their size. Writers keep to them: TraceFileWriter stores without compression
+// what would be denser.
 #pragma once
 
 #include <cstddef>
@@ -34,20 +35,23 @@ inline constexpr std::size_t kDemangledBytes = 32u << 10;
 struct FileBudget {
   std::uint64_t unpacked = 0;  // bytes of payloads once decompressed
   std::uint64_t entries = 0;   // texts, and entries of other tables
+  std::uint64_t events = 0;    // on lanes: what is asked of a trace takes time for each
   std::uint64_t memory = 0;    // bytes that the trace takes
   std::uint64_t searched = 0;  // bytes that are looked at for where frames go on behind damage
 };
+inline constexpr std::uint64_t kEventMemory = 24;  // bytes that an event of a lane takes, with its index
 [[nodiscard]] constexpr FileBudget budget_of(std::uint64_t file_bytes) noexcept {
   constexpr std::uint64_t kMiB = 1u << 20;
   return {.unpacked = 256 * kMiB + 32 * file_bytes,
           .entries = 2'000'000 + file_bytes + file_bytes / 2,
+          .events = 2'800'000 + file_bytes,
           .memory = 64 * kMiB + 48 * file_bytes,
           .searched = 64 * kMiB + 8 * file_bytes};
 }
 
 // The index, once decompressed. An entry is shorter than the frame that it tells of, but for heads of segments whose events are all alike:
-// these take 2 KB, and their frames next to nothing. The memory that a file may take bounds how many there are of them: 43, and one for
-// each 32 KiB.
+// these take 2 KB, and their frames next to nothing. The events that a file may have bound how many there are of them: 43, and one for each
+// 64 KiB.
 [[nodiscard]] constexpr std::uint64_t index_bytes(std::uint64_t file_bytes) noexcept { return (std::uint64_t{1} << 20) + file_bytes; }
 
 }  // namespace lanescope::limits

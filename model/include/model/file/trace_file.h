@@ -51,8 +51,9 @@ class TraceFileWriter {
   TraceFileWriter& operator=(TraceFileWriter&&) noexcept;
   ~TraceFileWriter();
 
-  // Appends frames exactly as they are: one or more whole frames, back to back. Fails when the disk is full; the partial frame is then
-  // cut off again, so that the file stays whole.
+  // Appends frames as they are: one or more whole frames, back to back. One that says so much in so few bytes that readers would refuse the
+  // file (limits.h) is stored without compression. Fails when the disk is full; the partial frame is then cut off again, so that the file
+  // stays whole.
   Result<void> append(std::span<const std::byte> frames);
   // The same of one frame, of which the index has this head (IndexedFrame).
   Result<void> append_segment(std::span<const std::byte> frame, std::string segment_head);
@@ -69,6 +70,7 @@ class TraceFileWriter {
 
   [[nodiscard]] std::uint64_t size() const noexcept;           // bytes so far
   [[nodiscard]] std::uint64_t finished_size() const noexcept;  // at most so many if it were finished now
+  [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames) const;  // and if these were appended before
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
 

@@ -67,6 +67,8 @@ class FrameIngest {
   [[nodiscard]] bool source_was_cut() const noexcept;
   // Bytes that the trace and the dictionaries of its sources take so far, about; more for names that are long to demangle. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+  // Events of lanes so far. O(1).
+  [[nodiscard]] std::uint64_t event_count() const noexcept;
 
  private:
   struct State;

@@ -138,6 +138,8 @@ class TraceBuilder {
 
   // Bytes that the trace takes so far, about. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+  // Events that it was given so far, but for invalid ones, and for those of processors, which repeat what threads did. O(1).
+  [[nodiscard]] std::uint64_t event_count() const noexcept;
 
   // What there is now. O(lanes + segments), and the rebuilding of tails, and of what lies behind late events, that came since the last call.
   std::shared_ptr<const Trace> snapshot();
