@@ -404,7 +404,7 @@ void Recording::Run::publish() {
   now.events = log_->events();
   now.bytes = log_->bytes();
   now.processes = processes_.joined();
-  now.running_processes = static_cast<std::uint32_t>(processes_.live().size());
+  for (const auto& process : processes_.live()) now.running.push_back(process->instance());
   now.elapsed = std::chrono::nanoseconds(monotonic_now() - started_);
   now.dropped = processes_.dropped();
   const std::lock_guard lock(mutex_);

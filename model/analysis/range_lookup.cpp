@@ -1,8 +1,10 @@
 #include "range_lookup.h"
 
+#include <algorithm>
+
 namespace lanescope::analysis {
 
-RangeLookup::RangeLookup(const Trace& trace) : trace_(&trace), tracks_(trace), threads_(trace.threads().size()) {
+RangeLookup::RangeLookup(const Trace& trace, std::uint64_t looks) : trace_(&trace), looks_(looks), tracks_(trace), threads_(trace.threads().size()) {
   for (const Track& track : trace.tracks())
     if (track.key.kind == TrackKind::kNvtxRanges) with_ranges_[track.key.process].insert(track.key.thread);
 }
@@ -34,11 +36,30 @@ std::vector<RangeLookup::Source>& RangeLookup::sources_of(ThreadId thread) {
   std::unique_ptr<std::vector<Source>>& sources = threads_[thread];
   if (!sources) {
     sources = std::make_unique<std::vector<Source>>();
+    std::vector<std::span<const LaneId>> domains;  // a lane for each depth
     for (const TrackId track : tracks_.of(thread))
-      if (trace_->tracks()[track].key.kind == TrackKind::kNvtxRanges)
-        for (const LaneId lane : trace_->tracks()[track].lanes) sources->push_back({lane, LaneCursor(trace_->lane(lane))});
+      if (trace_->tracks()[track].key.kind == TrackKind::kNvtxRanges) domains.emplace_back(trace_->tracks()[track].lanes);
+    const std::vector<std::size_t> depths = depths_looked_at(domains);
+    for (std::size_t i = 0; i < domains.size(); ++i)
+      for (const LaneId lane : domains[i].first(depths[i])) sources->push_back({lane, LaneCursor(trace_->lane(lane))});
   }
   return *sources;
+}
+
+std::vector<std::size_t> RangeLookup::depths_looked_at(std::span<const std::span<const LaneId>> domains) const {
+  const std::uint64_t most = std::max(kLeastLanes, looks_ / std::max<std::uint64_t>(1, trace_->event_count()));
+  std::vector<std::size_t> depths(domains.size());
+  std::uint64_t lanes = 0;
+  for (bool goes_deeper = true; goes_deeper && lanes < most;) {
+    goes_deeper = false;
+    for (std::size_t i = 0; i < domains.size() && lanes < most; ++i) {
+      if (depths[i] == domains[i].size()) continue;
+      ++depths[i];
+      ++lanes;
+      goes_deeper = true;
+    }
+  }
+  return depths;
 }
 
 }  // namespace lanescope::analysis

@@ -1,9 +1,11 @@
 // NVTX ranges around moments of threads.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "lane_cursor.h"
@@ -12,11 +14,16 @@
 
 namespace lanescope::analysis {
 
+// Ranges that nest very deep are looked at as far as there is time: of each thread the outermost of all domains, on 64 lanes at least, and on more
+// where the trace has few events of which each may be asked. Programs nest some tens deep.
 class RangeLookup {
  public:
-  explicit RangeLookup(const Trace& trace);
+  static constexpr std::uint64_t kLeastLanes = 64;
+  static constexpr std::uint64_t kLooks = 400'000'000;  // at lanes, if each event of the trace is asked for once: a second or two
 
-  // Calls visit(EventRef) for each push/pop range of the thread that covers t, all domains. O(lanes) where times ascend.
+  explicit RangeLookup(const Trace& trace, std::uint64_t looks = kLooks);
+
+  // Calls visit(EventRef) for each push/pop range of the thread that covers t, all domains. O(lanes that are looked at) where times ascend.
   template <typename Visit>
   void for_each(ThreadId thread, Nanoseconds t, Visit visit) {
     for (Source& source : sources_of(thread))
@@ -35,8 +42,11 @@ class RangeLookup {
     LaneCursor cursor;
   };
   std::vector<Source>& sources_of(ThreadId thread);
+  // How many lanes of each domain, from the outermost on.
+  [[nodiscard]] std::vector<std::size_t> depths_looked_at(std::span<const std::span<const LaneId>> domains) const;
 
   const Trace* trace_;
+  std::uint64_t looks_;
   ThreadTracks tracks_;
   std::vector<std::unique_ptr<std::vector<Source>>> threads_;
   std::map<ProcessId, std::set<ThreadId>> with_ranges_;

@@ -7,6 +7,7 @@
 
 #include "model/events/column_reader.h"
 #include "model/events/name_family.h"
+#include "range_finder.h"
 #include "track_texts.h"
 
 namespace lanescope {
@@ -237,6 +238,20 @@ struct HasValues::State {
   std::vector<ColumnValue> of_events;  // that have to be asked of each
   std::vector<std::uint8_t> tracks;    // by id
   std::vector<std::uint8_t> names;     // by place_of_name(); none where names do not matter
+  // The NVTX range around an event, where that matters: by name, and whether it may have none.
+  std::optional<RangeFinder> ranges;
+  std::vector<std::uint8_t> range_names;
+  bool may_be_outside = true;
+
+  bool may_hold(const Track& track) const { return tracks[static_cast<std::size_t>(&track - trace.tracks().data())] != 0; }
+  // The columns but for those of NVTX ranges.
+  bool has(EventRef event) const {
+    if (!may_hold(trace.track_of(event.lane))) return false;
+    if (!names.empty() && names[place_of_name(trace, event)] == 0) return false;
+    return std::all_of(of_events.begin(), of_events.end(), [&](const ColumnValue& value) { return text_of(values, event, value.column) == value.text; });
+  }
+  // `range`: the innermost around the event; not valid where there is none.
+  bool has_around(EventRef range) const { return range.valid() ? range_names[trace.lane(range.lane).name(range.index)] != 0 : may_be_outside; }
 };
 
 HasValues::HasValues(const Trace& trace, std::vector<ColumnValue> values) {
@@ -244,7 +259,15 @@ HasValues::HasValues(const Trace& trace, std::vector<ColumnValue> values) {
   state->tracks.assign(trace.tracks().size(), 1);
   for (ColumnValue& value : values) {
     const bool is_name = value.column == PivotColumn::kName || value.column == PivotColumn::kFamily;
-    if (is_of_track(value.column)) {
+    if (event_column_of(value.column) == EventColumn::kNvtxRange) {
+      if (!state->ranges) state->ranges.emplace(state->values);
+      if (state->range_names.empty()) state->range_names.assign(trace.name_count(), 1);
+      for (std::size_t i = 0; i < state->range_names.size(); ++i) {
+        const std::string name(trace.name(static_cast<NameId>(i)));
+        if ((is_family(value.column) ? name_family(name) : name) != value.text) state->range_names[i] = 0;
+      }
+      state->may_be_outside = state->may_be_outside && value.text.empty();
+    } else if (is_of_track(value.column)) {
       const std::vector<std::string> texts = track_texts(trace, value.column);
       for (std::size_t i = 0; i < texts.size(); ++i)
         if (texts[i] != value.text) state->tracks[i] = 0;
@@ -266,13 +289,28 @@ HasValues::~HasValues() = default;
 HasValues::HasValues(HasValues&&) noexcept = default;
 HasValues& HasValues::operator=(HasValues&&) noexcept = default;
 
-bool HasValues::may_hold(const Track& track) const { return state_->tracks[static_cast<std::size_t>(&track - state_->trace.tracks().data())] != 0; }
+bool HasValues::may_hold(const Track& track) const { return state_->may_hold(track); }
 
 bool HasValues::operator()(EventRef event) const {
   const State& state = *state_;
-  if (!may_hold(state.trace.track_of(event.lane))) return false;
-  if (!state.names.empty() && state.names[place_of_name(state.trace, event)] == 0) return false;
-  return std::all_of(state.of_events.begin(), state.of_events.end(), [&](const ColumnValue& value) { return text_of(state.values, event, value.column) == value.text; });
+  if (!state.has(event)) return false;
+  return !state.ranges || state.has_around(state.values.enclosing_range(event).value_or(EventRef()));
+}
+
+void HasValues::keep(std::vector<EventRef>& events, std::size_t first) const {
+  const State& state = *state_;
+  const auto begin = events.begin() + static_cast<std::ptrdiff_t>(first);
+  events.erase(std::remove_if(begin, events.end(), [&](EventRef event) { return !state.has(event); }), events.end());
+  if (!state.ranges) return;
+  std::vector<EventRef> around(std::min(kEventsAtOnce, events.size() - first));
+  std::size_t kept = first;
+  for (std::size_t at = first; at < events.size(); at += around.size()) {
+    around.resize(std::min(kEventsAtOnce, events.size() - at));
+    state.ranges->find(std::span(events).subspan(at, around.size()), around);
+    for (std::size_t i = 0; i < around.size(); ++i)
+      if (state.has_around(around[i])) events[kept++] = events[at + i];
+  }
+  events.resize(kept);
 }
 
 }  // namespace lanescope

@@ -99,13 +99,14 @@ void Passage::gather(const Stretch& stretch, std::vector<EventRef>& into, const 
   for (EventIndex begin = stretch.first; begin < stretch.last; begin += std::min<EventIndex>(kLookedAtOnce, stretch.last - begin)) {
     if (stop.stop_requested() || into.size() > most) return;
     const EventIndex end = begin + std::min<EventIndex>(kLookedAtOnce, stretch.last - begin);
+    const std::size_t before = into.size();
     for (EventIndex i = begin; i < end; ++i) {
       if (!names_.empty() && !is_found(lane, stretch.chained, i)) continue;
       if (filter_.minimum_duration > 0 && lane.duration(i) < filter_.minimum_duration) continue;
       if (by_operation && event_kind(trace_, {stretch.lane, i}) != *filter_.kind) continue;
-      if (has_values_ && !(*has_values_)({stretch.lane, i})) continue;
       into.push_back({stretch.lane, i});
     }
+    if (has_values_) has_values_->keep(into, before);
   }
 }
 

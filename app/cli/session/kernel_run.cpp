@@ -51,7 +51,7 @@ class Watchdog {
       if (now - ended_since_ > kTime) recording.shut_down(SIGKILL);
       return true;
     }
-    const std::optional<std::string> kernel = counters_->find_stuck();
+    const std::optional<std::string> kernel = counters_->find_stuck(recording.statistics().running);
     if (!kernel) return false;
     ended_ = true;
     ended_since_ = now;

@@ -296,9 +296,9 @@ Result<void> KernelCounters::begin_next_run() {
   return make_folders();
 }
 
-std::optional<std::string> KernelCounters::find_stuck() {
+std::optional<std::string> KernelCounters::find_stuck(std::span<const std::uint32_t> running) {
   if (settings_.patience.count() == 0) return std::nullopt;
-  return measuring_.look(folder_ / channel::kCounterRecordFolder, settings_.patience, MeasuringWatch::Clock::now());
+  return measuring_.look(folder_ / channel::kCounterRecordFolder, running, settings_.patience, MeasuringWatch::Clock::now());
 }
 
 std::vector<std::string> KernelCounters::evaluation() const {

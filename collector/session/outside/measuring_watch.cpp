@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <system_error>
 
 #include "collector/channel/kernel_counters.h"
@@ -17,6 +18,14 @@ constexpr std::size_t kMostFiles = 4096;
 constexpr std::uint64_t kLongestName = 4096;
 constexpr std::chrono::seconds kLongestPause{10};  // between looks; what is longer does not count
 
+// Whether the file is that of one of these.
+bool is_of(const std::filesystem::path& path, std::span<const std::uint32_t> processes) {
+  const std::string name = path.filename().string();
+  std::uint32_t instance = 0;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), instance);
+  return failure == std::errc() && end == name.data() + name.size() && std::find(processes.begin(), processes.end(), instance) != processes.end();
+}
+
 template <typename Record>
 bool read_at(int file, off_t place, Record& record) {
   return pread(file, &record, sizeof(record), place) == static_cast<ssize_t>(sizeof(record));
@@ -28,6 +37,10 @@ void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Cloc
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts {};
   if (!opened.valid() || fstat(opened.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return;
+  if ((facts.st_mode & S_IWUSR) == 0) {  // its process has no room to say how its measuring goes on
+    file.kernel.reset();
+    return;
+  }
   channel::RecordHead head{};
   while (facts.st_size - file.read >= static_cast<off_t>(sizeof(head)) && read_at(opened.get(), file.read, head)) {
     // One that is written now is whole the next time.
@@ -45,7 +58,8 @@ void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Cloc
   }
 }
 
-std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& records, std::chrono::nanoseconds patience, Clock::time_point now) {
+std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& records, std::span<const std::uint32_t> running, std::chrono::nanoseconds patience,
+                                                Clock::time_point now) {
   const Clock::duration unseen = last_look_ ? now - *last_look_ - kLongestPause : Clock::duration::zero();
   last_look_ = now;
   if (unseen > Clock::duration::zero())
@@ -55,7 +69,7 @@ std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& rec
   const File* longest = nullptr;
   for (auto& [path, file] : files_) {
     read_on(path, file, now);
-    if (file.kernel && (longest == nullptr || file.since < longest->since)) longest = &file;
+    if (file.kernel && is_of(path, running) && (longest == nullptr || file.since < longest->since)) longest = &file;
   }
   return longest != nullptr && now - longest->since > patience ? longest->kernel : std::nullopt;
 }

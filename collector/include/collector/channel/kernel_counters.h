@@ -2,8 +2,9 @@
 //
 // The host writes one file, the plan: what is to be counted, and of which launches. Each process writes one file of its own in a folder within,
 // named by its instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads those once the recording has
-// ended; a record that was cut short ends the file. Where programs run as another user, the inner folder is that user's, and nothing else is:
-// the host follows no link that a program could have made. All integers are those of the machine.
+// ended; a record that was cut short ends the file. A process that finds no room for a record makes its file read-only, and writes no more to
+// it. Where programs run as another user, the inner folder is that user's, and nothing else is: the host follows no link that a program could
+// have made. All integers are those of the machine.
 #pragma once
 
 #include <cstddef>

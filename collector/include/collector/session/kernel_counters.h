@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,8 +85,9 @@ class KernelCounters {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables() const;
 
   // The kernel (mangled) that a process of this run has been measuring for longer than settings.patience: it may wait for what can't run meanwhile, and then never
-  // ends. Told by what the process leaves in its file, so that it needs nobody there who answers. Called every second or so, and not at the same time as append_to().
-  [[nodiscard]] std::optional<std::string> find_stuck();
+  // ends. Told by what the process leaves in its file, so that it needs nobody there who answers. Only those processes count that run still, by instance number
+  // (RecordingStatistics). Called every second or so, and not at the same time as append_to().
+  [[nodiscard]] std::optional<std::string> find_stuck(std::span<const std::uint32_t> running);
 
   // Makes values of what was counted in all runs, and appends them to the file of the first one's recording, which is finished. Fails with one sentence,
   // where nothing could be measured as well.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace lanescope::session {
@@ -19,8 +20,10 @@ class MeasuringWatch {
  public:
   using Clock = std::chrono::steady_clock;
   // The kernel (mangled) whose measuring has gone on for longest, if that is longer than `patience` at `now`; since it was first seen, by our clock, without times in which nobody
-  // looked: we were stopped then, and so the program, as by Ctrl+Z. O(new records).
-  [[nodiscard]] std::optional<std::string> look(const std::filesystem::path& records, std::chrono::nanoseconds patience, Clock::time_point now);
+  // looked: we were stopped then, and so the program, as by Ctrl+Z. Of processes that run, by instance number: what one measured that ended meanwhile holds up nobody.
+  // O(new records).
+  [[nodiscard]] std::optional<std::string> look(const std::filesystem::path& records, std::span<const std::uint32_t> running, std::chrono::nanoseconds patience,
+                                                Clock::time_point now);
   void forget() { files_.clear(); }
 
  private:

@@ -243,7 +243,7 @@ struct RecordingStatistics {
   std::uint64_t bytes = 0;      // of the file
   std::uint64_t dropped = 0;    // records of all processes
   std::uint32_t processes = 0;  // that joined so far
-  std::uint32_t running_processes = 0;
+  std::vector<std::uint32_t> running;  // of these, by instance number
   std::chrono::nanoseconds elapsed{0};  // since the target was started
 };
 

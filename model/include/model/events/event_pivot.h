@@ -58,7 +58,7 @@ class PivotSums {
 // Threads: any number may ask at once. The trace must outlive it.
 class HasValues {
  public:
-  // O(tracks), and O(names) where names are among the columns.
+  // O(tracks), and O(names) where names, or NVTX ranges, are among the columns.
   HasValues(const Trace& trace, std::vector<ColumnValue> values);
   ~HasValues();
   HasValues(HasValues&&) noexcept;
@@ -68,6 +68,9 @@ class HasValues {
   [[nodiscard]] bool may_hold(const Track& track) const;
   // O(columns); for NVTX ranges O(tracks · log n).
   [[nodiscard]] bool operator()(EventRef event) const;
+  // Removes those from `first` on that are no such. O(events · columns); for NVTX ranges as RangeFinder, which takes least where they lie near each
+  // other.
+  void keep(std::vector<EventRef>& events, std::size_t first = 0) const;
 
  private:
   struct State;

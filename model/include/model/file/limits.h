@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kEventMemory = 24;  // bytes that an event of a l
 [[nodiscard]] constexpr FileBudget budget_of(std::uint64_t file_bytes) noexcept {
   constexpr std::uint64_t kMiB = 1u << 20;
   return {.unpacked = 256 * kMiB + 32 * file_bytes,
-          .entries = 2'000'000 + file_bytes + file_bytes / 2,
+          .entries = 2'000'000 + file_bytes / 2,
           .events = 2'800'000 + file_bytes,
           .memory = 64 * kMiB + 48 * file_bytes,
           .searched = 64 * kMiB + 8 * file_bytes};
