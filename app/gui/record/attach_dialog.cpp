@@ -11,6 +11,7 @@
 
 #include "model/stats/format.h"
 #include "model/text/to_translate.h"
+#include "record/start_dialog.h"
 
 namespace lanescope::ui {
 namespace {
@@ -108,15 +109,19 @@ void AttachDialog::layOut() {
   chosen->addLayout(line);
   chosen->addWidget(table_, 1);
   chosen->addWidget(outside_);
-  chosen->addWidget(capture_);
-  chosen->addLayout(form);
+  auto* questions = new QWidget;
+  auto* lines = new QVBoxLayout(questions);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->addWidget(capture_);
+  lines->addLayout(form);
+  chosen->addWidget(scrolled_questions(questions));
   auto* column = new QVBoxLayout(this);
   column->addWidget(choices_, 1);
   column->addWidget(problem_);
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
-  resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, fontMetrics().height() * kHeightInLines);
+  resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, std::min(fontMetrics().height() * kHeightInLines, height_for_dialog(*this)));
 }
 
 void AttachDialog::list() {
@@ -167,8 +172,10 @@ void AttachDialog::showChosen() {
   if (is_attaching_) return;
   const ProcessSummary* process = chosen();
   attach_->setEnabled(process && (outside_->isChecked() ? process->observation_refusal : process->refusal).empty());
-  problem_->setText(process ? prospects(*process)
-                            : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
+  const QString wanted = filter_->text().trimmed();
+  problem_->setText(process                              ? prospects(*process)
+                    : shown_.empty() && !wanted.isEmpty() ? tr("No process has \"%1\" in its name, command line or process id.").arg(wanted)
+                                                          : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
 }
 
 QString AttachDialog::prospects(const ProcessSummary& process) const {

@@ -73,13 +73,16 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   prepare_environment(*environment_);
 
   auto* form = new QFormLayout;
-  form->addRow(tr("&Program"), with_button(program_, tr("Browse for the program"), [this] { browseProgram(); }));
+  const auto add = [form](const QString& label, QWidget* line, QWidget* field) {
+    form->addRow(label, line);
+    if (auto* named = qobject_cast<QLabel*>(form->labelForField(line))) named->setBuddy(field);
+  };
+  add(tr("&Program"), with_button(program_, tr("Browse for the program"), [this] { browseProgram(); }), program_);
   form->addRow(tr("&Arguments"), arguments_);
-  form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
+  add(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }), working_directory_);
   form->addRow(tr("&Environment"), environment_);
   form->addRow(QString(), inherit_environment_);
-  form->addRow(tr("&Output file"), output_);
-  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
+  add(tr("&Output file"), output_, output_->edit());
   fill_start_dialog(*this, form, {capture_}, problem_, tr("Launch"));
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
   fit_start_dialog(*this, kLaunchWidthInCharacters);

@@ -23,6 +23,7 @@ class Questions : public QScrollArea {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFocusPolicy(Qt::NoFocus);  // of a dialog that opens, the first question has the keyboard
     viewport()->setAutoFillBackground(false);
     questions->setAutoFillBackground(false);
   }
@@ -57,9 +58,12 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
 }
 
+QWidget* scrolled_questions(QWidget* questions) { return new Questions(questions); }
+
+int height_for_dialog(const QDialog& dialog) { return dialog.screen()->availableSize().height() - kFrameHeight; }
+
 void fit_start_dialog(QDialog& dialog, int width_in_characters) {
-  const int room = dialog.screen()->availableSize().height() - kFrameHeight;
-  dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), room));
+  dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), height_for_dialog(dialog)));
 }
 
 void prepare_environment(QPlainTextEdit& field) {

@@ -19,6 +19,12 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
 // As high as what is in it, as far as the screen has room.
 void fit_start_dialog(QDialog& dialog, int width_in_characters);
 
+// Questions that are scrolled where there is less room than they need. It takes them.
+[[nodiscard]] QWidget* scrolled_questions(QWidget* questions);
+
+// Pixels that a dialog may be high on its screen.
+[[nodiscard]] int height_for_dialog(const QDialog& dialog);
+
 // A field for variables of the environment, one a line.
 void prepare_environment(QPlainTextEdit& field);
 

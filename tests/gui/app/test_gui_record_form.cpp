@@ -4,7 +4,10 @@
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QDir>
 #include <QFile>
+#include <QLabel>
+#include <QLineEdit>
 #include <QScreen>
 #include <QScrollArea>
 #include <QSpinBox>
@@ -69,7 +72,8 @@ class TestGuiRecordForm : public QObject {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
     ui::RemoteDialog elsewhere(settings);
-    for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&elsewhere)}) {
+    ui::AttachDialog attach(settings);
+    for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&elsewhere), static_cast<QDialog*>(&attach)}) {
       QVERIFY2(dialog->height() <= dialog->screen()->availableSize().height() - 48, qPrintable(QString::number(dialog->height())));
       dialog->show();
       QVERIFY(QTest::qWaitForWindowExposed(dialog, test::kPatienceMs));
@@ -87,6 +91,51 @@ class TestGuiRecordForm : public QObject {
       dialog->findChild<QScrollArea*>()->ensureWidgetVisible(last);
       QVERIFY(in_sight(last));
     }
+  }
+
+  // Who opens a dialog types at once; keys of labels lead to the fields beside them.
+  void whatIsTypedGoesToTheFirstFieldAndKeysOfLabelsToTheirs() {
+    ui::Settings settings;
+    ui::LaunchDialog launch(settings);
+    ui::RemoteDialog elsewhere(settings);
+    for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&elsewhere)}) {
+      dialog->show();
+      dialog->activateWindow();
+      QVERIFY(QTest::qWaitForWindowActive(dialog, test::kPatienceMs));
+      auto* first = dialog->findChild<QComboBox*>();
+      QVERIFY(first->isEditable());
+      QVERIFY(dialog->focusWidget() != nullptr);
+      QTest::keyClicks(dialog->focusWidget(), "abc");
+      QCOMPARE(first->currentText(), QString("abc"));
+    }
+    launch.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&launch, test::kPatienceMs));
+    for (const auto& [key, placeholder] : {std::pair{Qt::Key_W, QDir::currentPath()}, {Qt::Key_P, QString("A path, or a name that is looked up in PATH")}}) {
+      QTest::keyClick(launch.focusWidget(), key, Qt::AltModifier);
+      auto* combo = qobject_cast<QComboBox*>(launch.focusWidget());
+      auto* reached = combo != nullptr ? combo->lineEdit() : qobject_cast<QLineEdit*>(launch.focusWidget());
+      QVERIFY(reached != nullptr);
+      QCOMPARE(reached->placeholderText(), placeholder);
+    }
+  }
+
+  void aFilterThatNoProcessPassesIsNamed() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    dialog.show();
+    QVERIFY(test::wait_for([&] { return !dialog.listed().empty(); }));
+    const auto says = [&](const QString& text) {
+      const QList<QLabel*> labels = dialog.findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->isVisible() && label->text().contains(text); });
+    };
+    auto* filter = field<QLineEdit>(dialog, QStringLiteral("Filter processes"));
+    filter->setFocus();
+    QTest::keyClicks(filter, "no such process 4711");
+    QVERIFY(dialog.listed().empty());
+    QVERIFY(says(QStringLiteral("No process has \"no such process 4711\"")));
+    QTest::keyClick(filter, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClick(filter, Qt::Key_Delete);
+    QVERIFY(says(QStringLiteral("Choose the process to record.")));
   }
 
   void asksForWhatIsClickedAndRemembersIt() {
