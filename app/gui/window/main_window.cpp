@@ -88,6 +88,7 @@ MainWindow::MainWindow(Layout layout)
     restoreGeometry(settings_.windowGeometry());
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
     if (!sizes_are_initial_) docks_->keepSizes(settings_.panelSizes());
+    docks_->floatOnceWindowIsShown();
     events_->restoreHeaderState(settings_.eventsHeader());
     restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);

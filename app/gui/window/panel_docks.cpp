@@ -1,6 +1,7 @@
 #include "window/panel_docks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QAbstractScrollArea>
 #include <QApplication>
@@ -84,15 +85,27 @@ void PanelDocks::keepSizes(const QVariantMap& sizes) {
   resized_.start(0);
 }
 
+void PanelDocks::floatOnceWindowIsShown() {
+  for (QDockWidget* dock : docks_) {
+    if (!dock->isFloating() || dock->isHidden()) continue;
+    dock->hide();
+    shown_with_window_.push_back(dock);
+  }
+}
+
 bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
   const bool is_of_window = watched == &window_;
   switch (event->type()) {
+    case QEvent::Show:  // comes before the window is on the display
+      if (is_of_window)
+        for (QDockWidget* dock : std::exchange(shown_with_window_, {})) QMetaObject::invokeMethod(dock, &QWidget::show, Qt::QueuedConnection);
+      break;
     case QEvent::Resize:
       if (!is_of_window) resized_.start(0);
       break;
     case QEvent::ShowToParent:
     case QEvent::HideToParent:
-      if (!is_of_window) releaseSizes();
+      if (!is_of_window && !static_cast<const QDockWidget*>(watched)->isFloating()) releaseSizes();
       break;
     case QEvent::MouseButtonPress:
       if (is_of_window && window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr) releaseSizes();  // of a border

@@ -30,6 +30,9 @@ class PanelDocks : public QObject {
   // Panels that do not float have these sizes from now on, as far as the window has room, whatever sizes a window manager gives the window
   // and in however many steps; until somebody moves a border between panels, or shows, closes or moves a panel.
   void keepSizes(const QVariantMap& sizes);
+  // Called before the window is shown: panels that float are shown once it is. A window manager keeps a panel in front of its window only where
+  // it has known the window first.
+  void floatOnceWindowIsShown();
   // None floats: what layOut() then arranges and shows is the first layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
@@ -52,6 +55,7 @@ class PanelDocks : public QObject {
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
+  std::vector<QDockWidget*> shown_with_window_;
   QVariantMap kept_sizes_;  // empty: panels have whatever sizes they get
   QTimer resized_;          // runs out once the window has given all panels their places
 };

@@ -101,6 +101,35 @@ class WindowManagerTest : public QObject {
     QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
   }
 
+  // Window managers keep a panel in front of the window only where they knew the window first.
+  void aFloatingPanelIsInFrontOfTheWindowAfterARestart() {
+    {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      QVERIFY(wait_for([&] { return has_frame(window); }));
+      auto* details = window.findChild<QDockWidget*>("details");
+      details->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
+      details->move(window.mapToGlobal(QPoint(300, 200)));
+      window.actions().quit->trigger();
+      QVERIFY(!window.isVisible());
+    }
+    MainWindow window(ui::Layout::kRemembered);
+    window.show();
+    QVERIFY(wait_for([&] { return has_frame(window); }));
+    auto* details = window.findChild<QDockWidget*>("details");
+    QVERIFY(wait_for([&] { return details->isVisible() && details->isFloating(); }));
+    const auto is_in_front = [&] { return move_to(*details, details->rect().center()) && QTest::qWaitFor([&] { return details->underMouse(); }, 1'000); };
+    QVERIFY(wait_for(is_in_front, 10'000));
+    window.activateWindow();
+    window.raise();
+    QVERIFY(wait_for([&] { return window.isActiveWindow(); }));
+    QVERIFY(input("mousemove 2 2"));
+    QVERIFY(wait_for(is_in_front, 10'000));
+    details->setFloating(false);
+    QVERIFY(window.close());
+  }
+
   void keysOfTheDisplayGoToWhatHasTheFocus() {
     const auto window = window_of(known_);
     QVERIFY(window);
