@@ -67,6 +67,20 @@ TEST_CASE("counters of a GPU stand below it in their groups, those of a process 
   CHECK_FALSE(RowLayout::level_at(*placed, placed->top + 5));
 }
 
+TEST_CASE("GPU metrics are closed at first where threads that launch stand below, and open where none does") {
+  for (const bool launches : {false, true}) {
+    Sampled sampled;
+    sampled.add("SMs active", "%", "SM", 1, {10, 20}, 0);
+    sampled.builder.add(sampled.on_gpu(TrackKind::kKernels), {sampled.event(0, 100, "gemm")});
+    if (launches) sampled.builder.add(sampled.on_thread(TrackKind::kCudaApi), {sampled.event(0, 5, "cudaLaunchKernel")});
+    const auto trace = sampled.builder.snapshot();
+    const RowTree tree(*trace);
+    const auto row = tree.find("gpu:0/metrics");
+    REQUIRE(row);
+    CHECK(tree.row(*row).expanded_initially == !launches);
+  }
+}
+
 TEST_CASE("counters of the machine stand in their groups below a row of their own") {
   Sampled sampled;
   sampled.builder.add(sampled.on_thread(TrackKind::kCudaApi), {sampled.event(0, 5, "cudaLaunchKernel")});

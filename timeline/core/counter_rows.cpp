@@ -35,7 +35,8 @@ void RowTreeBuilder::add_machine() {
 }
 
 // Groups stand in the order in which their first counters were defined; the first two are open. What was sampled of the GPU as a whole
-// stands under one heading; what a process did on it, or has, does not.
+// stands under one heading; what a process did on it, or has, does not. The heading is closed at first where threads that call CUDA or set ranges
+// stand below: they are what one looks for.
 void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const std::vector<CounterId>& counters) {
   constexpr std::size_t kOpenGroups = 2;
   struct Group {
@@ -56,7 +57,10 @@ void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const
   std::optional<RowIndex> metrics;
   std::size_t named = 0;
   for (const Group& group : groups) {
-    if (group.is_of_metrics && !metrics) metrics = add_row(key + "/metrics", "GPU metrics", RowKind::kCounters, parent);
+    if (group.is_of_metrics && !metrics) {
+      metrics = add_row(key + "/metrics", "GPU metrics", RowKind::kCounters, parent);
+      tree_.rows_[*metrics].expanded_initially = !has_marked_threads();
+    }
     RowIndex above = group.is_of_metrics ? *metrics : parent;
     std::string group_key = group.is_of_metrics ? key + "/metrics" : key;
     if (!group.name.empty()) {

@@ -19,6 +19,12 @@ constexpr std::size_t kOpenParts = 2;  // more traces than these are closed at f
 // CUPTI gives waits for all of a context one of these in place of a stream.
 bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0xffffffff; }
 
+// Calls of CUDA, and ranges and marks: what says which part of the program a thread is in.
+bool marks_thread(const Track& track) {
+  const TrackKind kind = track.key.kind;
+  return kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
+}
+
 // A stream's label, and behind it whose it is; nothing where that is clear.
 Message owned(Message stream, std::string owner) {
   if (owner.empty()) return stream;
@@ -62,6 +68,10 @@ void RowTreeBuilder::add_part(const SourcePart& part) {
 bool RowTreeBuilder::in_part(const Track& track) const {
   const auto id = static_cast<TrackId>(&track - trace_.tracks().data());
   return part_.first_track <= id && id < part_.end_track;
+}
+
+bool RowTreeBuilder::has_marked_threads() const {
+  return std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [this](const Track& track) { return in_part(track) && marks_thread(track); });
 }
 
 RowIndex RowTreeBuilder::add_row(std::string key, Message label, RowKind kind, std::optional<RowIndex> parent) {
@@ -467,11 +477,7 @@ void RowTreeBuilder::add_thread(RowIndex parent, const std::string& process_key,
   add_thread_states(row, tracks);
   add_stack_chart(row, key, tracks);
   add_cpu_rows(row, key, tracks);
-  tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
-    const TrackKind kind = track->key.kind;
-    return kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges ||
-           kind == TrackKind::kNvtxMarks;
-  });
+  tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) { return marks_thread(*track); });
 }
 
 void RowTreeBuilder::add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks) {

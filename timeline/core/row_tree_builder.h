@@ -48,6 +48,7 @@ class RowTreeBuilder {
 
   void add_part(const SourcePart& part);
   [[nodiscard]] bool in_part(const Track& track) const;
+  [[nodiscard]] bool has_marked_threads() const;  // in the part: those that call CUDA or set ranges
   void add_gpu(GpuId gpu);
   void close_several_gpus();
   void add_hardware(RowIndex top, const std::string& key, const Tracks& tracks);

@@ -23,6 +23,8 @@ constexpr double kLeft = 6;
 constexpr double kTriangle = 8;
 constexpr double kRightInset = 8;
 constexpr double kLeastWaiting = 0.001;  // of the time: less is not worth the room
+constexpr int kLegibleTitle = 14;        // characters of a name that numbers leave room for
+constexpr int kNumberGap = 10;           // px between a name and the numbers behind it
 
 // What rows belong to: a trace, a GPU, a process.
 bool is_heading(const Row& row) {
@@ -167,22 +169,22 @@ bool RowHeader::says_busy(const Row& row) const {
   return state_.selected_range() || keeps_gpu_busy(state_.trace(), row);
 }
 
-// Of counters, the mean.
-QString RowHeader::busy_text(const Row& row) {
+// How busy the row is, with less beside it from text to text; of counters, the mean.
+QStringList RowHeader::busy_texts(const Row& row) {
   if (row.counter)
-    return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
+    return {QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())))};
   if (!says_busy(row)) return {};
   const TimeRange range = busy_range();
   const std::optional<Picture::RowSum> sum = state_.row_sum(row, range);
-  if (!sum) return QStringLiteral("…");
+  if (!sum) return {QStringLiteral("…")};
   const double busy = static_cast<double>(sum->busy) / static_cast<double>(range.length());
-  QString share = QString::fromStdString(format_share(busy));
+  QStringList texts{QString::fromStdString(format_share(busy))};
   if (const double waiting = state_.waiting_share(row, range); waiting >= kLeastWaiting)
-    share = tr("%1, %2 waits").arg(share, QString::fromStdString(format_share(waiting)));
-  if (!state_.selected_range()) return share;
-  const std::uint64_t count = sum->count;
-  if (count == 0 && busy == 0) return QStringLiteral("0");  // of many rows: those with something in the range stand out
-  return QString::fromStdString(format_count(count)) + QStringLiteral(" · ") + share;
+    texts.prepend(tr("%1, %2 waits").arg(texts.front(), QString::fromStdString(format_share(waiting))));
+  if (!state_.selected_range()) return texts;
+  if (sum->count == 0 && busy == 0) return {QStringLiteral("0")};  // of many rows: those with something in the range stand out
+  texts.prepend(QString::fromStdString(format_count(sum->count)) + QStringLiteral(" · ") + texts.front());
+  return texts;
 }
 
 bool RowHeader::event(QEvent* event) {
@@ -287,26 +289,33 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
     painter.setRenderHint(QPainter::Antialiasing, false);
   }
 
-  double right = width() - kRightInset;
-  if (const QString busy = busy_text(row); !busy.isEmpty()) {
-    painter.setPen(theme.quiet_text);
-    painter.drawText(QRectF(0, top, right, title_height), Qt::AlignRight | Qt::AlignVCenter, busy);
-    right -= fontMetrics().horizontalAdvance(busy) + 10;
-  }
-  double text_left = left + kTriangle + 5;
-  if (row.share) {
-    const QString share = QString::fromStdString(format_share(*row.share)) + " ";
-    painter.setPen(theme.quiet_text);
-    painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, share);
-    text_left += fontMetrics().horizontalAdvance(share) + 2;
-  }
   QFont bold = font();
   if (is_heading(row)) bold.setBold(true);
+  const QFontMetrics metrics(bold);
+  const QString whole = title_of(placed);
+  double right = width() - kRightInset;
+  double text_left = left + kTriangle + 5;
+  const auto width_of = [this](const QString& text, int gap) { return text.isEmpty() ? 0 : fontMetrics().horizontalAdvance(text) + gap; };
+  // What comes before the name and behind it gives way to the name.
+  const int legible = std::min(metrics.horizontalAdvance(whole), metrics.averageCharWidth() * kLegibleTitle);
+  const QStringList busy_from_longest = busy_texts(row);
+  QString busy = busy_from_longest.value(0);
+  QString share = row.share ? QString::fromStdString(format_share(*row.share)) + QStringLiteral(" ") : QString();
+  const auto has_room = [&] { return right - text_left - width_of(busy, kNumberGap) - width_of(share, 2) >= legible; };
+  if (!has_room()) share.clear();
+  for (const QString& shorter : busy_from_longest.mid(1)) {
+    if (has_room()) break;
+    busy = shorter;
+  }
+  painter.setPen(theme.quiet_text);
+  painter.drawText(QRectF(0, top, right, title_height), Qt::AlignRight | Qt::AlignVCenter, busy);
+  right -= width_of(busy, kNumberGap);
+  painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, share);
+  text_left += width_of(share, 2);
   painter.setFont(bold);
   painter.setPen(theme.text);
-  const QFontMetrics metrics(bold);
   const int room = static_cast<int>(right - text_left);
-  QString title = metrics.elidedText(title_of(placed), Qt::ElideRight, room);
+  QString title = metrics.elidedText(whole, Qt::ElideRight, room);
   if ((row.kind == RowKind::kKernelName || row.kind == RowKind::kKernelFamily) && !placed.is_pinned() && looks_alike(state_.tree(), row, title))
     title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);

@@ -41,7 +41,7 @@ class RowHeader : public QWidget {
   void paint_row(QPainter& painter, const PlacedRow& placed);
   [[nodiscard]] TimeRange busy_range() const;
   [[nodiscard]] bool says_busy(const Row& row) const;
-  [[nodiscard]] QString busy_text(const Row& row);
+  [[nodiscard]] QStringList busy_texts(const Row& row);
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
   [[nodiscard]] QRect rectangle_of(const PlacedRow& placed) const;
   void selection_changed();

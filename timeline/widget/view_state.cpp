@@ -488,10 +488,16 @@ void ViewState::set_current_row(std::string key) {
   emit currentRowChanged();
 }
 
+// Without a filter again, rows stand where they stood, unless another row was chosen meanwhile: that one is in sight.
 void ViewState::set_filter(std::string filter) {
   if (filter == filter_) return;
+  if (filter_.empty()) before_filter_ = {scroll_, current_row_};
   filter_ = std::move(filter);
   lay_out();
+  if (!filter_.empty()) return;
+  set_scroll(before_filter_.scroll);
+  if (current_row_ == before_filter_.current_row) return;
+  if (const auto row = tree().find(current_row_)) scroll_to(*row);
 }
 
 void ViewState::correlate() {

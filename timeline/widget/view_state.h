@@ -248,6 +248,10 @@ class ViewState : public QObject {
   QUndoStack edits_;
   RowArrangement arrangement_;
   std::string filter_;
+  struct {
+    int scroll = 0;
+    std::string current_row;
+  } before_filter_;  // when the first letter of it was typed
   std::string current_row_;
   TimeRange range_{0, 1'000'000};
   ViewHistory history_;

@@ -177,6 +177,7 @@ TEST_CASE("processors, states of threads, samples and calls of a program without
 
 TEST_CASE("GPU metrics look as they did") {
   const Picture picture(Look::kDark, "gpu_metrics.trace");
+  picture.view->expandRow("gpu:0/metrics");
   picture.view->setVisibleRange({4'700'000'000, 5'600'000'000});
   require_picture(*picture.view, "metrics");
 }

@@ -334,6 +334,69 @@ TEST_CASE("instances of one template are told apart where there is no room for t
   REQUIRE(names[0] != names[1]);
 }
 
+TEST_CASE("the name of a row has its room before the numbers beside it") {
+  const Window window;
+  const auto row_of = [&](const QString& name) {
+    QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+    for (int index = 0; index < canvas->childCount(); ++index)
+      if (QAccessibleInterface* row = canvas->child(index); row->text(QAccessible::Name).contains(name))
+        return QRect(window.header->mapFromGlobal(row->rect().topLeft()), row->rect().size());
+    return QRect();
+  };
+  const auto picture_of = [&](const QRect& row) {
+    const QImage all = window.header->grab().toImage();
+    return all.copy(0, row.top(), all.width(), row.height() - 2);
+  };
+  window.view->setHeaderWidth(400);
+  const QRect row = row_of("Kernels");
+  REQUIRE(row.isValid());
+  const Theme theme = Theme::from(window.view->palette(), window.view->font());
+  const QFontMetrics metrics(window.header->font());
+  const QImage wide = picture_of(row);
+  // The name stands behind the share, in the colour of names.
+  int left = 0;
+  const auto is_name = [&](int x) {
+    for (int y = 0; y < wide.height(); ++y)
+      if (test::is_written_in(theme.text, theme.panel, wide.pixelColor(x, y))) return true;
+    return false;
+  };
+  constexpr int kBeforeShare = 45;  // px of two levels and the triangle
+  for (int x = kBeforeShare + metrics.horizontalAdvance("100.0 % "); x < 300 && left == 0; ++x)
+    if (is_name(x)) left = x;
+  REQUIRE(left > 0);
+  const QImage name = wide.copy(left, 0, metrics.horizontalAdvance("Kernels") - 4, wide.height());
+
+  window.view->setSelectedRange(TimeRange{100'000, 950'000});  // then it also tells how many events, and how busy
+  for (const int width : {400, 260, 200, 170}) {
+    CAPTURE(width);
+    window.view->setHeaderWidth(width);
+    const QImage narrow = picture_of(row);
+    bool is_there = false;
+    for (int x = 0; x + name.width() < narrow.width() && !is_there; ++x) is_there = narrow.copy(x, 0, name.width(), name.height()) == name;
+    CHECK(is_there);
+  }
+}
+
+TEST_CASE("rows stand where they stood once their filter is empty again, unless one of them was chosen") {
+  const Window window;
+  window.view->resize(1'000, 180);
+  window.view->expandAll();
+  auto* scroll_bar = window.view->findChild<QScrollBar*>();
+  REQUIRE(scroll_bar->maximum() > 20);
+  scroll_bar->setValue(20);
+  window.view->setRowFilter("zzz");
+  window.view->setRowFilter("");
+  CHECK(scroll_bar->value() == 20);
+  window.view->setRowFilter("NVTX");
+  std::string last;
+  for (const timeline::Row& row : window.view->rows().rows())
+    if (row.kind == timeline::RowKind::kNvtx) last = row.key;
+  REQUIRE(!last.empty());
+  window.view->setCurrentRow(QString::fromStdString(last));
+  window.view->setRowFilter("");
+  CHECK(scroll_bar->value() > 20);
+}
+
 TEST_CASE("where no row is left, it is said why") {
   const Window window;
   window.move({-1, -1});
