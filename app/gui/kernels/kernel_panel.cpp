@@ -12,6 +12,7 @@
 #include "base/texts.h"
 #include "kernels/kernel_html.h"
 #include "model/trace/percent.h"
+#include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -39,11 +40,11 @@ QString tip_of(std::string_view reason) {
 std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
   std::vector<StallChart::Bar> bars;
   if (facts.stalls) {
-    title = QObject::tr("Where warps stood: %1 samples of all its launches").arg(facts.stalls->samples);
+    const QString samples = QString::fromStdString(timeline::format_count(facts.stalls->samples));
+    title = QObject::tr("Where warps stood: %1 samples of all its launches").arg(samples);
     if (facts.sampled)
       title = QObject::tr("Where warps stood: %1 samples, taken in %2 of the time")
-                  .arg(facts.stalls->samples)
-                  .arg(QString::fromStdString(format_small_percent(facts.sampled->percent())));
+                  .arg(samples, QString::fromStdString(format_small_percent(facts.sampled->percent())));
     for (const kernels::StallCount& stall : facts.stalls->stalls)
       bars.push_back({text_of(stall.reason), 100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
                       tip_of(stall.reason)});

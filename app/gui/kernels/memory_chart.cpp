@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <QHelpEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <QToolTip>
 
+#include "kernels/count_columns.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -61,6 +63,14 @@ QString amount_of(const MemoryWay& way) {
   return QString::fromStdString(way.unit == kernels::ValueUnit::kBytes ? timeline::format_bytes(count) : timeline::format_count(count));
 }
 
+// "12.35 MiB" as "12 MiB", "1,234,567" as "1.2 M".
+QString rounded_amount_of(const MemoryWay& way) {
+  if (way.unit != kernels::ValueUnit::kBytes) return short_number(static_cast<std::uint64_t>(way.amount));
+  const QString exact = amount_of(way);
+  const qsizetype unit = exact.lastIndexOf(u' ');
+  return QString::number(std::lround(exact.left(unit).remove(u',').toDouble())) + exact.mid(unit);
+}
+
 QString percent(double value) { return QString::number(value, 'f', value < 9.95 ? 1 : 0) + QStringLiteral(" %"); }
 
 QString words_of(const MemoryWay& way) { return shown_text(way.what) + u' ' + amount_of(way); }
@@ -83,6 +93,12 @@ QColor warmth(const QPalette& palette, std::optional<double> use) {
 }
 
 }  // namespace
+
+QString fitting_amount(const MemoryWay& way, const QFontMetrics& metrics, int room) {
+  for (const QString& text : {amount_of(way), rounded_amount_of(way)})
+    if (metrics.horizontalAdvance(text) <= room) return text;
+  return {};
+}
 
 MemoryChart::MemoryChart(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Memory chart"));
@@ -188,8 +204,9 @@ void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
   const bool has_two_lines = place.height() >= rowHeight();
   // Where there is room for neither line whole, the amount stands alone: the tip has the words.
   const bool has_words = fontMetrics().horizontalAdvance(words_of(*arrow.way)) <= place.width() - 2 * kHead;
-  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : has_words ? words_of(*arrow.way) : amount_of(*arrow.way));
-  if (has_two_lines) write(place.top() + line + kHead + 2, amount_of(*arrow.way));
+  const QString amount = fitting_amount(*arrow.way, fontMetrics(), place.width() - 2 * kHead);
+  write(place.top(), has_two_lines ? shown_text(arrow.way->what) : has_words ? words_of(*arrow.way) : amount);
+  if (has_two_lines) write(place.top() + line + kHead + 2, amount);
   const double share = std::clamp(arrow.way->use.value_or(0) / 100, 0.0, 1.0);
   const double y = place.top() + line + kHead / 2.0 + 1;
   const bool outwards = column_of(arrow.way->to) > column_of(arrow.way->from);

@@ -2,11 +2,15 @@
 // or way, the warmer it is.
 #pragma once
 
+#include <QFontMetrics>
 #include <QWidget>
 
 #include "model/kernels/memory_traffic.h"
 
 namespace lanescope::ui {
+
+// What went there, rounded where there is no room for all digits; empty where there is room for nothing.
+[[nodiscard]] QString fitting_amount(const kernels::MemoryWay& way, const QFontMetrics& metrics, int room);
 
 class MemoryChart : public QWidget {
   Q_OBJECT

@@ -17,6 +17,7 @@
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
 #include "model/trace/last_path_part.h"
+#include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -208,9 +209,10 @@ void SourcePanel::showNote(const QString& failure) {
   if (code_) {
     const QString kernel = QString::fromStdString(code_->kernel.substr(0, code_->kernel.find('(')));
     const std::uint64_t executed = code_->code.counts.of(kernels::Count::kExecuted);
-    text = executed == 0                 ? tr("%1: %2 samples").arg(kernel, QString::number(code_->code.samples))
+    const QString samples = QString::fromStdString(timeline::format_count(code_->code.samples));
+    text = executed == 0                 ? tr("%1: %2 samples").arg(kernel, samples)
            : code_->code.samples == 0 ? tr("%1: %2 instructions executed").arg(kernel, short_number(executed))
-                                         : tr("%1: %2 samples, %3 instructions executed").arg(kernel, QString::number(code_->code.samples), short_number(executed));
+                                         : tr("%1: %2 samples, %3 instructions executed").arg(kernel, samples, short_number(executed));
     const bool has_lines = !code_->code.files.empty();
     QStringList missing, changed;
     for (std::size_t i = 0; i < code_->sources.size(); ++i) {

@@ -18,6 +18,7 @@
 #include "kernels/kernel_html.h"
 #include "kernels/kernel_panel.h"
 #include "kernels/kernel_profiling.h"
+#include "kernels/memory_chart.h"
 #include "kernels/source_panel.h"
 #include "main_window_fixture.h"
 #include "model/trace/combine.h"
@@ -178,6 +179,20 @@ class KernelsTest : public QObject {
     QVERIFY(row >= 0);
     QCOMPARE(source->lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("14"));
     QVERIFY(source->note().contains("spill"));
+  }
+
+  void amountsOfMemoryAreRoundedAndNeverCutWhereThereIsLittleRoom() {
+    kernels::MemoryWay way{};
+    way.unit = kernels::ValueUnit::kBytes;
+    way.amount = 12.35 * 1024 * 1024;
+    const QFontMetrics metrics(QApplication::font());
+    QStringList shown;
+    for (int room = 0; room < 200; ++room) {
+      const QString text = ui::fitting_amount(way, metrics, room);
+      QVERIFY2(metrics.horizontalAdvance(text) <= room, qPrintable(text));
+      if (shown.isEmpty() || shown.last() != text) shown += text;
+    }
+    QCOMPARE(shown, (QStringList{"", "12 MiB", "12.35 MiB"}));
   }
 
   void eachMeasuredKernelShowsItsSections() {
