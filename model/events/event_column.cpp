@@ -64,6 +64,18 @@ std::array<EventKind, kEventKindCount> all_event_kinds() noexcept {
 
 std::string_view event_kind_name(EventKind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
 
+std::string event_kind_word(EventKind kind) {
+  std::string word(event_kind_name(kind));
+  for (char& c : word) c = c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
+}
+
+std::optional<EventKind> event_kind_of(std::string_view word) {
+  for (const EventKind kind : all_event_kinds())
+    if (event_kind_word(kind) == word) return kind;
+  return std::nullopt;
+}
+
 NameId listed_name(const Trace& trace, EventRef event) noexcept {
   const Lane& lane = trace.lane(event.lane);
   const TrackKind kind = trace.track_of(event.lane).key.kind;

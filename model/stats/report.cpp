@@ -63,10 +63,10 @@ constexpr std::array kReports = {
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
-    Report{"event_sum", "Event Summary (by Chosen Columns)", kEventData, "[:by=COLUMN]...",
+    Report{"event_sum", "Event Summary (by Chosen Columns)", kEventData, "[:by=COLUMN]...[:kind=KIND]...",
            "Durations of all events but samples and states of threads by what columns say of them, as :by=stream:by=grid: name, family, kind, process, "
            "thread, device, context, stream, range, range-family, grid, block, registers, shared-memory, occupancy, waves, memory, bytes. Without one, by "
-           "kind. Lanescope's own.",
+           "kind. :kind=kernel:kind=copy leaves all other kinds of events out. Lanescope's own.",
            event_sum},
     Report{"file_access_sum", "File Access Summary", kFileData, "",
            "Files by the time of calls that opened, read, wrote, mapped and synced them, with the bytes. Lanescope's own.", file_access_sum},
@@ -163,9 +163,19 @@ std::optional<std::uint8_t> parse_percentile(std::string_view modifier) {
   return percentile;
 }
 
+// Samples and states of threads are no events that somebody counts: reports of their own sum them up.
+bool is_summed(EventKind kind) { return kind != EventKind::kThreadState && kind != EventKind::kCpuSample && kind != EventKind::kBacktrace; }
+
 std::string pivot_words() {
   std::string words;
   for (const PivotColumn column : all_pivot_columns()) words.append(words.empty() ? "" : ", ").append(pivot_column_word(column));
+  return words;
+}
+
+std::string kind_words() {
+  std::string words;
+  for (const EventKind kind : all_event_kinds())
+    if (is_summed(kind)) words.append(words.empty() ? "" : ", ").append(event_kind_word(kind));
   return words;
 }
 
@@ -187,6 +197,10 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     const std::optional<PivotColumn> column = pivot_column_of(modifier.substr(3));
     if (!column) return usage("Events have no column " + std::string(modifier.substr(3)) + " to be summed by. It is one of: " + pivot_words() + ".");
     options.by.push_back(*column);
+  } else if (modifier.starts_with("kind=") && takes(":kind=")) {
+    const std::optional<EventKind> kind = event_kind_of(modifier.substr(5));
+    if (!kind || !is_summed(*kind)) return usage("There is no kind " + std::string(modifier.substr(5)) + " of events to be summed. It is one of: " + kind_words() + ".");
+    options.kinds.push_back(*kind);
   } else if (modifier.starts_with("rows=")) {
     const std::string_view number = modifier.substr(5);
     std::int64_t rows = 0;

@@ -36,7 +36,31 @@ void offer(QComboBox& list, const Entries& entries) {
   for (const auto& [label, data] : entries) list.addItem(label, data);
 }
 
+std::set<EventKind> kinds_of(const Trace& trace) {
+  std::set<EventKind> kinds;
+  for (const Track& track : trace.tracks()) {
+    for (const LaneId lane : track.lanes)
+      if (!trace.lane(lane).empty()) kinds.insert(event_kind(trace, {lane, 0}));
+    if (track.key.kind == TrackKind::kMemory) kinds.insert({EventKind::kCopy, EventKind::kSet});
+  }
+  return kinds;
+}
+
 }  // namespace
+
+void offer_kinds(QComboBox& list, const SelectionState& state) {
+  Entries kinds(1, {QObject::tr("All kinds"), QVariant()});
+  if (state.trace())
+    for (const EventKind kind : kinds_of(*state.trace())) kinds.emplace_back(shown_text(event_kind_name(kind)), static_cast<int>(kind));
+  offer(list, kinds);
+  const std::optional<EventKind>& chosen = state.filter().kind;
+  list.setCurrentIndex(chosen ? std::max(0, list.findData(static_cast<int>(*chosen))) : 0);
+}
+
+std::optional<EventKind> chosen_kind(const QComboBox& list) {
+  return list.currentData().isValid() ? std::optional(static_cast<EventKind>(list.currentData().toInt())) : std::nullopt;
+}
+
 }  // namespace lanescope::ui
 
 Q_DECLARE_METATYPE(lanescope::ui::EventSource)
@@ -126,21 +150,16 @@ void EventFilterBar::focusText() {
 }
 
 void EventFilterBar::showTrace() {
-  Entries kinds_now(1, {tr("All kinds"), QVariant()}), sources_now(1, {tr("All threads and streams"), QVariant()});
+  Entries sources_now(1, {tr("All threads and streams"), QVariant()});
   if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
-    std::set<EventKind> kinds;
     std::set<StreamName> streams;
     std::set<ThreadId> threads;
     for (const Track& track : trace->tracks()) {
-      for (const LaneId lane : track.lanes)
-        if (!trace->lane(lane).empty()) kinds.insert(event_kind(*trace, {lane, 0}));
-      if (track.key.kind == TrackKind::kMemory) kinds.insert({EventKind::kCopy, EventKind::kSet});
       if (is_on_stream(track.key.kind))
         streams.insert({track.key.process, track.key.context, track.key.stream});
       else if (track.key.thread != kNone)
         threads.insert(track.key.thread);
     }
-    for (const EventKind kind : kinds) kinds_now.emplace_back(shown_text(event_kind_name(kind)), static_cast<int>(kind));
     const bool several_processes = trace->processes().size() > 1;
     for (const StreamName& stream : streams) {
       QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
@@ -151,7 +170,6 @@ void EventFilterBar::showTrace() {
       sources_now.emplace_back(isolated(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread)))),
                                QVariant::fromValue(EventSource{thread, std::nullopt}));
   }
-  offer(*kind_, kinds_now);
   offer(*source_, sources_now);
   showChoices();
 }
@@ -167,7 +185,7 @@ void EventFilterBar::showFilter() {
 
 void EventFilterBar::showChoices() {
   const EventFilter& filter = state_.filter();
-  kind_->setCurrentIndex(filter.kind ? std::max(0, kind_->findData(static_cast<int>(*filter.kind))) : 0);
+  offer_kinds(*kind_, state_);
   int source = 0;
   for (int i = 1; i < source_->count(); ++i) {
     const auto entry = source_->itemData(i).value<EventSource>();
@@ -192,7 +210,7 @@ void EventFilterBar::applyFilter() {
   if (!minimum && !minimum_->text().isEmpty()) colors.setColor(QPalette::Text, Qt::red);
   minimum_->setPalette(colors);
   filter.minimum_duration = std::max<Nanoseconds>(0, minimum.value_or(0));
-  if (kind_->currentData().isValid()) filter.kind = static_cast<EventKind>(kind_->currentData().toInt());
+  filter.kind = chosen_kind(*kind_);
   if (source_->currentData().isValid()) {
     const auto source = source_->currentData().value<EventSource>();
     filter.thread = source.thread;

@@ -12,6 +12,11 @@
 
 namespace lanescope::ui {
 
+// Fills a list with the kinds of events of the trace that is shown, and chooses that of the filter.
+void offer_kinds(QComboBox& list, const SelectionState& state);
+// None: all kinds.
+[[nodiscard]] std::optional<EventKind> chosen_kind(const QComboBox& list);
+
 class EventFilterBar : public QWidget {
   Q_OBJECT
 

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "base/texts.h"
+#include "events/event_filter_bar.h"
 #include "model/stats/pivot_table.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
@@ -36,7 +37,7 @@ std::vector<PivotGroup> as_shown(std::vector<PivotGroup> groups, const std::vect
 }  // namespace
 
 PivotPage::PivotPage(SelectionState& state, QWidget* parent)
-    : QWidget(parent), state_(state), first_(new QComboBox(this)), second_(new QComboBox(this)), progress_(new QLabel(this)), table_(new ResultTable(tr("Sums by columns"), this)) {
+    : QWidget(parent), state_(state), first_(new QComboBox(this)), second_(new QComboBox(this)), kind_(new QComboBox(this)), progress_(new QLabel(this)), table_(new ResultTable(tr("Sums by columns"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -47,13 +48,24 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
   auto* and_by = new QLabel(tr("and"), this);
   by->setBuddy(first_);
   and_by->setBuddy(second_);
-  for (QWidget* part : std::initializer_list<QWidget*>{by, first_, and_by, second_, new ValueChips(state, this), progress_}) line->addWidget(part);
+  for (QWidget* part : std::initializer_list<QWidget*>{by, first_, and_by, second_, kind_, new ValueChips(state, this), progress_}) line->addWidget(part);
   line->addStretch(1);
   column->addLayout(line);
   column->addWidget(table_, 1);
   table_->setObjectName(QStringLiteral("statistics-pivot"));
   first_->setAccessibleName(tr("Column that events are summed by"));
   second_->setAccessibleName(tr("Second column that events are summed by"));
+  kind_->setAccessibleName(tr("Kind of event"));
+  kind_->setToolTip(tr("The kind of events that are summed, here and in lists"));
+  connect(kind_, &QComboBox::activated, this, [this] {
+    EventFilter filter = state_.filter();
+    filter.kind = chosen_kind(*kind_);
+    state_.setFilter(filter);
+  });
+  const auto offer = [this] { offer_kinds(*kind_, state_); };
+  connect(&state, &SelectionState::traceChanged, this, offer);
+  connect(&state, &SelectionState::filterChanged, this, offer);
+  offer();
   progress_->setForegroundRole(QPalette::PlaceholderText);
   second_->addItem(tr("nothing else"), QVariant());
   for (const PivotColumn each : all_pivot_columns())

@@ -57,6 +57,7 @@ class PivotPage : public QWidget {
   std::vector<PivotGroup> groups_;    // rows of the table
   QComboBox* first_;
   QComboBox* second_;
+  QComboBox* kind_;  // the one of the filter of events
   QLabel* progress_;
   ResultTable* table_;
   LatestJob job_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -25,6 +26,7 @@ constexpr std::size_t kHistogramBins = 60;
 constexpr std::size_t kUtilisationPieces = 200;
 constexpr int kTableWidth = 950;  // px at first
 constexpr int kChartWidth = 270;  // px at first
+constexpr int kLinesOfTwoCharts = 12;  // of text: where there is room for less, neither of two charts could be read
 constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {25, 11, 8, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
@@ -43,6 +45,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       report_(new ReportPage(state, answered, this)),
       pivot_(new PivotPage(state, this)),
       nothing_(new QLabel(this)),
+      charts_(new QSplitter(Qt::Vertical, this)),
       durations_(new DurationChart(this)),
       utilisation_(new UtilisationChart(this)) {
   layOut();
@@ -95,12 +98,12 @@ void StatisticsPanel::layOut() {
   nothing_->setContentsMargins(8, 4, 8, 4);
   nothing_->setWordWrap(true);
   nothing_->hide();
-  auto* charts = new QSplitter(Qt::Vertical, this);
-  charts->addWidget(durations_);
-  charts->addWidget(utilisation_);
+  charts_->addWidget(durations_);
+  charts_->addWidget(utilisation_);
+  charts_->installEventFilter(this);
   auto* splitter = new QSplitter(this);
   splitter->addWidget(pages_);
-  splitter->addWidget(charts);
+  splitter->addWidget(charts_);
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 1);
   splitter->setSizes({kTableWidth, kChartWidth});
@@ -178,11 +181,15 @@ void StatisticsPanel::showCommand() {
   command_->setText(files.isEmpty() || command.isEmpty() ? QString() : command_text(command));
 }
 
-// None where a row or a filter leaves events out: commands take all of a part of time.
+// None where a row or a filter of anything but the kind leaves events out: commands take all of a part of time.
 QStringList StatisticsPanel::sumCommand() const {
-  if (state_.shownRow() || state_.filter() != EventFilter{}) return {};
+  EventFilter others = state_.filter();
+  const std::optional<EventKind> kind = std::exchange(others.kind, std::nullopt);
+  if (state_.shownRow() || others != EventFilter{}) return {};
   QString report = QStringLiteral("event_sum");
   for (const PivotColumn column : pivot_->columns()) report += QStringLiteral(":by=") + text_of(pivot_column_word(column));
+  if (kind) report += QStringLiteral(":kind=") + QString::fromStdString(event_kind_word(*kind));
+  if (!stats::parse_report(report.toStdString(), {})) return {};  // states and samples are not summed there
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("stats"), QStringLiteral("-r"), report};
   if (const std::optional<TimeRange> range = answered_.boundRange())
     words << QStringLiteral("--filter-time") << QStringLiteral("%1/%2").arg(range->begin).arg(range->end);
@@ -260,6 +267,7 @@ void StatisticsPanel::computeStatistics() {
 bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
   if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
   if (watched == table_->viewport() && event->type() == QEvent::Resize) fitNames();
+  if (watched == charts_ && event->type() == QEvent::Resize) utilisation_->setVisible(charts_->height() >= charts_->fontMetrics().height() * kLinesOfTwoCharts);
   return QWidget::eventFilter(watched, event);
 }
 

@@ -6,6 +6,7 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QWidget>
@@ -87,8 +88,9 @@ class StatisticsPanel : public QWidget {
   ReportPage* report_;
   PivotPage* pivot_;
   QLabel* nothing_;  // why nothing is listed
+  QSplitter* charts_;
   DurationChart* durations_;
-  UtilisationChart* utilisation_;
+  UtilisationChart* utilisation_;  // where there is room for both
   QStringList files_;
   LatestJob statistics_job_;
   LatestJob histogram_job_;

@@ -93,6 +93,24 @@ class PivotTest : public QObject {
     const QString command = window_->statistics().command();
     QVERIFY2(command.contains("-r event_sum:by=range:by=kind --filter-time 9600000000/9700000000"), qPrintable(command));
 
+    // Of one kind alone, which the list of events then shows as well.
+    QComboBox* kinds = nullptr;
+    for (QComboBox* each : window_->statistics().pivot().findChildren<QComboBox*>())
+      if (each->accessibleName() == "Kind of event") kinds = each;
+    QVERIFY(kinds != nullptr && kinds->isVisible());
+    const int all_groups = table().results().rowCount();
+    const auto choose_kind = [&](const QString& kind) {
+      kinds->setCurrentIndex(kinds->findText(kind));
+      emit kinds->activated(kinds->currentIndex());
+      return settle(*window_);
+    };
+    QVERIFY(choose_kind("Kernel"));
+    QCOMPARE(table().results().rowCount(), int(std::count_if(expected.begin(), expected.end(), [](const auto& each) { return each.first.second == "Kernel"; })));
+    QVERIFY2(window_->statistics().command().contains("-r event_sum:by=range:by=kind:kind=kernel --filter-time"), qPrintable(window_->statistics().command()));
+    QCOMPARE(window_->state().filter().kind, std::optional(EventKind::kKernel));
+    QVERIFY(choose_kind("All kinds"));
+    QCOMPARE(table().results().rowCount(), all_groups);
+
     // Sorted by count, with the header; the first group is chosen, copied and listed.
     const auto row_of = [&](const std::pair<std::string, std::string>& key) {
       for (int row = 0; row < table().results().rowCount(); ++row)

@@ -49,6 +49,17 @@ TEST_CASE("API calls of a name are summed without the version of four digits") {
 
 TEST_CASE("events are summed by columns that are chosen, and others are named where there is none of the name") {
   CHECK(csv("event_sum:by=kind:by=grid").find(",150,Kernel,") != std::string::npos);
+  // Two kernels of 50 and 150 ns, four calls of 70 ns together.
+  const std::string kernels = csv("event_sum:by=kind:kind=kernel"), both = csv("event_sum:by=kind:kind=kernel:kind=cuda-api");
+  CHECK(std::count(kernels.begin(), kernels.end(), '\n') == 2);
+  CHECK(kernels.find(",200,2,") != std::string::npos);
+  CHECK(std::count(both.begin(), both.end(), '\n') == 3);
+  CHECK(both.find(",70,4,") != std::string::npos);
+  for (const char* kind : {"colour", "thread-state"}) {
+    const auto unknown = parse_report(std::string("event_sum:kind=") + kind, {});
+    REQUIRE_FALSE(unknown);
+    CHECK(unknown.error().text.find("of events to be summed. It is one of: kernel, copy, set,") != std::string::npos);
+  }
   const auto wrong = parse_report("event_sum:by=colour", {});
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().text.find("no column colour to be summed by. It is one of: name, family, kind,") != std::string::npos);

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "model/trace/trace.h"
@@ -67,6 +69,8 @@ enum class EventKind : std::uint8_t {
 inline constexpr std::size_t kEventKindCount = 18;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
+[[nodiscard]] std::string event_kind_word(EventKind kind);                // "cuda-api", as command lines have it
+[[nodiscard]] std::optional<EventKind> event_kind_of(std::string_view word);
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;
 // What tables call the event: its name; of a sample or backtrace the function that ran, or that called, where its chain is known.
 [[nodiscard]] NameId listed_name(const Trace& trace, EventRef event) noexcept;

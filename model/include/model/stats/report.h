@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/events/event_column.h"
 #include "model/events/pivot_column.h"
 #include "model/file/result.h"
 #include "model/samples/shown_calls.h"
@@ -37,6 +38,7 @@ struct ReportOptions {
   RangePrefix range_prefix = RangePrefix::kNone;
   samples::CallChoice calls = samples::CallChoice::kAll;
   std::vector<PivotColumn> by;            // what events are told apart by; none: what the report does by itself
+  std::vector<EventKind> kinds;           // of events that are summed; none: all that the report counts
   std::vector<std::uint8_t> percentiles;  // 95: a column P95 in summaries (nearest rank)
   std::optional<std::size_t> rows;        // at most so many rows
   std::optional<TimeRange> time_range;    // only events that overlap it
