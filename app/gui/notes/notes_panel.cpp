@@ -29,13 +29,14 @@ NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
   line->addWidget(add_);
   line->addWidget(text_, 1);
   line->addWidget(remove_);
-  line->addWidget(where_, 1);
   column->addLayout(line);
+  column->addWidget(where_);
   column->addWidget(table_, 1);
   text_->setAccessibleName(tr("Text of the note"));
   text_->setPlaceholderText(tr("Text of the chosen note; Enter changes it"));
   text_->setMaxLength(static_cast<int>(kLongestNote));
-  where_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  where_->setWordWrap(true);
+  where_->setContentsMargins(8, 0, 8, 3);
   where_->setForegroundRole(QPalette::PlaceholderText);
   table_->setObjectName(QStringLiteral("notes-table"));
   auto* remove = new QAction(tr("Remove the note"), this);

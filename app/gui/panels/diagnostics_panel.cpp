@@ -17,6 +17,7 @@
 #include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
+#include "tables/table_look.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -56,7 +57,10 @@ QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* 
 
 // The line of a list, which may be one more than there are. What a trace has of these lists only grows.
 QTreeWidgetItem* line_of(QTreeWidget& list, int line) {
-  return line < list.topLevelItemCount() ? list.topLevelItem(line) : new QTreeWidgetItem(&list);
+  if (line < list.topLevelItemCount()) return list.topLevelItem(line);
+  auto* item = new QTreeWidgetItem(&list);
+  item->setSizeHint(0, {0, line_height(list)});
+  return item;
 }
 
 void set_texts(QTreeWidgetItem& item, const QStringList& texts) {

@@ -8,6 +8,7 @@
 #include <QCategoryAxis>
 #include <QEvent>
 #include <QLineSeries>
+#include <QRegularExpression>
 #include <QValueAxis>
 
 #include "panels/chart_look.h"
@@ -16,22 +17,27 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kNarrowestTitle = 200;  // px
-constexpr int kMarkSpace = 10;  // px between the texts of two marks
+constexpr int kNarrowestTitle = 200;      // px
+constexpr int kMarkSpace = 10;            // px between the texts of two marks
+constexpr int kRoomBehindAxis = 16;       // px behind the end of an axis, as far as the text of a mark may reach
+constexpr double kSpaceAroundOne = 0.05;  // on both sides of a duration that is the only one, as a logarithm
+constexpr double kSpaceAtEnds = 0.02;     // of what the durations span
+constexpr double kWideSpan = 0.5;         // a factor of three: durations that span less have one power of ten among them, or none
 
 QString tick_text(double nanoseconds) {
-  QString text = QString::fromStdString(timeline::format_duration(std::llround(nanoseconds)));
-  return text.replace(QStringLiteral(".000"), QString());
+  static const QRegularExpression zeros(QStringLiteral(R"(\.?0+(?= ))"));
+  const QString text = QString::fromStdString(timeline::format_duration(std::llround(nanoseconds)));
+  return text.contains(u'.') ? QString(text).remove(zeros) : text;
 }
 
 // Bars drawn as the outline of one area: a few hundred points, one item.
 QAreaSeries* outline(const DurationHistogram& histogram, QObject* owner) {
   auto* top = new QLineSeries(owner);
-  const double first = std::log10(std::max(histogram.bounds.front(), 1.0));
+  const double first = std::log10(std::max(histogram.bounds.front(), 1.0)) - (histogram.counts.size() == 1 ? kSpaceAroundOne / 5 : 0);
   top->append(first, 0);
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
     const double left = bin == 0 ? first : std::log10(histogram.bounds[bin]);
-    const double right = histogram.counts.size() == 1 ? left + 0.02 : std::log10(histogram.bounds[bin + 1]);
+    const double right = histogram.counts.size() == 1 ? first + 2 * kSpaceAroundOne / 5 : std::log10(histogram.bounds[bin + 1]);
     top->append(left, static_cast<double>(histogram.counts[bin]));
     top->append(right, static_cast<double>(histogram.counts[bin]));
     if (bin + 1 == histogram.counts.size()) top->append(right, 0);
@@ -39,28 +45,69 @@ QAreaSeries* outline(const DurationHistogram& histogram, QObject* owner) {
   return new QAreaSeries(top);
 }
 
-// Marks at powers of ten, and at 2 and 5 of them, as far as their texts have room beside each other: `width` pixels for all of the axis. Where the
-// durations span so little that there is none, one at their beginning.
-QCategoryAxis* duration_axis(const DurationHistogram& histogram, double width, const QFontMetrics& metrics) {
-  auto* axis = new QCategoryAxis;
-  const double low = std::log10(std::max(histogram.bounds.front(), 1.0));
-  const double high = std::max(std::log10(std::max(histogram.bounds.back(), 1.0)), low + 0.1);
-  axis->setRange(low, high);
-  axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
-  std::map<double, QString> marks;
-  const auto has_room = [&](double at, const QString& text) {
+// Where marks stand, as logarithms of nanoseconds, with their texts.
+using Marks = std::map<double, QString>;
+
+// The ends of an axis, and how much room it has.
+struct Axis {
+  double low, high;  // logarithms of nanoseconds
+  double width;      // px
+  QFontMetrics metrics;
+
+  // A text at the beginning would not be drawn, and one that reaches beyond the end is cut.
+  [[nodiscard]] bool holds(double at, const QString& text) const {
+    return at > low && at <= high && (high - at) / (high - low) * width >= metrics.horizontalAdvance(text) / 2.0 - kRoomBehindAxis;
+  }
+  [[nodiscard]] bool has_room_beside(const Marks& marks, double at, const QString& text) const {
     return std::all_of(marks.begin(), marks.end(), [&](const auto& mark) {
-      const double needed = (metrics.horizontalAdvance(text) + metrics.horizontalAdvance(mark.second)) / 2.0 + kMarkSpace;
-      return std::abs(mark.first - at) / (high - low) * width >= needed;
+      return std::abs(mark.first - at) / (high - low) * width >= std::max(metrics.horizontalAdvance(text), metrics.horizontalAdvance(mark.second)) + kMarkSpace;
     });
-  };
+  }
+};
+
+// At powers of ten, and at 2 and 5 of them, as far as there is room.
+Marks marks_of_decades(const Axis& axis) {
+  Marks marks;
   for (const double step : {1.0, 2.0, 5.0})  // powers of ten first
-    for (int decade = static_cast<int>(std::floor(low)); decade <= static_cast<int>(std::ceil(high)); ++decade) {
+    for (int decade = static_cast<int>(std::floor(axis.low)); decade <= static_cast<int>(std::ceil(axis.high)); ++decade) {
       const double at = decade + std::log10(step);
       const QString text = tick_text(step * std::pow(10.0, decade));
-      if (at >= low && at <= high && has_room(at, text)) marks.emplace(at, text);
+      if (axis.holds(at, text) && axis.has_room_beside(marks, at, text)) marks.emplace(at, text);
     }
-  if (marks.empty()) marks.emplace(low, tick_text(std::pow(10.0, low)));
+  return marks;
+}
+
+// At multiples of the smallest round step for which there is room.
+Marks marks_of_steps(const Axis& axis) {
+  const double first = std::pow(10.0, axis.low), last = std::pow(10.0, axis.high);
+  for (double decade = std::max(1.0, std::pow(10.0, std::floor(std::log10((last - first) / 100)))); decade < last - first; decade *= 10)
+    for (const double step : {decade, 2 * decade, 5 * decade}) {
+      Marks marks;
+      bool fit = true;
+      for (double value = std::ceil(first / step) * step; value <= last && fit; value += step) {
+        const double at = std::log10(value);
+        const QString text = tick_text(value);
+        if (!axis.holds(at, text)) continue;
+        fit = axis.has_room_beside(marks, at, text);
+        marks.emplace(at, text);
+      }
+      if (fit && !marks.empty()) return marks;
+    }
+  return {};
+}
+
+// Durations that hardly differ fill the axis, too; around a single one there is some space.
+QCategoryAxis* duration_axis(const DurationHistogram& histogram, double width, const QFontMetrics& metrics) {
+  const double least = std::log10(std::max(histogram.bounds.front(), 1.0));
+  const double most = std::log10(std::max(histogram.bounds.back(), 1.0));
+  const bool is_single = histogram.counts.size() == 1;
+  const double space = is_single ? kSpaceAroundOne : (most - least) * kSpaceAtEnds;
+  const Axis room{least - space, most + space, width, metrics};
+  auto* axis = new QCategoryAxis;
+  axis->setRange(room.low, room.high);
+  axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+  Marks marks = is_single ? Marks() : most - least > kWideSpan ? marks_of_decades(room) : marks_of_steps(room);
+  if (marks.empty()) marks.emplace(is_single ? least : (least + most) / 2, tick_text(std::pow(10.0, is_single ? least : (least + most) / 2)));
   for (const auto& [at, text] : marks) axis->append(text, at);
   return axis;
 }

@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "base/breaking_line.h"
 #include "base/leave_field.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
@@ -161,19 +162,26 @@ void SamplesPanel::layOut() {
   nothing_->setWordWrap(true);
   nothing_->setForegroundRole(QPalette::PlaceholderText);
 
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(4);
+  auto* choices = new QWidget(this);
+  auto* line = new QHBoxLayout(choices);
   for (QComboBox* choice : {view_, source_, binding_, thread_, calls_}) {
     choice->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestChoice);
     line->addWidget(choice);
   }
-  line->addWidget(search_, 2);
-  line->addWidget(note_, 3);
+  auto* found = new QWidget(this);
+  auto* search_line = new QHBoxLayout(found);
+  search_line->addWidget(search_, 2);
+  search_line->addWidget(note_, 3);
+  for (QHBoxLayout* part : {line, search_line}) {
+    part->setContentsMargins(0, 0, 0, 0);
+    part->setSpacing(4);
+  }
+  auto* bar = new BreakingLine(choices, found, BreakingLine::Stretched::kSecond, this);
+  bar->setContentsMargins(4, 3, 8, 3);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addLayout(line);
+  column->addWidget(bar);
   column->addWidget(pages_, 1);
   auto* line_parts = new QSplitter(this);
   line_parts->setObjectName(QStringLiteral("samples-line-parts"));
@@ -354,7 +362,7 @@ void SamplesPanel::compute() {
       }
   if (!trace) return clear();
   const ProfileRequest wanted = request();
-  if (trace == computed_trace_ && computed_ && wanted.is_part_of(*computed_)) return;
+  if (trace == computed_trace_ && computed_ && wanted.isPartOf(*computed_)) return;
   computed_trace_ = trace;
   computed_ = wanted;
   job_.start([this, trace, wanted](const LatestJob::Context& job) {

@@ -41,6 +41,8 @@ QColor hover_color() {
   return color;
 }
 
+int line_height(const QAbstractItemView& list) { return list.fontMetrics().height() + 4; }
+
 void apply_table_look(QTableView& table) {
   table.setSelectionBehavior(QAbstractItemView::SelectRows);
   table.setWordWrap(false);
@@ -53,7 +55,7 @@ void apply_table_look(QTableView& table) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setMinimumSectionSize(1);
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table.verticalHeader()->setDefaultSectionSize(table.fontMetrics().height() + 4);
+  table.verticalHeader()->setDefaultSectionSize(line_height(table));
   table.horizontalHeader()->setHighlightSections(false);
   table.horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
 }

@@ -9,6 +9,9 @@ namespace lanescope::ui {
 
 void apply_table_look(QTableView& table);
 
+// Of a line of a table or of another list, in pixels.
+[[nodiscard]] int line_height(const QAbstractItemView& list);
+
 // Behind what is under the cursor, here or in another view.
 [[nodiscard]] QColor hover_color();
 

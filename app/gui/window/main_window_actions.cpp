@@ -215,7 +215,10 @@ void MainWindow::connectKeys() {
   for (QAction* action : findChildren<QAction*>()) {
     if (action->objectName().isEmpty() || qobject_cast<QMenu*>(action->parent()) == nullptr) continue;
     bound_actions_.push_back(action);
-    bindings.add({QStringLiteral("window/") + action->objectName(), without_mnemonic(action->text()).remove(u'…'), action->shortcuts()});
+    QString text = without_mnemonic(action->text()).remove(u'…');
+    if (const auto* menu = qobject_cast<QMenu*>(action->parent()); qobject_cast<QMenu*>(menu->parent()) != nullptr)
+      text = tr("%1: %2").arg(without_mnemonic(menu->title()), text);  // "Zooms" alone does not say what
+    bindings.add({QStringLiteral("window/") + action->objectName(), text, action->shortcuts()});
   }
   for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
     KeyBindings::Keys keys;
@@ -322,7 +325,7 @@ void MainWindow::fillLanguages() {
     action->setCheckable(true);
     action->setChecked(settings_.language() == code);
   };
-  add(tr("As the &desktop"), QString());
+  add(tr("&As the desktop"), QString());
   for (const Language* language : languages()) add(text_of(language->name), text_of(language->code));
 }
 

@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QPainter>
 #include <QPalette>
+#include <QPlainTextEdit>
 #include <QProxyStyle>
 #include <QStyleOption>
 
@@ -58,7 +59,8 @@ class RoomyStyle : public QProxyStyle {
     if ((element == PE_PanelButtonCommand || element == PE_PanelButtonTool) && (option->state & State_On)) return mark_switched_on(*option, *painter);
     const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
     if (dark && element == PE_IndicatorCheckBox) return outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kBoxOutline));
-    if (element == PE_FrameLineEdit && dark && !(option->state & State_HasFocus)) outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kFieldOutline));
+    const bool of_field = element == PE_FrameLineEdit || (element == PE_Frame && qobject_cast<const QPlainTextEdit*>(widget) != nullptr);
+    if (of_field && dark && !(option->state & State_HasFocus)) outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kFieldOutline));
   }
   static void outline(const QStyleOption& option, QPainter& painter, const QColor& color) {
     painter.save();

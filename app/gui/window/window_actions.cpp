@@ -87,7 +87,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.memory = add(menu, "Memory for eve&nts…");
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
-  actions.theme_system = group->addAction(add(themes, "As the &desktop"));
+  actions.theme_system = group->addAction(add(themes, "&As the desktop"));
   actions.theme_light = group->addAction(add(themes, "&Light"));
   actions.theme_dark = group->addAction(add(themes, "&Dark"));
   for (QAction* theme : group->actions()) theme->setCheckable(true);
@@ -121,7 +121,8 @@ void add_work_menus(QMainWindow& window, WindowActions& actions) {
   analyze->addSeparator();
   actions.diagnostics = add(analyze, "&Diagnostics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
   QMenu* help = window.menuBar()->addMenu(tr("&Help"));
-  actions.keys = add(help, "&Keyboard and mouse", QKeySequence(Qt::Key_Question));
+  actions.keys = add(help, "&Keyboard and mouse");
+  actions.keys->setShortcuts({QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)});
   actions.change_keys = add(help, "&Change keys…");
   actions.about = add(help, "&About Lanescope");
 }

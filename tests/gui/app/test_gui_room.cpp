@@ -1,0 +1,178 @@
+// What panels say can be read where there is little room: in a window of 1024 x 640 pixels, and where the values of a chart lie close together.
+#include <cmath>
+
+#include <QCategoryAxis>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QTreeWidget>
+
+#include "main_window_fixture.h"
+#include "panels/duration_chart.h"
+#include "panels/utilisation_chart.h"
+#include "timeline/core/colors.h"
+#include "window/theme.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr int kLeastField = 12;  // characters that a field to type into shows at least
+
+QCategoryAxis* duration_marks(const ui::DurationChart& chart) {
+  const QList<QAbstractAxis*> axes = chart.chart()->axes(Qt::Horizontal);
+  return axes.isEmpty() ? nullptr : qobject_cast<QCategoryAxis*>(axes.front());
+}
+
+// Entries of a menu, and of the menus in it, that have the key of another entry beside them.
+QStringList shared_mnemonics(const QMenu& menu) {
+  QStringList shared;
+  QMap<QString, QString> taken;
+  for (const QAction* action : menu.actions()) {
+    const QString key = QKeySequence::mnemonic(action->text()).toString();
+    if (!key.isEmpty() && taken.contains(key)) shared += taken[key] + " and " + action->text();
+    taken[key] = action->text();
+    if (action->menu() != nullptr) shared += shared_mnemonics(*action->menu());
+  }
+  return shared;
+}
+
+}  // namespace
+
+class RoomTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->resize(1'024, 640);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    QCOMPARE(window_->size(), QSize(1'024, 640));
+  }
+  void cleanupTestCase() { window_.reset(); }
+
+  void whatIsSearchedInTheFlameGraphCanBeRead() {
+    window_->showPanel("samples");
+    QVERIFY(settle(*window_));
+    auto* field = window_->samples().findChild<QLineEdit*>();
+    QVERIFY(field != nullptr && field->isVisible());
+    QVERIFY2(wait_for([&] { return field->width() >= field->fontMetrics().averageCharWidth() * kLeastField; }, 5'000), qPrintable(QString::number(field->width())));
+    for (const QComboBox* choice : window_->samples().findChildren<QComboBox*>())
+      QVERIFY2(!choice->isVisible() || choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 24,
+               qPrintable(choice->currentText() + ": " + QString::number(choice->width())));
+    QCOMPARE(window_->size(), QSize(1'024, 640));
+  }
+
+  void thePlaceOfNotesIsSaidWhole() {
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    const QLabel* place = nullptr;
+    for (const QLabel* label : window_->notes().findChildren<QLabel*>())
+      if (label->text().contains(".notes")) place = label;
+    QVERIFY(place != nullptr);
+    const auto fits = [&] {
+      const QRect needed = place->fontMetrics().boundingRect(QRect(0, 0, place->width(), 1'000), place->wordWrap() ? Qt::TextWordWrap : 0, place->text());
+      return needed.width() <= place->width() && needed.height() <= place->height();
+    };
+    QVERIFY2(wait_for(fits, 5'000), qPrintable(QString("%1 x %2").arg(place->width()).arg(place->height())));
+  }
+
+  // Of two charts below each other in a low panel, neither could be read.
+  void chartsOfStatisticsAreHighEnoughOrNotThere() {
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    auto* durations = window_->statistics().findChild<ui::DurationChart*>();
+    auto* busy = window_->statistics().findChild<ui::UtilisationChart*>();
+    const auto marked = [&] {
+      const QRectF plot = durations->chart()->plotArea();
+      return durations->isVisible() && plot.height() >= 2.0 * durations->fontMetrics().height();
+    };
+    QVERIFY2(wait_for(marked, 5'000), qPrintable(QString::number(durations->chart()->plotArea().height())));
+    QVERIFY(!busy->isVisible());
+    window_->resize(1'400, 1'000);
+    window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
+    QVERIFY(wait_for([&] { return busy->isVisible() && busy->chart()->plotArea().height() >= 2.0 * busy->fontMetrics().height(); }, 5'000));
+    window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {190}, Qt::Vertical);
+    window_->resize(1'024, 640);
+    QVERIFY(wait_for([&] { return !busy->isVisible() && marked(); }, 5'000));
+  }
+
+  // A kernel of steady durations: all within 1.3 %.
+  void durationsThatHardlyDifferFillTheirChartAndHaveMarks() {
+    std::vector<Nanoseconds> durations;
+    for (int i = 0; i < 100; ++i) durations.push_back(240'100 + 30 * i);
+    ui::DurationChart chart;
+    chart.resize(270, 150);
+    chart.show();
+    chart.setHistogram("steady", duration_histogram(durations, 60));
+    QCategoryAxis* marks = duration_marks(chart);
+    QVERIFY(marks != nullptr);
+    const double spread = std::log10(243'070.0 / 240'100.0);
+    QVERIFY2(marks->max() - marks->min() <= 1.5 * spread, qPrintable(QString("%1 of %2").arg(spread).arg(marks->max() - marks->min())));
+    QVERIFY2(marks->categoriesLabels().size() >= 2, qPrintable(marks->categoriesLabels().join(u' ')));
+    // Each mark says where it stands.
+    for (const QString& label : marks->categoriesLabels()) {
+      const double at = std::pow(10.0, marks->endValue(label));
+      QVERIFY2(label.endsWith(QString::fromUtf8(" µs")) && std::abs(label.chopped(3).toDouble() * 1'000 - at) < 1, qPrintable(label + " at " + QString::number(at)));
+      QVERIFY(at >= 240'100 * 0.99 && at <= 243'070 * 1.01);
+    }
+  }
+
+  // All equal: one bar, and what it is.
+  void aSingleDurationIsNamed() {
+    const std::vector<Nanoseconds> durations(20, 768);
+    ui::DurationChart chart;
+    chart.resize(270, 150);
+    chart.show();
+    chart.setHistogram("one", duration_histogram(durations, 60));
+    QCategoryAxis* marks = duration_marks(chart);
+    QVERIFY(marks != nullptr);
+    QVERIFY2(marks->categoriesLabels().contains("768 ns"), qPrintable(marks->categoriesLabels().join(u' ')));
+    QVERIFY(marks->min() < std::log10(768.0) && marks->max() > std::log10(768.0));  // at an end of the axis it would not be drawn
+  }
+
+  void linesOfDiagnosticsAreAsHighAsThoseOfOtherLists() {
+    window_->showPanel("diagnostics");
+    QVERIFY(settle(*window_));
+    for (const QTreeWidget* list : window_->findChild<QDockWidget*>("diagnostics")->findChildren<QTreeWidget*>())
+      if (list->topLevelItemCount() > 0)
+        QCOMPARE(list->visualItemRect(list->topLevelItem(0)).height(), events_table(*window_)->verticalHeader()->defaultSectionSize());
+  }
+
+  void aFieldOfSeveralLinesIsSeenInBothThemes() {
+    for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
+      ui::apply_theme(theme);
+      QWidget window;
+      QPlainTextEdit field(&window);
+      field.setGeometry(20, 20, 100, 60);
+      window.resize(140, 100);
+      const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB32);
+      const QRgb behind = QApplication::palette().color(QPalette::Window).rgb();
+      double most = 1;
+      for (int x = 10; x < 30; ++x) most = std::max(most, timeline::contrast(picture.pixel(x, 50), behind));
+      QVERIFY2(most >= 1.5, qPrintable(QString::number(most)));
+    }
+    ui::apply_theme(ui::Theme::kLight);
+  }
+
+  void eachEntryOfAMenuHasItsOwnKey() {
+    QStringList shared;
+    for (const QAction* action : window_->menuBar()->actions())
+      if (action->menu() != nullptr) shared += shared_mnemonics(*action->menu());
+    QVERIFY2(shared.isEmpty(), qPrintable(shared.join(u'\n')));
+  }
+
+ private:
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(RoomTest)
+#include "test_gui_room.moc"
