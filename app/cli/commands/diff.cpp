@@ -45,7 +45,9 @@ Result<std::optional<double>> parse_percent(std::string text) {
 // Bounds that reach into the infinite are left empty, as unknown ones are.
 double finite(double value) { return std::isfinite(value) ? value : stats::kNoReal; }
 
-stats::Table table_of(const TraceDiff& diff, bool only_changes) {
+enum class DiffLines { kAll, kChanges };
+
+stats::Table table_of(const TraceDiff& diff, DiffLines lines) {
   const std::string per = diff.by_iteration() ? "Per Iteration" : "Total";
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent),
                       stats::reals("High", stats::Unit::kPercent), stats::texts("Verdict"),
@@ -53,7 +55,7 @@ stats::Table table_of(const TraceDiff& diff, bool only_changes) {
                       stats::integers("Count A"), stats::integers("Count B"), stats::integers("Sum A", stats::Unit::kNanoseconds),
                       stats::integers("Sum B", stats::Unit::kNanoseconds), stats::texts("Kind"), stats::texts("Name")});
   for (const DiffItem& item : diff.items) {
-    if (only_changes && !is_headline(item) && !is_change(item)) continue;
+    if (lines == DiffLines::kChanges && !is_headline(item) && !is_change(item)) continue;
     table.add_row(finite(item.change), finite(item.change_low), finite(item.change_high),
                   table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration,
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count),
@@ -64,14 +66,14 @@ stats::Table table_of(const TraceDiff& diff, bool only_changes) {
 }
 
 // For people, what changed, or may have: by one launch a side nothing is sure, and a twentieth is worth a look.
-stats::Table counter_table(const std::vector<analysis::CounterChange>& changes, bool only_changes) {
+stats::Table counter_table(const std::vector<analysis::CounterChange>& changes, DiffLines lines) {
   constexpr double kWorthALook = 5;  // percent
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent), stats::reals("High", stats::Unit::kPercent),
                       stats::texts("Verdict"), stats::reals("A"), stats::reals("B"), stats::texts("Unit"), stats::texts("What"), stats::integers("Launches A"),
                       stats::integers("Launches B"), stats::texts("Kernel")});
   for (const analysis::CounterChange& change : changes) {
     const bool may_be = change.verdict == DiffVerdict::kUnsure && !(std::abs(change.change) < kWorthALook);
-    if (only_changes && !may_be && change.verdict != DiffVerdict::kMore && change.verdict != DiffVerdict::kLess) continue;
+    if (lines == DiffLines::kChanges && !may_be && change.verdict != DiffVerdict::kMore && change.verdict != DiffVerdict::kLess) continue;
     table.add_row(finite(change.change), finite(change.change_low), finite(change.change_high),
                   table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second, table.add_text(std::string(change.unit)),
                   table.add_text(std::string(change.what)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
@@ -239,10 +241,11 @@ int run_diff(Arguments arguments) {
   if (!diff) return fail(diff.error());
   const bool for_people = output.is_for_people(0);
   if (for_people) std::cout << summary_of(*diff, first_files, second_files);
-  const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, for_people && !all));
+  const DiffLines lines = for_people && !all ? DiffLines::kChanges : DiffLines::kAll;
+  const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, lines));
   if (!written) return fail(written.error());
   const std::vector<analysis::CounterChange> counters = analysis::compare_counters(*first, *second);
-  if (const stats::Table table = counter_table(counters, for_people && !all); !table.empty())
+  if (const stats::Table table = counter_table(counters, lines); !table.empty())
     if (const auto done = output.write(1, {"Kernels by their counters", "diff_counters", ""}, table); !done) return fail(done.error());
   return limit->has_value() ? judge(*diff, counters, **limit) : kSuccess;
 }

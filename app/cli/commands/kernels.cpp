@@ -238,8 +238,10 @@ int query_metrics(const KernelOptions& options) {
   return kSuccess;
 }
 
+enum class SetOption { kLeftOut, kGiven };
+
 // What is to be measured of a program.
-Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, bool set_is_given) {
+Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, SetOption set) {
   session::KernelCounterSettings settings;
   settings.kernel = options.kernel;
   settings.range = options.range.ends_with('/') ? options.range.substr(0, options.range.size() - 1) : options.range;
@@ -261,7 +263,7 @@ Result<session::KernelCounterSettings> counter_settings(const KernelOptions& opt
       return usage_error("There is no section " + name + " that can be measured. All: lanescope kernels --list-sections");
     if (section != known.end() && !everything) settings.metrics.insert(settings.metrics.end(), section->metrics.begin(), section->metrics.end());
   }
-  const bool takes_set = everything || set_is_given || (options.sections.empty() && options.metrics.empty());
+  const bool takes_set = everything || set == SetOption::kGiven || (options.sections.empty() && options.metrics.empty());
   if (takes_set)
     for (const std::string& metric : kernels::metrics_of_set(everything ? "full" : options.set)) settings.metrics.push_back(metric);
   std::vector<std::string> once;
@@ -528,7 +530,7 @@ int run_kernels(Arguments arguments) {
     }
   }
   if (!measured.command.empty()) {
-    auto settings = counter_settings(options, app.get_option("--set")->count() > 0);
+    auto settings = counter_settings(options, app.get_option("--set")->count() > 0 ? SetOption::kGiven : SetOption::kLeftOut);
     if (!settings) return fail(settings.error());
     if (!kinds.empty() && settings->counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
       settings->kinds = kinds;

@@ -77,9 +77,11 @@ std::string fetch_command(const RemoteOptions& remote, const std::string& record
   return command_text(words);
 }
 
-void tell_files(const remote::WorkOutcome& outcome, bool is_recording) {
+enum class Originals { kKept, kRemoved };
+
+void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
   if (outcome.files.empty()) return;
-  std::cerr << (outcome.failure ? "Copied so far:\n" : is_recording ? "Copied, and removed there:\n" : "Copied, and the same as there:\n");
+  std::cerr << (outcome.failure ? "Copied so far:\n" : originals == Originals::kRemoved ? "Copied, and removed there:\n" : "Copied, and the same as there:\n");
   for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
@@ -110,7 +112,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.wish = [&wish] { return wish.next(); };
   const remote::WorkOutcome outcome = remote::work_on(settings);
   wish.release();
-  if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty());
+  if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);
   if (!outcome.recording.empty())
     std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));

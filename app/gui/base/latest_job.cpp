@@ -25,13 +25,13 @@ void LatestJob::start(std::function<void(const Context&)> computation) {
   context.job_ = this;
   context.generation_ = ++generation_;
   context.stop_ = stop_.get_token();
-  setRunning(true);
+  setState(State::kRunning);
   pool_.start([this, context, computation = std::move(computation)] {
     timeline::within_memory([&] {
       if (!context.stop().stop_requested()) computation(context);
     });
     timeline::deliver_surely(this, [this, generation = context.generation_] {
-      if (generation == generation_) setRunning(false);
+      if (generation == generation_) setState(State::kIdle);
     });
   });
 }
@@ -39,13 +39,13 @@ void LatestJob::start(std::function<void(const Context&)> computation) {
 void LatestJob::cancel() {
   stop_.request_stop();
   ++generation_;
-  setRunning(false);
+  setState(State::kIdle);
 }
 
-void LatestJob::setRunning(bool running) {
-  if (running_ == running) return;
-  running_ = running;
-  emit runningChanged(running);
+void LatestJob::setState(State state) {
+  if (state_ == state) return;
+  state_ = state;
+  emit runningChanged(isRunning());
 }
 
 }  // namespace lanescope::ui

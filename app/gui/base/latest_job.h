@@ -35,18 +35,19 @@ class LatestJob : public QObject {
 
   void start(std::function<void(const Context&)> computation);
   void cancel();
-  [[nodiscard]] bool isRunning() const { return running_; }
+  [[nodiscard]] bool isRunning() const { return state_ == State::kRunning; }
 
  signals:
   void runningChanged(bool running);
 
  private:
-  void setRunning(bool running);
+  enum class State { kIdle, kRunning };
+  void setState(State state);
 
   QThreadPool pool_;
   std::stop_source stop_;
   quint64 generation_ = 0;
-  bool running_ = false;
+  State state_ = State::kIdle;
 };
 
 }  // namespace lanescope::ui

@@ -44,30 +44,33 @@ QString value_text(double value, kernels::ValueUnit unit) {
   return number_text(value);
 }
 
-// Rows of a table: a label, a value, and the baseline's.
+enum class Baseline { kNone, kBeside };
+Baseline beside(const KernelFacts* baseline) { return baseline != nullptr ? Baseline::kBeside : Baseline::kNone; }
+
+// Rows of a table: a label, a value, and the baseline's where there is one.
 class Rows {
  public:
-  explicit Rows(bool has_baseline) : has_baseline_(has_baseline) {}
+  explicit Rows(Baseline baseline) : baseline_(baseline) {}
   void add(const QString& label, const QString& value, const QString& before = {}) {
     text_ += QStringLiteral("<tr><td class='label'>%1</td><td align='right'>%2</td>").arg(label, value);
-    if (has_baseline_) text_ += QStringLiteral("<td align='right' class='label'>%1</td>").arg(before);
+    if (baseline_ == Baseline::kBeside) text_ += QStringLiteral("<td align='right' class='label'>%1</td>").arg(before);
     text_ += QStringLiteral("</tr>");
   }
   [[nodiscard]] QString table(const QString& title) const {
     if (text_.isEmpty()) return {};
-    const QString heading = has_baseline_ ? QStringLiteral("<tr><td></td><td align='right' class='label'>%1</td><td align='right' class='label'>%2</td></tr>")
+    const QString heading = baseline_ == Baseline::kBeside ? QStringLiteral("<tr><td></td><td align='right' class='label'>%1</td><td align='right' class='label'>%2</td></tr>")
                                                 .arg(tr("now"), tr("baseline"))
                                           : QString();
     return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3</table>").arg(title, heading, text_);
   }
 
  private:
-  bool has_baseline_;
+  Baseline baseline_;
   QString text_;
 };
 
 QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
-  Rows rows(baseline != nullptr);
+  Rows rows(beside(baseline));
   const auto add = [&](const char* label, const auto& text_of) { rows.add(tr(label), text_of(facts), baseline != nullptr ? text_of(*baseline) : QString()); };
   const auto extent = [](const std::uint32_t (&size)[3]) { return QStringLiteral("%1 × %2 × %3").arg(size[0]).arg(size[1]).arg(size[2]); };
   add("Grid", [&](const KernelFacts& of) { return extent(of.detail.grid); });
@@ -104,7 +107,7 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
   QString text;
   for (const kernels::Section& section : counters.sections) {
     if (section.name == "LaunchStats") continue;  // the launch has it
-    Rows rows(before != nullptr);
+    Rows rows(before != nullptr ? Baseline::kBeside : Baseline::kNone);
     for (const kernels::SectionRow& row : section.rows)
       if (!is_opcode(row)) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label.english()));
     text += rows.table(said(section.title));
@@ -146,7 +149,7 @@ QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
       if (each.opcode == opcode) return number_text(static_cast<double>(each.executed));
     return QString();
   };
-  Rows rows(baseline != nullptr);
+  Rows rows(beside(baseline));
   double all = 0;
   for (const kernels::OpcodeCount& each : facts.opcodes) all += static_cast<double>(each.executed);
   for (const kernels::OpcodeCount& each : facts.opcodes)

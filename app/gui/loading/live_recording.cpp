@@ -117,7 +117,7 @@ LiveRecording::LiveRecording(std::unique_ptr<RecordingSource> source, std::share
   timer_.start();
 }
 
-session::FrameSink LiveRecording::sink_of(const std::shared_ptr<FrameQueue>& queue) {
+session::FrameSink LiveRecording::sinkOf(const std::shared_ptr<FrameQueue>& queue) {
   return [queue](std::span<const std::byte> frames) { queue->push(frames); };
 }
 
@@ -125,7 +125,7 @@ LiveRecording::Started LiveRecording::launch(const LaunchSettings& settings) {
   Result<session::LaunchRequest> request = launch_request(settings);
   if (!request) return request.error();
   const auto queue = std::make_shared<FrameQueue>();
-  Result<std::unique_ptr<session::Recording>> recording = session::Recording::launch(std::move(*request), sink_of(queue));
+  Result<std::unique_ptr<session::Recording>> recording = session::Recording::launch(std::move(*request), sinkOf(queue));
   if (!recording) return recording.error();
   return std::unique_ptr<LiveRecording>(new LiveRecording(local_source(std::move(*recording)), queue, settings.capture.program_at_end));
 }
@@ -133,7 +133,7 @@ LiveRecording::Started LiveRecording::launch(const LaunchSettings& settings) {
 void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done) {
   job.start([request = attach_request(settings), done = std::move(done)](const LatestJob::Context& context) {
     const auto queue = std::make_shared<FrameQueue>();
-    const auto attached = std::make_shared<Attached>(session::Recording::attach(request, sink_of(queue)));
+    const auto attached = std::make_shared<Attached>(session::Recording::attach(request, sinkOf(queue)));
     if (context.stop().stop_requested()) return;
     context.deliver([queue, attached, done] { done(attached->follow(queue)); });
   });
@@ -141,7 +141,7 @@ void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::
 
 LiveRecording::Started LiveRecording::launchElsewhere(const RemoteSettings& settings) {
   const auto queue = std::make_shared<FrameQueue>();
-  Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sink_of(queue));
+  Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sinkOf(queue));
   if (!source) return source.error();
   const ProgramAtEnd at_end = settings.what == Target::kRunning ? ProgramAtEnd::kRunsOn : ProgramAtEnd::kEnds;
   return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*source), queue, at_end));

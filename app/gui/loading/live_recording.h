@@ -66,7 +66,7 @@ class LiveRecording : public QObject {
 
   // Follows a source whose sink fills the queue.
   LiveRecording(std::unique_ptr<RecordingSource> source, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
-  static session::FrameSink sink_of(const std::shared_ptr<FrameQueue>& queue);
+  static session::FrameSink sinkOf(const std::shared_ptr<FrameQueue>& queue);
   void ingest();                                        // on the ingest thread, to the end of the recording
   void takeIn(std::shared_ptr<const Trace>& whole);     // on the ingest thread
   void leaveUnseen();                                   // on the ingest thread

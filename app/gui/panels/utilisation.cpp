@@ -23,7 +23,7 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, 
 }
 
 // Of GPUs that ever wait, the share of each piece.
-std::map<GpuId, std::vector<double>> UtilisationSource::waits_of(const std::vector<Nanoseconds>& edges) const {
+std::map<GpuId, std::vector<double>> UtilisationSource::waitsOf(const std::vector<Nanoseconds>& edges) const {
   std::map<GpuId, std::vector<double>> waits;
   if (!communication_ || !communication_->has_waits()) return waits;
   for (std::size_t piece = 0; piece + 1 < edges.size(); ++piece) {
@@ -47,7 +47,7 @@ Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
     edges.push_back(range.begin +
                     static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces)));
   std::vector<Nanoseconds> busy(pieces);
-  std::map<GpuId, std::vector<double>> waits = waits_of(edges);
+  std::map<GpuId, std::vector<double>> waits = waitsOf(edges);
   for (const Gpu& each : gpus_) {
     GpuUtilisation gpu{each.name, {}, std::move(waits[each.id])};
     each.work.busy(edges, busy);

@@ -36,7 +36,7 @@ class UtilisationSource {
   [[nodiscard]] Utilisation over(TimeRange range, std::size_t pieces) const;
 
  private:
-  [[nodiscard]] std::map<GpuId, std::vector<double>> waits_of(const std::vector<Nanoseconds>& edges) const;
+  [[nodiscard]] std::map<GpuId, std::vector<double>> waitsOf(const std::vector<Nanoseconds>& edges) const;
 
   std::shared_ptr<const Trace> trace_;
   struct Gpu {

@@ -36,7 +36,7 @@ struct ProfileRequest {
   SourceLines lines = SourceLines::kNone;
   QStringList source_folders;  // where sources are that are not where the program ran
   // Whether what answers the other request answers this one.
-  [[nodiscard]] bool is_part_of(const ProfileRequest& other) const {
+  [[nodiscard]] bool isPartOf(const ProfileRequest& other) const {
     return selection == other.selection && calls == other.calls && trees <= other.trees && lines <= other.lines &&
            (lines == SourceLines::kNone || source_folders == other.source_folders);
   }

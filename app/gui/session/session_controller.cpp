@@ -29,15 +29,15 @@ RecordingFacts facts_of(const LiveRecording& recording) {
 }  // namespace
 
 SessionController::SessionController(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
-  connect_loader(first_);
-  connect_loader(second_);
+  connectLoader(first_);
+  connectLoader(second_);
   connect(&pair_, &TracePair::combined, this,
           [this](const TracePointer& trace, TraceChange change) { run(event::PairArrived{pair_ticket_, change}, trace); });
 }
 
 SessionController::~SessionController() = default;
 
-void SessionController::connect_loader(TraceLoader& loader) {
+void SessionController::connectLoader(TraceLoader& loader) {
   connect(&loader, &TraceLoader::progressed, this, &SessionController::progressed);
   connect(&loader, &TraceLoader::partlyLoaded, this, [this](Ticket from, const TracePointer& trace) { run(event::PartArrived{from}, trace); });
   connect(&loader, &TraceLoader::loaded, this, [this](Ticket from, const TracePointer& trace) { run(event::FileArrived{from}, trace); });
@@ -86,7 +86,7 @@ void SessionController::follow(std::unique_ptr<LiveRecording> recording) {
   run(event::RecordingBegan{});
 }
 
-void SessionController::connect_recording(LiveRecording& recording, Ticket ticket) {
+void SessionController::connectRecording(LiveRecording& recording, Ticket ticket) {
   connect(&recording, &LiveRecording::grown, this, [this, ticket](const TracePointer& trace) { run(event::SnapshotArrived{ticket}, trace); });
   connect(&recording, &LiveRecording::progressed, this, &SessionController::recordingProgressed);
   connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
@@ -102,7 +102,7 @@ void SessionController::connect_recording(LiveRecording& recording, Ticket ticke
 }
 
 // The recording ends by itself, undrawn; then it is said where it is.
-void SessionController::let_go() {
+void SessionController::letGo() {
   if (!recording_) return;
   LiveRecording* recording = recording_.get();
   recording->disconnect(this);
@@ -126,13 +126,13 @@ void SessionController::run(const SessionEvent& event, TracePointer trace) {
   events_.emplace_back(event, std::move(trace));
   if (events_.size() > 1) return;
   while (!events_.empty()) {
-    for (const SessionEffect& effect : machine_.handle(events_.front().first)) carry_out(effect, events_.front().second);
+    for (const SessionEffect& effect : machine_.handle(events_.front().first)) carryOut(effect, events_.front().second);
     events_.pop_front();
   }
   emit changed();
 }
 
-void SessionController::set_files(const QStringList& paths) {
+void SessionController::setFiles(const QStringList& paths) {
   if (paths == files_) return;
   files_ = paths;
   emit fileChanged();
@@ -148,32 +148,32 @@ std::vector<std::filesystem::path> SessionController::files() const {
   return files ? *files : named;
 }
 
-void SessionController::carry_out(const SessionEffect& effect, const TracePointer& trace) {
+void SessionController::carryOut(const SessionEffect& effect, const TracePointer& trace) {
   std::visit(
       Overloaded{[this](const effect::Ask& ask) { emit asked(ask.wish); },
                  [this](const effect::Begin& begin) { emit begun(begin.wish); },
                  [this](const effect::BeginElsewhere& begin) { emit begunElsewhere(begin.wish); },
                  [this](const effect::Read& read) {
                    if (machine_.state() != SessionState::kEnded) emit somethingBegan();
-                   paths_of(read.as.source) = QStringList(read.path) + read.further;
+                   pathsOf(read.as.source) = QStringList(read.path) + read.further;
                    const bool of_several = state_.trace() && !state_.trace()->parts().empty() && !pair_.isOpen();
                    if (read.as.source == Source::kSecondFile && of_several)
                      return run(event::FileFailed{read.as, tr("Several traces are open as one, which can't be compared. Compare two of them, or folders of "
                                                               "traces with lanescope diff.")});
                    emit loading(read.path);
-                   loader_of(read.as.source).load(paths_of(read.as.source), read.as);
+                   loaderOf(read.as.source).load(pathsOf(read.as.source), read.as);
                  },
-                 [this](const effect::CancelReading& cancel) { loader_of(cancel.source).cancel(); },
-                 [this](const effect::AbandonReading& abandon) { loader_of(abandon.source).abandon(); },
+                 [this](const effect::CancelReading& cancel) { loaderOf(cancel.source).cancel(); },
+                 [this](const effect::AbandonReading& abandon) { loaderOf(abandon.source).abandon(); },
                  [this](const effect::Follow& follow) {
                    emit somethingBegan();
                    recording_ = std::move(begun_);
-                   connect_recording(*recording_, follow.as);
+                   connectRecording(*recording_, follow.as);
                    state_.setTrace(nullptr, TraceChange::kOther);
-                   set_files({recording_->path()});
+                   setFiles({recording_->path()});
                    emit recordingBegan();
                  },
-                 [this](const effect::LetGo&) { let_go(); },
+                 [this](const effect::LetGo&) { letGo(); },
                  [this](const effect::StopRecording&) {
                    if (recording_) recording_->stop();
                  },
@@ -181,10 +181,10 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    state_.setTrace(trace, show.change);
                    switch (show.from.source) {
                      case Source::kFile:
-                       set_files(first_paths_);
+                       setFiles(first_paths_);
                        break;
                      case Source::kRecording:
-                       if (recording_) set_files({recording_->path()});
+                       if (recording_) setFiles({recording_->path()});
                        break;
                      case Source::kPair:
                      case Source::kSecondFile:
@@ -210,7 +210,7 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));
                    whole.as.source == Source::kFile ? emit opened(first_paths_.value(0)) : emit openedBeside(second_paths_.value(0));
                  },
-                 [this](const effect::SayFailed& failure) { emit failed(failure.sentence, paths_of(failure.from.source).value(0)); },
+                 [this](const effect::SayFailed& failure) { emit failed(failure.sentence, pathsOf(failure.from.source).value(0)); },
                  [this](const effect::SayPartIsShown&) { say(tr("Loading was cancelled: a part of the trace is shown.")); }},
       effect);
 }

@@ -83,15 +83,15 @@ class SessionController : public QObject {
   using TracePointer = std::shared_ptr<const Trace>;
 
   void run(const SessionEvent& event, TracePointer trace = nullptr);
-  void carry_out(const SessionEffect& effect, const TracePointer& trace);
-  void connect_loader(TraceLoader& loader);
+  void carryOut(const SessionEffect& effect, const TracePointer& trace);
+  void connectLoader(TraceLoader& loader);
   void follow(std::unique_ptr<LiveRecording> recording);
-  void connect_recording(LiveRecording& recording, Ticket ticket);
-  void let_go();
-  void set_files(const QStringList& paths);
+  void connectRecording(LiveRecording& recording, Ticket ticket);
+  void letGo();
+  void setFiles(const QStringList& paths);
   void say(const QString& sentence, MessageWeight weight = MessageWeight::kNote) { emit said({sentence, weight}); }
-  [[nodiscard]] QStringList& paths_of(Source source) { return source == Source::kFile ? first_paths_ : second_paths_; }
-  [[nodiscard]] TraceLoader& loader_of(Source source) { return source == Source::kFile ? first_ : second_; }
+  [[nodiscard]] QStringList& pathsOf(Source source) { return source == Source::kFile ? first_paths_ : second_paths_; }
+  [[nodiscard]] TraceLoader& loaderOf(Source source) { return source == Source::kFile ? first_ : second_; }
 
   SelectionState& state_;
   SessionMachine machine_;

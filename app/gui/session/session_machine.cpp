@@ -60,18 +60,18 @@ void SessionMachine::begin(const Wish& wish) {
 }
 
 void SessionMachine::read(Source source, const QString& path, const QStringList& further) {
-  if (source == Source::kFile) give_up_files();
+  if (source == Source::kFile) giveUpFiles();
   effects_.emplace_back(effect::Read{start(source), path, further});
   state_ = source == Source::kFile ? SessionState::kLoading : SessionState::kComparing;
 }
 
-void SessionMachine::give_up_files() {
+void SessionMachine::giveUpFiles() {
   queued_second_.clear();
   for (const Source source : {Source::kFile, Source::kSecondFile})
     if (std::exchange(awaited(source), 0) != 0) effects_.emplace_back(effect::AbandonReading{source});
 }
 
-void SessionMachine::close_pair() {
+void SessionMachine::closePair() {
   if (std::exchange(awaited(Source::kPair), 0) != 0) effects_.emplace_back(effect::ClosePair{});
 }
 
@@ -96,8 +96,8 @@ void SessionMachine::on(const session_event::StopWished&) {
 void SessionMachine::on(const session_event::RecordingBegan&) {
   if (awaits(Source::kRecording)) effects_.emplace_back(effect::LetGo{});
   next_.reset();
-  give_up_files();
-  close_pair();
+  giveUpFiles();
+  closePair();
   shown_ = {};
   effects_.emplace_back(effect::Follow{start(Source::kRecording)});
   state_ = SessionState::kRecording;
@@ -106,50 +106,50 @@ void SessionMachine::on(const session_event::RecordingBegan&) {
 // ---- What arrives ------------------------------------------------------------------------------------------------------------------
 
 void SessionMachine::on(const session_event::PartArrived& event) {
-  if (!is_awaited(event.from) || event.from.source != Source::kFile || state_ != SessionState::kLoading) return;
+  if (!isAwaited(event.from) || event.from.source != Source::kFile || state_ != SessionState::kLoading) return;
   if (shown_ == event.from) return effects_.emplace_back(effect::MakeReady{event.from}), void();
-  close_pair();
+  closePair();
   show(event.from, TraceChange::kOther);
 }
 
 void SessionMachine::on(const session_event::FileArrived& event) {
-  if (!is_awaited(event.from)) return;
+  if (!isAwaited(event.from)) return;
   if (event.from.source == Source::kSecondFile) {
-    end_reading(Source::kSecondFile);
+    endReading(Source::kSecondFile);
     if (!isPairOpen()) first_of_pair_ = shown_;
     effects_.emplace_back(effect::OpenPair{start(Source::kPair)});
     state_ = SessionState::kComparing;
     return effects_.emplace_back(effect::SayOpened{event.from}), void();
   }
   const bool continues = shown_ == event.from || (state_ == SessionState::kEnded && shown_.source == Source::kRecording);
-  close_pair();
+  closePair();
   show(event.from, continues ? TraceChange::kSnapshot : TraceChange::kOther);
-  end_reading(Source::kFile);
+  endReading(Source::kFile);
   effects_.emplace_back(effect::SayOpened{event.from});
   if (!queued_second_.isEmpty()) read(Source::kSecondFile, std::exchange(queued_second_, {}));
 }
 
-void SessionMachine::end_reading(Source source) {
+void SessionMachine::endReading(Source source) {
   awaited(source) = 0;
   state_ = isPairOpen() ? SessionState::kComparing : SessionState::kIdle;
 }
 
 void SessionMachine::on(const session_event::FileFailed& event) {
-  if (!is_awaited(event.from)) return;
+  if (!isAwaited(event.from)) return;
   queued_second_.clear();
-  end_reading(event.from.source);
+  endReading(event.from.source);
   effects_.emplace_back(effect::SayFailed{event.from, event.sentence});
 }
 
 void SessionMachine::on(const session_event::FileCancelled& event) {
-  if (!is_awaited(event.from)) return;
+  if (!isAwaited(event.from)) return;
   queued_second_.clear();
-  end_reading(event.from.source);
+  endReading(event.from.source);
   if (shown_ == event.from) effects_.emplace_back(effect::SayPartIsShown{});
 }
 
 void SessionMachine::on(const session_event::SnapshotArrived& event) {
-  if (!is_awaited(event.from)) return;
+  if (!isAwaited(event.from)) return;
   if (shown_ == event.from)
     effects_.emplace_back(effect::MakeReady{event.from});
   else
@@ -157,12 +157,12 @@ void SessionMachine::on(const session_event::SnapshotArrived& event) {
 }
 
 void SessionMachine::on(const session_event::SnapshotReady& event) {
-  const bool is_newest = is_awaited(event.from) || state_ == SessionState::kEnded;
+  const bool is_newest = isAwaited(event.from) || state_ == SessionState::kEnded;
   if (shown_ == event.from && is_newest) show(event.from, TraceChange::kSnapshot);
 }
 
 void SessionMachine::on(const session_event::RecordingEnded& event) {
-  if (!is_awaited(event.from)) return;
+  if (!isAwaited(event.from)) return;
   awaited(Source::kRecording) = 0;
   state_ = SessionState::kIdle;
   const std::optional<Wish> next = std::exchange(next_, std::nullopt);
@@ -175,7 +175,7 @@ void SessionMachine::on(const session_event::RecordingEnded& event) {
 }
 
 void SessionMachine::on(const session_event::PairArrived& event) {
-  if (is_awaited(event.from)) show(event.from, event.change);
+  if (isAwaited(event.from)) show(event.from, event.change);
 }
 
 }  // namespace lanescope::ui

@@ -193,14 +193,14 @@ class SessionMachine {
 
   void begin(const Wish& wish);
   void read(Source source, const QString& path, const QStringList& further = {});
-  void give_up_files();
-  void close_pair();
+  void giveUpFiles();
+  void closePair();
   void show(Ticket from, TraceChange change);
-  void end_reading(Source source);  // the file came, or does not come
+  void endReading(Source source);  // the file came, or does not come
   Ticket start(Source source);      // a new generation
   [[nodiscard]] std::uint64_t& awaited(Source source) { return awaited_.at(static_cast<std::size_t>(source)); }
   [[nodiscard]] std::uint64_t awaited(Source source) const { return awaited_.at(static_cast<std::size_t>(source)); }
-  [[nodiscard]] bool is_awaited(Ticket ticket) const { return ticket.generation != 0 && awaited(ticket.source) == ticket.generation; }
+  [[nodiscard]] bool isAwaited(Ticket ticket) const { return ticket.generation != 0 && awaited(ticket.source) == ticket.generation; }
 
   SessionState state_ = SessionState::kIdle;
   std::uint64_t last_generation_ = 0;
