@@ -37,6 +37,7 @@ using cupti::tell;
 constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
 constexpr std::size_t kMostContexts = 16;
+constexpr char kCaptured[] = "A CUDA graph was being captured, at one launch of it at least.";
 constexpr char kTooManyContexts[] = "The program has more CUDA contexts than counters are read in: 16, those that launched first.";
 constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // for launches of other threads, to come back
 
@@ -276,6 +277,27 @@ bool is_captured(const Launch& launch) noexcept {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+// Whether launches of this kernel and shape were asked for, by its name or as a kind. Requires: the table is locked.
+bool is_fitting(LaunchEntry& entry, const Launch& launch) noexcept {
+  const Plan& plan = all().plan;
+  if (entry.seen == 0) {
+    const channel::ChosenKind* const chosen = plan.chosen(entry.key);
+    entry.fits = plan.choice().kinds != 0 ? chosen != nullptr : plan.fits(launch.name);
+    entry.second = chosen != nullptr ? chosen->second : channel::kUsualSecond;
+  }
+  return entry.fits;
+}
+
+// One that is launched while a stream is captured, into the graph or beside it, is not measured: nothing may wait then. It does not count as a launch of its kind.
+void name_captured(const Launch& launch) noexcept {
+  const ScopedLock lock(table_lock);
+  LaunchEntry* const entry = launch.name.empty() ? nullptr : all().table.find(launch);
+  if (entry == nullptr || !is_fitting(*entry, launch) || !nvtx::is_included()) return;
+  // Where some launches of each kind are measured, others do as well.
+  const bool is_measured = entry->groups > 0 || entry->group != 0;
+  if (all().plan.choice().is_sampled == 0 || !is_measured) leave_out(*entry, launch, kCaptured);
+}
+
 // Whether this launch is one of those that were asked for. Its entry stays where it is.
 LaunchEntry* choose(const Launch& launch) noexcept {
   Collection& c = all();
@@ -288,13 +310,9 @@ LaunchEntry* choose(const Launch& launch) noexcept {
     leave_out(c.further, further, "The program launches more kernels and shapes than are told from each other: 8192.");
     return nullptr;
   }
-  if (entry->seen == 0) {
-    const channel::ChosenKind* const chosen = c.plan.chosen(entry->key);
-    entry->fits = c.plan.choice().kinds != 0 ? chosen != nullptr : c.plan.fits(launch.name);
-    entry->second = chosen != nullptr ? chosen->second : channel::kUsualSecond;
-  }
+  const bool fits = is_fitting(*entry, launch);
   const std::uint64_t number = entry->seen++;
-  if (!entry->fits || !nvtx::is_included()) return nullptr;
+  if (!fits || !nvtx::is_included()) return nullptr;
   if (is_collective(launch.name)) {
     leave_out(*entry, launch, "It is a kernel of collectives, which waits for other GPUs.");
     return nullptr;
@@ -519,7 +537,9 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     const ScopedLock lock(table_lock);
     if (LaunchEntry* entry = nvtx::is_included() ? c.table.find(graph) : nullptr)
       leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
-  } else if (!is_captured(launch)) {
+  } else if (is_captured(launch)) {
+    name_captured(launch);
+  } else {
     LaunchEntry* entry = choose(launch);
     const bool is_alone = entry != nullptr && c.gate.close();
     if (entry != nullptr && !is_alone && c.plan.choice().is_sampled == 0) {

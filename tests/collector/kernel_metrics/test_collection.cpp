@@ -353,6 +353,27 @@ TEST_CASE("nothing is counted while a stream is captured") {
   CHECK(program.was_counted());
 }
 
+TEST_CASE("a kernel that is launched while a stream is captured is named, once, and its launch does not count as one") {
+  channel::LaunchChoice choice = all_launches();
+  choice.skip = 1;
+  Program program(choice, {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");  // is skipped
+  program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_API_ENTER);
+  program.launch("_Z4gemmv");
+  program.launch("_Z4gemmv");
+  program.launch("_Z5otherv");
+  program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_API_EXIT);
+  program.launch("_Z4gemmv");
+  CHECK(program.was_counted());  // the second that runs
+  std::vector<std::string> named;
+  for (const kernel_metrics::Counted& each : program.records().counted) {
+    if (each.record.outcome != channel::CounterOutcome::kLeftOut) continue;
+    CHECK(each.reason == "A CUDA graph was being captured, at one launch of it at least.");
+    named.push_back(each.kernel);
+  }
+  CHECK(named == std::vector<std::string>{"_Z4gemmv", "_Z5otherv"});
+}
+
 TEST_CASE("where CUPTI refuses, the program goes on without counting") {
   const char* function = GENERATE("cuptiProfilerInitialize", "cuptiProfilerDeviceSupported", "cuptiRangeProfilerEnable", "cuptiRangeProfilerGetCounterDataSize",
                                   "cuptiRangeProfilerCounterDataImageInitialize", "cuptiRangeProfilerSetConfig", "cuptiRangeProfilerStart",
