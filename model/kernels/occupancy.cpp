@@ -92,6 +92,104 @@ std::optional<Occupancy> occupancy_of(std::uint64_t threads, const KernelDetail&
   return result;
 }
 
+// Goes through what some things of a launch could be, the others as they are.
+class ReliefSearch {
+ public:
+  ReliefSearch(const KernelDetail& kernel, const Multiprocessor& multiprocessor, const Occupancy& now, const std::vector<Relief::Change>& changes)
+      : kernel_(kernel), multiprocessor_(multiprocessor), now_(now), changes_(changes) {}
+
+  // None where these changes do not help.
+  std::optional<Relief> smallest() {
+    const auto threads = static_cast<std::uint32_t>(threads_of_block(kernel_));
+    const std::uint32_t first = has(Relief::Change::kBlockSize) ? kWarpSize : threads, last = has(Relief::Change::kBlockSize) ? kMostThreads : threads;
+    for (std::uint32_t size = first; size <= last; size += kWarpSize) try_registers(size);
+    if (!best_) return std::nullopt;
+    Relief relief{{}, best_->share};
+    for (const Relief::Change change : changes_) relief.steps.push_back({change, value_of(*best_, change)});
+    return relief;
+  }
+
+ private:
+  // What a launch would be. Where it comes to how much differs from now, the larger value is the nearer one, and of splits the smaller.
+  struct Candidate {
+    std::uint32_t registers = 0;
+    std::uint64_t shared_memory = 0;  // of a block
+    std::uint64_t split = 0;
+    std::uint32_t threads = 0;
+    double share = 0;
+  };
+
+  [[nodiscard]] bool has(Relief::Change change) const { return std::find(changes_.begin(), changes_.end(), change) != changes_.end(); }
+
+  static std::uint64_t value_of(const Candidate& candidate, Relief::Change change) {
+    switch (change) {
+      case Relief::Change::kRegisters:
+        return candidate.registers;
+      case Relief::Change::kSharedMemory:
+        return candidate.shared_memory;
+      case Relief::Change::kSplit:
+        return candidate.split;
+      case Relief::Change::kBlockSize:
+        return candidate.threads;
+    }
+    return 0;
+  }
+
+  void try_registers(std::uint32_t threads) {
+    if (!has(Relief::Change::kRegisters)) return static_cast<void>(try_shared_memory(kernel_, threads));
+    constexpr std::uint32_t kUnit = kRegisterUnit / kWarpSize, kFewest = 16;
+    KernelDetail changed = kernel_;
+    for (std::uint32_t registers = std::min(kernel_.registers_per_thread, kMostRegisters) / kUnit * kUnit; registers >= kFewest; registers -= kUnit) {
+      changed.registers_per_thread = registers;
+      if (try_shared_memory(changed, threads)) return;  // still fewer are further away
+    }
+  }
+
+  // Whether that helps.
+  bool try_shared_memory(KernelDetail changed, std::uint32_t threads) {
+    if (has(Relief::Change::kSharedMemory)) {
+      // As much as leaves room for the fewest blocks that hold more warps; the driver is free to set the split anew then.
+      const std::uint64_t blocks = std::uint64_t{now_.blocks} * now_.warps_of_block / ((threads + kWarpSize - 1) / kWarpSize) + 1;
+      const std::uint64_t room = multiprocessor_.shared_memory / blocks / multiprocessor_.shared_memory_unit * multiprocessor_.shared_memory_unit;
+      if (room < multiprocessor_.reserved_shared_memory || room - multiprocessor_.reserved_shared_memory >= asked_shared_memory(kernel_)) return false;
+      changed.shared_memory_executed = 0;
+      changed.static_shared_memory = 0;
+      changed.dynamic_shared_memory = static_cast<std::uint32_t>(room - multiprocessor_.reserved_shared_memory);
+      return try_launch(changed, threads);
+    }
+    if (!has(Relief::Change::kSplit)) return try_launch(changed, threads);
+    for (const std::uint32_t split : multiprocessor_.splits) {
+      changed.shared_memory_executed = static_cast<std::uint32_t>(split * kKibibyte);
+      if (changed.shared_memory_executed > now_.shared_memory && try_launch(changed, threads)) return true;
+    }
+    return false;
+  }
+
+  bool try_launch(const KernelDetail& changed, std::uint32_t threads) {
+    const std::optional<Occupancy> then = occupancy_of(threads, changed, multiprocessor_);
+    if (!then || then->share() <= now_.share()) return false;
+    const Candidate candidate{changed.registers_per_thread, asked_shared_memory(changed), changed.shared_memory_executed, threads, then->share()};
+    if (!best_ || is_nearer(candidate, *best_)) best_ = candidate;
+    return true;
+  }
+
+  [[nodiscard]] bool is_nearer(const Candidate& a, const Candidate& b) const {
+    if (a.registers != b.registers) return a.registers > b.registers;
+    if (a.shared_memory != b.shared_memory) return a.shared_memory > b.shared_memory;
+    if (a.split != b.split) return a.split < b.split;
+    if (a.share != b.share) return a.share > b.share;
+    const std::uint64_t threads = threads_of_block(kernel_);
+    const auto distance = [threads](std::uint64_t value) { return value > threads ? value - threads : threads - value; };
+    return distance(a.threads) < distance(b.threads);
+  }
+
+  const KernelDetail& kernel_;
+  const Multiprocessor& multiprocessor_;
+  const Occupancy& now_;
+  const std::vector<Relief::Change>& changes_;
+  std::optional<Candidate> best_;
+};
+
 std::string percent(double share) {
   char text[16];
   std::snprintf(text, sizeof(text), "%.4g %%", share * 100);
@@ -151,69 +249,55 @@ std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& mu
   std::vector<Relief> found;
   const std::optional<Occupancy> now = occupancy(kernel, multiprocessor);
   if (!now) return found;
-  const auto helps = [&](const KernelDetail& changed) -> std::optional<double> {
-    const std::optional<Occupancy> then = occupancy(changed, multiprocessor);
-    return then && then->share() > now->share() ? std::optional(then->share()) : std::nullopt;
-  };
-  KernelDetail changed = kernel;
-  for (std::uint32_t registers = std::min(kernel.registers_per_thread, kMostRegisters) / 8 * 8; registers >= 16; registers -= 8) {
-    changed.registers_per_thread = registers;
-    if (const auto share = helps(changed)) {
-      found.push_back({Relief::Change::kRegisters, registers, *share});
-      break;
-    }
+  using Changes = std::vector<Relief::Change>;
+  constexpr auto kRegisters = Relief::Change::kRegisters, kSharedMemory = Relief::Change::kSharedMemory, kSplit = Relief::Change::kSplit,
+                 kBlockSize = Relief::Change::kBlockSize;
+  // Fewer things before more.
+  const std::array<Changes, 11> all{Changes{kRegisters},
+                                    Changes{kSharedMemory},
+                                    Changes{kSplit},
+                                    Changes{kBlockSize},
+                                    Changes{kRegisters, kSharedMemory},
+                                    Changes{kRegisters, kSplit},
+                                    Changes{kRegisters, kBlockSize},
+                                    Changes{kSharedMemory, kBlockSize},
+                                    Changes{kSplit, kBlockSize},
+                                    Changes{kRegisters, kSharedMemory, kBlockSize},
+                                    Changes{kRegisters, kSplit, kBlockSize}};
+  std::vector<Changes> helping;
+  for (const Changes& changes : all) {
+    const auto is_part = [&changes](const Changes& fewer) { return std::includes(changes.begin(), changes.end(), fewer.begin(), fewer.end()); };
+    if (std::any_of(helping.begin(), helping.end(), is_part)) continue;
+    std::optional<Relief> relief = ReliefSearch(kernel, multiprocessor, *now, changes).smallest();
+    if (!relief) continue;
+    helping.push_back(changes);
+    found.push_back(*std::move(relief));
   }
-  changed = kernel;
-  const std::uint64_t asked = asked_shared_memory(kernel);
-  if (asked > 0 && now->is_limited_by(Limiter::kSharedMemory)) {
-    // As much as leaves room for one block more; the driver is free to set the split anew then.
-    const std::uint64_t room = multiprocessor.shared_memory / (std::uint64_t{now->blocks} + 1) / multiprocessor.shared_memory_unit * multiprocessor.shared_memory_unit;
-    changed.shared_memory_executed = 0;
-    changed.static_shared_memory = 0;
-    if (room >= multiprocessor.reserved_shared_memory) {
-      changed.dynamic_shared_memory = static_cast<std::uint32_t>(room - multiprocessor.reserved_shared_memory);
-      const auto share = helps(changed);
-      if (share && changed.dynamic_shared_memory < asked) found.push_back({Relief::Change::kSharedMemory, changed.dynamic_shared_memory, *share});
-    }
-    changed = kernel;
-    for (const std::uint32_t split : multiprocessor.splits) {
-      changed.shared_memory_executed = static_cast<std::uint32_t>(split * kKibibyte);
-      if (split * kKibibyte <= now->shared_memory) continue;
-      if (const auto share = helps(changed)) {
-        found.push_back({Relief::Change::kSplit, split * kKibibyte, *share});
-        break;
-      }
-    }
-  }
-  const std::uint64_t threads = threads_of_block(kernel);
-  Relief nearest{Relief::Change::kBlockSize, 0, now->share()};
-  for (std::uint64_t size = kWarpSize; size <= kMostThreads; size += kWarpSize) {
-    const std::optional<Occupancy> then = occupancy_of(size, kernel, multiprocessor);
-    if (!then || then->share() < nearest.share || (nearest.value == 0 && then->share() == nearest.share)) continue;
-    const auto distance = [threads](std::uint64_t value) { return value > threads ? value - threads : threads - value; };
-    if (then->share() > nearest.share || distance(size) < distance(nearest.value)) nearest = {Relief::Change::kBlockSize, size, then->share()};
-  }
-  if (nearest.value != 0) found.push_back(nearest);
   std::stable_sort(found.begin(), found.end(), [](const Relief& a, const Relief& b) { return a.share > b.share; });
   return found;
 }
 
 Message relief_text(const Relief& relief, const KernelDetail& kernel) {
-  const auto change = [&](std::string_view pattern, std::string then, std::string now) {
-    return Message(pattern, {{"then", std::move(then)}, {"now", std::move(now)}, {"share", percent(relief.share)}});
+  const auto change = [](std::string_view pattern, std::string then, std::string now) {
+    return Message(pattern, {{"then", std::move(then)}, {"now", std::move(now)}});
   };
-  switch (relief.change) {
-    case Relief::Change::kRegisters:
-      return change("{then} registers or fewer a thread ({now} now): {share}", std::to_string(relief.value), std::to_string(kernel.registers_per_thread));
-    case Relief::Change::kSharedMemory:
-      return change("{then} of shared memory or less a block ({now} now): {share}", bytes_text(relief.value), bytes_text(asked_shared_memory(kernel)));
-    case Relief::Change::kSplit:
-      return change("{then} of shared memory a multiprocessor ({now} now), less of L1 cache: {share}", bytes_text(relief.value),
-                    bytes_text(kernel.shared_memory_executed));
-    case Relief::Change::kBlockSize:
-      return change("blocks of {then} threads ({now} now): {share}", std::to_string(relief.value), std::to_string(threads_of_block(kernel)));
-  }
-  return {};
+  const auto text_of = [&](const Relief::Step& step) -> Message {
+    switch (step.change) {
+      case Relief::Change::kRegisters:
+        return change("{then} registers or fewer a thread ({now} now)", std::to_string(step.value), std::to_string(kernel.registers_per_thread));
+      case Relief::Change::kSharedMemory:
+        return change("{then} of shared memory or less a block ({now} now)", bytes_text(step.value), bytes_text(asked_shared_memory(kernel)));
+      case Relief::Change::kSplit:
+        return change("{then} of shared memory a multiprocessor ({now} now), less of L1 cache", bytes_text(step.value), bytes_text(kernel.shared_memory_executed));
+      case Relief::Change::kBlockSize:
+        return change("blocks of {then} threads ({now} now)", std::to_string(step.value), std::to_string(threads_of_block(kernel)));
+    }
+    return {};
+  };
+  Message changes;
+  for (const Relief::Step& step : relief.steps)
+    changes = changes.empty() ? text_of(step) : Message("{first} and {then}", {{"first", std::move(changes)}, {"then", text_of(step)}});
+  return Message("{changes}: {share}", {{"changes", std::move(changes)}, {"share", percent(relief.share)}});
 }
 
 Message limiters_text(const Occupancy& occupancy) {

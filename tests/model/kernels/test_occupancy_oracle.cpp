@@ -145,18 +145,19 @@ TEST_CASE("what is said to lift the occupancy does, by CUDA's calculator, and no
     double before = 2;
     for (const Relief& relief : reliefs(kernel, *multiprocessor)) {
       ++reliefs_seen;
-      const int value = static_cast<int>(relief.value);
       REQUIRE(relief.share > now);
       REQUIRE(relief.share <= before);
       before = relief.share;
-      switch (relief.change) {
+      if (relief.steps.size() > 1) continue;
+      const int value = static_cast<int>(relief.steps[0].value);
+      switch (relief.steps[0].change) {
         case Relief::Change::kRegisters:
           REQUIRE(share(threads, value, static_cast<std::size_t>(shared)) == Approx(relief.share));
           for (int more = value + 1; more < registers; ++more) REQUIRE(share(threads, more, static_cast<std::size_t>(shared)) <= now);
           break;
         case Relief::Change::kSharedMemory:
-          REQUIRE(share(threads, registers, relief.value) == Approx(relief.share));
-          REQUIRE(share(threads, registers, relief.value + 1) <= now);
+          REQUIRE(share(threads, registers, relief.steps[0].value) == Approx(relief.share));
+          REQUIRE(share(threads, registers, relief.steps[0].value + 1) <= now);
           break;
         case Relief::Change::kBlockSize: {
           REQUIRE(share(value, registers, static_cast<std::size_t>(shared)) == Approx(relief.share));
@@ -173,4 +174,86 @@ TEST_CASE("what is said to lift the occupancy does, by CUDA's calculator, and no
     }
   }
   CHECK(reliefs_seen > 100);
+}
+
+TEST_CASE("where several limits bind, what lifts the occupancy is found by changing several things, and none of them could change less") {
+  const Chip chip = GENERATE(from_range(kChips));
+  CAPTURE(chip.major, chip.minor);
+  const cudaOccDeviceProp properties = properties_of(chip);
+  Gpu gpu;
+  gpu.compute_major = static_cast<std::uint32_t>(chip.major);
+  gpu.compute_minor = static_cast<std::uint32_t>(chip.minor);
+  const auto multiprocessor = multiprocessor_of(gpu);
+  REQUIRE(multiprocessor);
+  const int least_registers = 16, unit = chip.major >= 8 ? 128 : 256;
+  const auto warps = [&](int threads, int registers, int shared) {
+    cudaOccFuncAttributes attributes;
+    attributes.maxThreadsPerBlock = 1024;
+    attributes.numRegs = registers;
+    attributes.sharedSizeBytes = 0;
+    attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+    attributes.maxDynamicSharedSizeBytes = chip.shared_of_block;
+    attributes.numBlockBarriers = 1;
+    const cudaOccDeviceState state;
+    cudaOccResult result;
+    REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, threads, static_cast<std::size_t>(shared)) == CUDA_OCC_SUCCESS);
+    return result.activeBlocksPerMultiprocessor * ((threads + 31) / 32);
+  };
+  std::mt19937 random(17);
+  const auto any = [&random](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  int combined = 0, hopeless = 0;
+  for (int round = 0; round < 200; ++round) {
+    // Large blocks of both, so that limits often bind together.
+    const int threads = 32 * any(1, 32), registers = any(std::min(255, 1024 * 48 / threads), 255), shared = any(static_cast<int>(chip.shared) / 8, static_cast<int>(chip.shared_of_block));
+    KernelDetail kernel;
+    kernel.block[0] = static_cast<std::uint32_t>(threads);
+    kernel.block[1] = kernel.block[2] = 1;
+    kernel.registers_per_thread = static_cast<std::uint32_t>(registers);
+    kernel.dynamic_shared_memory = static_cast<std::uint32_t>(shared);
+    const int now = warps(threads, registers, shared);
+    CAPTURE(threads, registers, shared, now);
+    // The most that any values of things that may change give; the least of registers and shared memory is best for each block size.
+    const auto most = [&](bool with_registers, bool with_shared, bool with_size) {
+      int found = 0;
+      for (int size = with_size ? 32 : threads; size <= (with_size ? 1024 : threads); size += 32)
+        found = std::max(found, warps(size, with_registers ? std::min(registers, least_registers) : registers, with_shared ? 0 : shared));
+      return found;
+    };
+    const std::vector<Relief> found = reliefs(kernel, *multiprocessor);
+    REQUIRE(found.empty() == (most(true, true, true) <= now));
+    if (found.empty()) ++hopeless;
+    for (const Relief& relief : found) {
+      int new_registers = registers, new_shared = shared, new_threads = threads;
+      bool has_registers = false, has_shared = false, has_size = false;
+      for (const Relief::Step& step : relief.steps) {
+        const int value = static_cast<int>(step.value);
+        if (step.change == Relief::Change::kRegisters) has_registers = true, new_registers = value;
+        if (step.change == Relief::Change::kSharedMemory) has_shared = true, new_shared = value;
+        if (step.change == Relief::Change::kBlockSize) has_size = true, new_threads = value;
+      }
+      REQUIRE(relief.steps.size() == static_cast<std::size_t>(has_registers + has_shared + has_size));
+      const int then = warps(new_threads, new_registers, new_shared);
+      REQUIRE(then > now);
+      REQUIRE(relief.share == Approx(static_cast<double>(then) / (chip.threads / 32)));
+      if (relief.steps.size() < 2) continue;
+      ++combined;
+      CAPTURE(new_registers, new_shared, new_threads);
+      // Fewer things do not help, whatever they are changed to.
+      if (has_registers) REQUIRE(most(false, has_shared, has_size) <= now);
+      if (has_shared) REQUIRE(most(has_registers, false, has_size) <= now);
+      if (has_size) REQUIRE(most(has_registers, has_shared, false) <= now);
+      // More of one does not, whatever the ones behind it are.
+      int best_of_size = 0;
+      for (int size = has_size ? 32 : threads; size <= (has_size ? 1024 : threads); size += 32) {
+        for (int more = new_registers + 1; has_registers && more < registers; ++more) REQUIRE(warps(size, more, has_shared ? 0 : shared) <= now);
+        for (int more = new_shared + 1; has_shared && more < shared; more += unit / 2) REQUIRE(warps(size, new_registers, more) <= now);
+        best_of_size = std::max(best_of_size, warps(size, new_registers, new_shared));
+      }
+      REQUIRE(then == best_of_size);
+      for (int size = 32; has_size && size <= 1024; size += 32)
+        if (warps(size, new_registers, new_shared) == then) REQUIRE(std::abs(size - threads) >= std::abs(new_threads - threads));
+    }
+  }
+  CAPTURE(hopeless);
+  CHECK(combined > 20);
 }

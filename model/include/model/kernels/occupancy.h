@@ -61,19 +61,25 @@ struct Occupancy {
 // The same on a multiprocessor of this GPU; none where that is not known, either.
 [[nodiscard]] std::optional<Occupancy> occupancy(const KernelDetail& kernel, const Gpu& gpu);
 
-// The smallest change of one thing that lets a multiprocessor hold more warps, all else the same.
+// The smallest change that lets a multiprocessor hold more warps, all else the same. Of several things together where several limits bind: then
+// no fewer of them help.
 struct Relief {
   enum class Change : std::uint8_t {
-    kRegisters,     // at most so many registers a thread
+    kRegisters,     // at most so many registers a thread, a multiple of 8, in which they are given out
     kSharedMemory,  // at most so many bytes of shared memory a block
     kSplit,         // so many bytes of shared memory a multiprocessor, in place of L1 cache
     kBlockSize,     // so many threads a block: the size nearest to what it is, of those that hold the most warps
   };
-  Change change;
-  std::uint64_t value;
+  struct Step {
+    Change change;
+    std::uint64_t value;
+  };
+  // In the order of Change. Of several, the first changes as little as it can, whatever the others do, then the next.
+  std::vector<Step> steps;
   double share;  // the occupancy then
 };
-// One for each change that helps, the one that helps most first.
+// One for each change that helps, the one that helps most first; changes of several things only of such that do not help with fewer. Empty
+// where no registers, shared memory and block size whatever would let more warps fit.
 [[nodiscard]] std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& multiprocessor);
 // "128 registers or fewer a thread (168 now): 25 %".
 [[nodiscard]] Message relief_text(const Relief& relief, const KernelDetail& kernel);
