@@ -1,6 +1,8 @@
 #include "code_lines.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -29,6 +31,19 @@ std::string opcode_text(std::span<const std::byte> instruction) {
   char text[16];
   std::snprintf(text, sizeof(text), "0x%03x", (std::to_integer<unsigned>(instruction[0]) | std::to_integer<unsigned>(instruction[1]) << 8) & 0xfff);
   return text;
+}
+
+std::uint32_t store_before(std::span<const std::byte> code, std::uint32_t pc) {
+  if (pc > code.size() || code.size() - pc < kInstructionBytes) return pc;
+  const auto is_one_of = [&code](std::uint32_t place, std::initializer_list<std::string_view> opcodes) {
+    return std::find(opcodes.begin(), opcodes.end(), opcode_name(code.subspan(place, kInstructionBytes))) != opcodes.end();
+  };
+  if (!is_one_of(pc, {"EXIT", "BRA", "NOP"})) return pc;
+  for (std::uint32_t before = pc; before >= kInstructionBytes;) {
+    before -= kInstructionBytes;
+    if (is_one_of(before, {"ST", "STG", "STL", "RED"})) return before;
+  }
+  return pc;
 }
 
 CodeLines::CodeLines(const Trace& trace) : trace_(trace), records_(trace.kernel_records()), code_of_function_(records_.functions.size()) {
@@ -70,6 +85,11 @@ std::span<const std::byte> CodeLines::instruction(GpuFunctionId id, std::uint32_
 std::string CodeLines::opcode(GpuFunctionId function, std::uint32_t pc) {
   const std::span<const std::byte> found = instruction(function, pc);
   return found.empty() ? std::string() : opcode_text(found);
+}
+
+std::uint32_t CodeLines::store_before(GpuFunctionId function, std::uint32_t pc) {
+  read(function);
+  return function_ == nullptr ? pc : kernels::store_before(cubin_->code(*function_), pc);
 }
 
 std::uint32_t CodeLines::access_bytes(GpuFunctionId function, std::uint32_t pc) { return kernels::access_bytes(instruction(function, pc)); }

@@ -21,6 +21,10 @@ namespace lanescope::kernels {
 // What an instruction is, in words: "LDG", or its number. Requires: whole.
 [[nodiscard]] std::string opcode_text(std::span<const std::byte> instruction);
 
+// Warps that have ended wait until their stores have left (the state "drain"): they stand at the exit or at the branch to itself behind it, which did nothing. The store
+// that is nearest before that place; the place itself where there is none.
+[[nodiscard]] std::uint32_t store_before(std::span<const std::byte> code, std::uint32_t pc);
+
 // Each file of code is read once, where those that ask go through one after the other.
 class CodeLines {
  public:
@@ -35,6 +39,8 @@ class CodeLines {
   [[nodiscard]] SourcePlace place(GpuFunctionId function, std::uint32_t pc);
   // "LDG"; its number where that is not known: "0x9ae". Empty where the code is not there.
   [[nodiscard]] std::string opcode(GpuFunctionId function, std::uint32_t pc);
+  // The same in the function's code.
+  [[nodiscard]] std::uint32_t store_before(GpuFunctionId function, std::uint32_t pc);
   // That a thread loads or stores by the instruction (access_stride.h).
   [[nodiscard]] std::uint32_t access_bytes(GpuFunctionId function, std::uint32_t pc);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -104,6 +105,22 @@ std::optional<FunctionRecords> records_of(const KernelRecords& records, ProcessI
   return FunctionRecords{most->first, {}, std::move(most->second)};
 }
 
+// Samples of "drain" to the stores that warps wait for.
+void move_drain(SamplesByPc& samples, std::span<const std::byte> code, const KernelRecords& records) {
+  const auto drain = static_cast<std::uint32_t>(std::find(records.reasons.begin(), records.reasons.end(), "drain") - records.reasons.begin());
+  SamplesByPc moved;
+  for (auto entry = samples.begin(); entry != samples.end();) {
+    Reasons& reasons = entry->second;
+    const std::uint32_t store = store_before(code, entry->first);
+    if (const auto found = reasons.find(drain); found != reasons.end() && store != entry->first) {
+      merge({*found}, moved[store]);
+      reasons.erase(found);
+    }
+    entry = reasons.empty() ? samples.erase(entry) : std::next(entry);
+  }
+  for (const auto& [pc, reasons] : moved) merge(reasons, samples[pc]);
+}
+
 class CodeWriter {
  public:
   CodeWriter(const Cubin& cubin, const CubinFunction& function, KernelCode& code) : cubin_(cubin), function_(function), code_(code) {}
@@ -176,7 +193,7 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   const KernelRecords& records = trace.kernel_records();
   if (records.windows.empty() && records.counted.empty())
     return Error{"The trace has no code of kernels. Sample where their warps stand, and the code comes with it: lanescope profile --kernels=pc PROGRAM"};
-  const auto known = records_of(records, process, kernel);
+  auto known = records_of(records, process, kernel);
   if (!known && records.windows.empty()) return Error{"The instructions of this kernel were not counted, so its code was not kept."};
   if (!known) return Error{"No warp of this kernel was sampled, so its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
   const GpuFunction& function = records.functions[known->id];
@@ -191,6 +208,7 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
   code.symbol = found->index;
   code.crc = function.code_object;
   const std::span<const std::byte> bytes = cubin->code(*found);
+  move_drain(known->samples, bytes, records);
   CodeWriter writer(*cubin, *found, code);
   std::map<std::pair<std::uint32_t, std::uint32_t>, LineRecords> lines;
   for (std::uint32_t pc = 0; pc + kInstructionBytes <= bytes.size() && code.instructions.size() < kMostInstructions; pc += kInstructionBytes) {

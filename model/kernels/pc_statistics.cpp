@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "code_lines.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/sample_times.h"
 #include "stall_reasons.h"
 
 namespace lanescope::kernels {
@@ -17,18 +19,50 @@ bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time
   return !time || (window.time.begin < time->end && window.time.end > time->begin);
 }
 
-// Where sampling goes on all the time, a window has what CUPTI's worker handed over in it, which wakes ten times a second.
-bool may_have_samples_of(const PcSampleWindow& window, const std::optional<TimeRange>& time) {
-  constexpr Nanoseconds kLate = 100'000'000;
-  return overlaps(window, time) || (window.every == 0 && window.time.begin >= time->end && window.time.begin - kLate < time->end);
-}
-
-// Samples that have these six numbers in common.
+// Samples that have these six numbers in common; parts of some, where a time has parts of what a window has.
 struct Sum {
   std::array<std::uint32_t, 6> key;
-  std::uint64_t samples = 0;
-  std::uint64_t not_issued = 0;
+  double samples = 0;
+  double not_issued = 0;
 };
+
+// Of a window's samples of each kernel, the share that lies in a time.
+class Shares {
+ public:
+  Shares(const Trace& trace, const std::optional<TimeRange>& time) : times_(trace), time_(time) {}
+
+  // Requires: before of(). False where none are.
+  bool look_at(const PcSampleWindow& window) {
+    if (!time_) return true;
+    const TimeRange within = sampled_within(window);
+    if (within.begin >= time_->end || within.end <= time_->begin) return false;
+    shares_.clear();
+    for (const auto& [name, runs] : times_.runs(window)) {
+      Nanoseconds all = 0, in_time = 0;
+      for (const TimeRange& run : runs) {
+        all += run.length();
+        in_time += std::max<Nanoseconds>(0, std::min(run.end, time_->end) - std::max(run.begin, time_->begin));
+      }
+      shares_[name] = static_cast<double>(in_time) / static_cast<double>(all);
+    }
+    return true;
+  }
+
+  // All, where no run of the kernel is known: they may be of the time.
+  [[nodiscard]] double of(NameId kernel) const {
+    const auto found = shares_.find(kernel);
+    return found == shares_.end() ? 1 : found->second;
+  }
+
+ private:
+  SampleTimes times_;
+  const std::optional<TimeRange>& time_;
+  std::map<NameId, double> shares_;
+};
+
+constexpr std::string_view kDrain = "drain";
+
+std::uint64_t rounded(double samples) { return static_cast<std::uint64_t>(std::llround(samples)); }
 
 // Of equal keys one, in their order.
 void merge_equal(std::vector<Sum>& sums) {
@@ -66,14 +100,19 @@ class Summing {
 };
 
 // What was sampled at each place: code, GPU, function, offset, reason.
-std::vector<Sum> sums_of_places(const KernelRecords& records, const CodeLines& code, SumBy by, const std::optional<TimeRange>& time) {
+std::vector<Sum> sums_of_places(const Trace& trace, const CodeLines& code, SumBy by, const std::optional<TimeRange>& time) {
+  const KernelRecords& records = trace.kernel_records();
   Summing summing;
+  Shares shares(trace, time);
   for (const auto& window : records.windows) {
-    if (!may_have_samples_of(*window, time)) continue;
-    for (const PcSample& sample : window->samples)
+    if (!shares.look_at(*window)) continue;
+    for (const PcSample& sample : window->samples) {
+      const double share = shares.of(records.functions[sample.function].name);
+      if (share <= 0) continue;
       summing.add({{code.code_of(sample.function), window->gpu, sample.function, by == SumBy::kKernel ? 0 : sample.pc, sample.reason, 0},
-                   sample.samples,
-                   sample.not_issued});
+                   share * sample.samples,
+                   share * sample.not_issued});
+    }
   }
   return summing.take();
 }
@@ -89,15 +128,16 @@ const StallCount* StallSum::decisive() const noexcept {
 std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
   const KernelRecords& records = trace.kernel_records();
   CodeLines code(trace);
-  std::vector<Sum> sums = sums_of_places(records, code, by, time);
+  std::vector<Sum> sums = sums_of_places(trace, code, by, time);
   // The same by what is asked for: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
   std::map<std::string, std::uint32_t> line_ids{{"", 0}};
   std::vector<const std::string*> lines{&line_ids.begin()->first};
   std::array<std::uint32_t, 4> last{};  // place
   std::uint32_t line = 0;
   for (Sum& sum : sums) {
-    const auto [of, gpu, id, pc, reason, unused] = sum.key;
+    const auto [of, gpu, id, sampled_pc, reason, unused] = sum.key;
     const GpuFunction& function = records.functions[id];
+    const std::uint32_t pc = by != SumBy::kKernel && records.reasons[reason] == kDrain ? code.store_before(id, sampled_pc) : sampled_pc;
     if (by != SumBy::kKernel && (&sum == &sums.front() || last != std::array{of, gpu, id, pc})) {
       const auto [known, is_new] = line_ids.try_emplace(code.text(id, pc), static_cast<std::uint32_t>(lines.size()));
       if (is_new) lines.push_back(&known->first);
@@ -117,9 +157,15 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<Tim
     group.line = *lines[begin[3]];
     group.pc = begin[4];
     for (; i < sums.size() && std::equal(begin.begin(), begin.begin() + 5, sums[i].key.begin()); ++i) {
-      group.stalls.push_back({records.reasons[sums[i].key[5]], sums[i].samples, sums[i].not_issued});
-      group.samples += sums[i].samples;
-      group.not_issued += sums[i].not_issued;
+      const StallCount stall{records.reasons[sums[i].key[5]], rounded(sums[i].samples), rounded(sums[i].not_issued)};
+      if (stall.samples == 0) continue;
+      group.stalls.push_back(stall);
+      group.samples += stall.samples;
+      group.not_issued += stall.not_issued;
+    }
+    if (group.stalls.empty()) {
+      result.pop_back();
+      continue;
     }
     std::sort(group.stalls.begin(), group.stalls.end(), [](const StallCount& a, const StallCount& b) {
       return a.samples != b.samples ? a.samples > b.samples : a.reason < b.reason;

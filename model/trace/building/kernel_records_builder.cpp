@@ -1,7 +1,6 @@
 #include "kernel_records_builder.h"
 
 #include <algorithm>
-#include <span>
 
 #include "model/file/limits.h"
 
@@ -19,59 +18,6 @@ constexpr std::size_t kMostReasons = 128;      // three times what hardware has
 constexpr std::size_t kMostSources = 4'096;    // files
 constexpr std::size_t kLongestPath = 4'096;    // bytes
 constexpr std::size_t kLargestSource = 16u << 20;
-constexpr std::size_t kMostGpus = 64;          // with series
-constexpr std::size_t kMostValues = 4'000'000;  // of all series
-constexpr Nanoseconds kTogether = 20'000'000;  // windows of several contexts that end within so long are shown as one
-
-// Windows of one GPU that were taken together.
-struct Bucket {
-  TimeRange time;
-  std::vector<std::uint64_t> samples;  // by reason
-  std::uint64_t total = 0;
-};
-
-// Windows that end within `together` ns of the first of them are one bucket. Requires: they ascend by their ends.
-std::vector<Bucket> buckets_of(std::span<const PcSampleWindow* const> windows, std::size_t reasons, Nanoseconds together, std::size_t most) {
-  std::vector<Bucket> buckets;
-  Nanoseconds first_end = 0;
-  for (const PcSampleWindow* window : windows) {
-    if (buckets.empty() || window->time.end - first_end > together) {
-      const Nanoseconds begin = buckets.empty() ? window->time.begin : std::max(window->time.begin, buckets.back().time.end);
-      if (begin >= window->time.end) continue;
-      if (buckets.size() == most) return {};
-      buckets.push_back({{begin, window->time.end}, std::vector<std::uint64_t>(reasons), 0});
-      first_end = window->time.end;
-    }
-    Bucket& bucket = buckets.back();
-    bucket.time.end = std::max(bucket.time.end, window->time.end);
-    for (const PcSample& sample : window->samples) {
-      bucket.samples[sample.reason] += sample.samples;
-      bucket.total += sample.samples;
-    }
-  }
-  return buckets;
-}
-
-// As fine as `most` buckets allow.
-std::vector<Bucket> buckets_of(std::vector<const PcSampleWindow*>& windows, std::size_t reasons, std::size_t most) {
-  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.end < b->time.end; });
-  std::vector<Bucket> buckets;
-  for (Nanoseconds together = kTogether; buckets.empty() && !windows.empty(); together *= 4) buckets = buckets_of(windows, reasons, together, most);
-  return buckets;
-}
-
-Counter counter_of(GpuId gpu, const std::string& reason) {
-  Counter counter;
-  counter.gpu = gpu;
-  counter.name = reason;
-  counter.unit = "%";
-  counter.resolution = 0.01;
-  counter.maximum = 100;
-  counter.group = "Warp stalls";
-  counter.description = "Share of the sampled warps that stood still for this reason.";
-  counter.origin = CounterOrigin::kComputed;
-  return counter;
-}
 
 }  // namespace
 
@@ -181,44 +127,6 @@ void KernelRecordsBuilder::add(SourceText source) {
 std::shared_ptr<const KernelRecords> KernelRecordsBuilder::publish() {
   if (!published_) published_ = std::make_shared<const KernelRecords>(records_);
   return published_;
-}
-
-std::vector<StallSeries> stall_series(const KernelRecords& records) {
-  std::map<GpuId, std::vector<const PcSampleWindow*>> windows;
-  for (const auto& window : records.windows)
-    if (window->time.end > window->time.begin && (windows.size() < kMostGpus || windows.contains(window->gpu)))
-      windows[window->gpu].push_back(window.get());
-  std::vector<StallSeries> result;
-  for (auto& [gpu, of_gpu] : windows) {
-    const std::vector<Bucket> buckets =
-        buckets_of(of_gpu, records.reasons.size(), kMostValues / windows.size() / std::max<std::size_t>(1, records.reasons.size()));
-    std::vector<std::uint64_t> totals(records.reasons.size());
-    for (const Bucket& bucket : buckets)
-      for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] += bucket.samples[reason];
-    std::vector<std::size_t> order;
-    for (std::size_t reason = 0; reason < totals.size(); ++reason)
-      if (totals[reason] > 0) order.push_back(reason);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
-    std::vector<Nanoseconds> times;
-    std::vector<const Bucket*> at;  // null where nothing was sampled
-    for (const Bucket& bucket : buckets) {
-      if (!times.empty() && at.back() != nullptr && at.back()->time.end < bucket.time.begin) {
-        times.push_back(at.back()->time.end);
-        at.push_back(nullptr);
-      }
-      times.push_back(bucket.time.begin);
-      at.push_back(&bucket);
-    }
-    for (const std::size_t reason : order) {
-      std::vector<std::int64_t> values;
-      for (const Bucket* bucket : at)
-        values.push_back(bucket == nullptr || bucket->total == 0
-                             ? kNoValue
-                             : static_cast<std::int64_t>(10'000 * static_cast<double>(bucket->samples[reason]) / static_cast<double>(bucket->total) + 0.5));
-      result.push_back({counter_of(gpu, records.reasons[reason]), CounterSeries(times, values, buckets.back().time.end)});
-    }
-  }
-  return result;
 }
 
 }  // namespace lanescope

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "model/trace/counter.h"
 #include "model/trace/kernel_records.h"
 #include "row_index.h"
 
@@ -46,13 +45,5 @@ class KernelRecordsBuilder {
   std::uint64_t code_bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;
 };
-
-// Why the warps of a GPU waited, over time: for each reason the share of samples. Of the first GPUs where there are very many, and as fine
-// as some million values in all.
-struct StallSeries {
-  Counter counter;
-  CounterSeries series;
-};
-[[nodiscard]] std::vector<StallSeries> stall_series(const KernelRecords& records);
 
 }  // namespace lanescope

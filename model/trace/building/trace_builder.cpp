@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "call_stack_builder.h"
 #include "counter_builder.h"
@@ -19,6 +20,7 @@
 #include "model/file/limits.h"
 #include "model/trace/last_path_part.h"
 #include "row_index.h"
+#include "stall_series.h"
 
 namespace lanescope {
 namespace {
@@ -200,6 +202,7 @@ struct TraceBuilder::State {
   std::optional<std::size_t> note_of_cuts;  // the diagnostic that says so
   CounterBuilder counters;
   KernelRecordsBuilder kernel_records;
+  bool stalls_lag = false;  // kernel_records has come further than the series of warp stalls
   std::optional<SegmentWorkers> segment_workers;
   EventSink* sink = nullptr;              // in place of lanes
   EventMemory memory_of_events = EventMemory::kAll;
@@ -595,9 +598,11 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
   for (TrackState& track : state_->tracks)
     if (track.changed)
       for (GrowingLane& lane : track.lanes.lanes()) lane.prepare_to_publish();
+  bool kernels_changed = false;
   for (TrackId id = 0; id < state_->tracks.size(); ++id) {
     TrackState& track = state_->tracks[id];
     if (!track.changed) continue;
+    kernels_changed |= trace.tracks_[id].key.kind == TrackKind::kKernels;
     auto& growing = track.lanes.lanes();
     while (track.ids.size() < growing.size()) {
       track.ids.push_back(static_cast<LaneId>(trace.lanes_.size()));
@@ -622,8 +627,10 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
       for (MemoryTotal& total : memory_totals(trace, track, extent.end)) set_series(counter(total.counter), std::move(total.series));
   if (auto records = state_->kernel_records.publish(); records != trace.kernel_records_) {
     trace.kernel_records_ = std::move(records);
-    for (StallSeries& stalls : stall_series(*trace.kernel_records_)) set_series(counter(stalls.counter), std::move(stalls.series));
+    state_->stalls_lag = true;
   }
+  if (totals == MemoryTotals::kNow && !trace.kernel_records_->windows.empty() && (std::exchange(state_->stalls_lag, false) || kernels_changed))
+    for (StallSeries& stalls : stall_series(trace)) set_series(counter(stalls.counter), std::move(stalls.series));
   trace.counter_series_ = state_->counters.publish();
   trace.counters_ = state_->counters.counters();
   if (trace.event_count_ == 0) {

@@ -31,7 +31,7 @@ struct CodeInstruction {
   std::uint32_t line = 0;
   std::string inlined_into;     // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
   std::uint64_t samples = 0;
-  std::vector<StallCount> stalls;  // most samples first
+  std::vector<StallCount> stalls;  // most samples first; those of "drain" stand at the store that is nearest before the exit
   Counts counts;
 };
 

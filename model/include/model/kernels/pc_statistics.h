@@ -40,7 +40,9 @@ struct StallSum {
 
 enum class SumBy { kKernel, kLine, kInstruction };
 
-// Most samples first. Windows of samples count where they may have some of the time; none: all. O(samples + bytes of code where lines are asked for).
+// Most samples first. Of a time, those that lie in it, as near as is known (sample_times.h); in whole, where a window may have some of it and no run of the kernel then is
+// known. None: all. At instructions and lines, samples of "drain" are those of the store that warps wait for. O(samples + bytes of code where lines are asked for), and kernels in
+// windows where there is a time.
 [[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
 
 // What of the samples is not in these sums.
