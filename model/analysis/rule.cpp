@@ -176,13 +176,13 @@ Result<RuleRequest> parse_rule(std::string_view text) {
 }
 
 Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop) {
-  return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop)}, request.arguments);
+  return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop), .requests = {&request, 1}}, request.arguments);
 }
 
 Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop,
                                             TimeRange time, RuleTables tables) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
-  const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop};
+  const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop, .requests = requests};
   on_all_cores(requests, context, [&](std::size_t i, const RuleContext& of_rule) {
     if (!stop.stop_requested()) results[i] = requests[i].rule->apply(of_rule, requests[i].arguments);
   });

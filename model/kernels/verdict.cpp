@@ -63,8 +63,10 @@ class Judge {
     // Where a unit is used well, waiting for it is the consequence and not the cause.
     if (!well_used) look_at_warps();
     look_at_balance();
-    std::erase_if(verdict_.advice, [](const Advice& advice) { return advice.gain < kLeastGain; });
-    std::stable_sort(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
+    std::erase_if(verdict_.advice, [](const Advice& advice) { return advice.is_gain_known && advice.gain < kLeastGain; });
+    std::stable_sort(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& a, const Advice& b) {
+      return a.is_gain_known != b.is_gain_known ? b.is_gain_known : a.gain > b.gain;
+    });
     return std::move(verdict_);
   }
 
@@ -92,28 +94,36 @@ class Judge {
     constexpr double kUnlike = 10;  // percentage points by which one throughput must exceed the other
     const std::array<std::pair<Bound, double>, 3> levels{
         std::pair(Bound::kL1, l1_), std::pair(Bound::kL2, l2_), std::pair(Bound::kDram, dram_)};
-    verdict_.utilization = std::max(compute_, memory_);
-    if (verdict_.utilization < kWell) {
+    if (std::max(compute_, memory_) < kWell) {
+      verdict_.utilization = std::max(compute_, memory_);
       const bool small = waves_ && waves_->waves() < 1 && waves_->idle_multiprocessors() > 0;
       verdict_.bound = small ? Bound::kSmallGrid : Bound::kLatency;
     } else if (compute_ > memory_ && compute_ - memory_ >= kUnlike) {
       verdict_.bound = Bound::kCompute;
+      verdict_.utilization = compute_;
     } else {
-      // Of memory's levels the one that memory's throughput is that of.
+      // Of memory's levels the one that memory's throughput is that of; none where what was measured of them is nowhere near.
       const auto nearest = std::min_element(levels.begin(), levels.end(), [this](const auto& a, const auto& b) {
         return std::abs(a.second - memory_) < std::abs(b.second - memory_);
       });
-      verdict_.bound = nearest->first;
+      const bool is_near = std::abs(nearest->second - memory_) < kUnlike;
+      verdict_.bound = is_near ? nearest->first : Bound::kMemory;
+      verdict_.utilization = is_near ? nearest->second : memory_;
     }
   }
 
   void look_at_grid() {
     if (!waves_) return;
-    if (waves_->idle_multiprocessors() > 0)
+    if (waves_->blocks == 1 && waves_->multiprocessors > 1) {  // serial as it stands: whether it could be split, the shape does not say
+      advise("small_grid", Message("The grid is one block, on one of {all} multiprocessors.", {{"all", std::to_string(waves_->multiprocessors)}}),
+             "Split the work into more and smaller blocks if it can be, or run the kernel beside others.", 0);
+      verdict_.advice.back().is_gain_known = false;
+    } else if (waves_->idle_multiprocessors() > 0) {
       advise("small_grid",
              Message("The grid has {blocks} blocks for {all} multiprocessors.",
                      {{"blocks", std::to_string(waves_->blocks)}, {"all", std::to_string(waves_->multiprocessors)}}),
              "Split the work into more and smaller blocks, or run the kernel beside others.", waves_->idle_multiprocessors());
+    }
     constexpr std::uint64_t kFewWaves = 4;
     if (waves_->full() <= kFewWaves && waves_->tail_share() > 0)
       advise("tail_wave", Message("The grid comes in {waves} waves.", {{"waves", number(waves_->waves())}}), "Choose a grid that fills whole waves, or a persistent kernel.",
@@ -168,6 +178,22 @@ class Judge {
       const char* all;
       const char* requests;
     };
+    // How a warp's requests lie, said of what stands before it.
+    const auto with_pattern = [](Message what, double of_a_request, double bytes) {
+      constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
+      if (of_a_request >= kEachItsOwn)
+        return Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more", {{"what", std::move(what)}});
+      const auto stride = access_stride(kSector, bytes, 0);
+      if (of_a_request <= 0 || !stride) return what;
+      return Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}",
+                     {{"what", std::move(what)}, {"sectors", number(of_a_request)}, {"stride", stride_text(*stride)}});
+    };
+    struct Seen {
+      double bytes;
+      Message text;
+      std::string pattern;
+    };
+    std::vector<Seen> operations;
     constexpr std::array kOperations{
         Operation{"Of each sector of 32 B, loads use {bytes} B", "of each sector of 32 B, loads use {bytes} B",
                   "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
@@ -186,16 +212,16 @@ class Judge {
                                      misses * l2_,
                                      misses * dram_});
       gain = std::max(gain, unused * level / 100);
-      seen = seen.empty() ? Message(operation.seen, {{"bytes", number(bytes)}})
-                          : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", Message(operation.also_seen, {{"bytes", number(bytes)}})}});
       const double requests = get(operation.requests), of_a_request = requests > 0 ? all / requests : 0;
-      constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
-      const auto stride = access_stride(kSector, bytes, 0);
-      if (of_a_request >= kEachItsOwn)
-        seen = Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more", {{"what", std::move(seen)}});
-      else if (of_a_request > 0 && stride)
-        seen = Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}", {{"what", std::move(seen)}, {"sectors", number(of_a_request)}, {"stride", stride_text(*stride)}});
+      const char* const text = seen.empty() && operations.empty() ? operation.seen : operation.also_seen;
+      operations.push_back({bytes, with_pattern(Message(text, {{"bytes", number(bytes)}}), of_a_request, bytes), with_pattern({}, of_a_request, bytes).english()});
+      if (operations.size() == kOperations.size() && operations[0].pattern == operations[1].pattern)
+        operations = {{bytes, with_pattern(Message(seen.empty() ? "Of each sector of 32 B, loads use {loads} B and stores {stores} B" : "of each sector of 32 B, loads use {loads} B and stores {stores} B",
+                                                   {{"loads", number(operations[0].bytes)}, {"stores", number(operations[1].bytes)}}),
+                                           of_a_request, bytes), {}}};
     }
+    for (Seen& each : operations)
+      seen = seen.empty() ? std::move(each.text) : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", std::move(each.text)}});
     if (gain > 0)
       advise("global_access", Message("{seen}.", {{"seen", std::move(seen)}}),
              "Let neighbouring threads access neighbouring addresses: change the layout or the order of loops, or go through a tile in shared memory.", gain);
@@ -358,13 +384,11 @@ class Judge {
     constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
     if (!find("smsp__issue_active.avg.pct_of_peak_sustained_active")) return;
     const double theoretical = occupancy_ ? occupancy_->share() : 1;
-    if (theoretical < kLowOccupancy && occupancy_->blocks > 0) {
-      const std::vector<Relief> ways = reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu));
+    const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu)) : std::vector<Relief>();
+    if (!ways.empty())
       advise("occupancy", Message("A multiprocessor holds {share} % of the warps that it could, limited by {limits}.",
                      {{"share", number(100 * theoretical)}, {"limits", limiters_text(*occupancy_)}}),
-             ways.empty() ? Message("Change what limits it.") : Message("More with {way}.", {{"way", relief_text(ways.front(), kernel_.detail)}}),
-             std::min(slot_gain(), 1 - theoretical));
-    }
+             Message("More with {way}.", {{"way", relief_text(ways.front(), kernel_.detail)}}), std::min(slot_gain(), 1 - theoretical));
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
     // Warps that queue at one address end late, whatever their work is.
     const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
@@ -424,12 +448,24 @@ std::string_view bound_name(Bound bound) noexcept {
       return "L2 cache";
     case Bound::kDram:
       return "DRAM bandwidth";
+    case Bound::kMemory:
+      return "memory";
     case Bound::kLatency:
       return "latency";
     case Bound::kSmallGrid:
       return "small grid";
   }
   return "";
+}
+
+Message bound_text(const Verdict& verdict) {
+  Message bound(bound_name(verdict.bound));
+  constexpr double kPeak = 100;
+  if (verdict.bound == Bound::kUnknown || !(verdict.utilization > 0 && verdict.utilization <= kPeak)) return bound;
+  char share[32];
+  std::snprintf(share, sizeof(share), "%.1f %%", verdict.utilization);
+  const bool is_a_unit = verdict.bound != Bound::kLatency && verdict.bound != Bound::kSmallGrid;
+  return Message(is_a_unit ? "{bound} ({share} of its peak)" : "{bound} (no unit is used beyond {share} of its peak)", {{"bound", std::move(bound)}, {"share", std::string(share)}});
 }
 
 std::string_view cause_name(std::string_view rule) noexcept {

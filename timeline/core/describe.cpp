@@ -88,12 +88,9 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
 void add_counters(Properties& properties, const Trace& trace, EventRef kernel, Length length) {
   const std::optional<kernels::Verdict> verdict = kernels::verdict_of(trace, kernel);
   if (!verdict) return;
-  Message bound(kernels::bound_name(verdict->bound));
-  if (verdict->utilization > 0)
-    bound = Message("{bound} ({share} of its peak)", {{"bound", std::move(bound)}, {"share", format_share(verdict->utilization / 100)}});
-  add(properties, "Counters", Message("read; bound by {bound}", {{"bound", std::move(bound)}}));
+  add(properties, "Counters", Message("read; bound by {bound}", {{"bound", kernels::bound_text(*verdict)}}));
   if (length != Length::kWhole) return;
-  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win", Message("{share}: {seen}", {{"share", format_share(advice.gain)}, {"seen", advice.seen}}));
+  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win", advice.is_gain_known ? Message("{share}: {seen}", {{"share", format_share(advice.gain)}, {"seen", advice.seen}}) : Message("not known: {seen}", {{"seen", advice.seen}}));
 }
 
 void add_memory(Properties& properties, const Trace& trace, const Event& event) {

@@ -103,7 +103,7 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
   for (const Row& row : rows)
     table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
                   table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
-                  table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
+                  table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice == nullptr ? 0.0 : row.advice->is_gain_known ? 100 * row.advice->gain : stats::kNoReal,
                   table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
                   table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()),
                   table.add_text(row.line));
@@ -161,16 +161,19 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
     const double weight = static_cast<double>(kernels.weight(number)) / 1000;
     std::cout << number << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured") << ", bound by "
-              << kernels::bound_name(verdict.bound);
-    if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
+              << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
     const Lines lines = lines_of(kernels, number, trace, verdict);
     for (std::size_t i = 0; i < verdict.advice.size(); ++i) {
       const kernels::Advice& advice = verdict.advice[i];
-      std::cout << "   " << advice.rule << ": up to " << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain) : rounded("%.0f %%. ", 100 * advice.gain)) << advice.seen
-                << "\n      " << advice.what_to_do << '\n';
+      std::cout << "   " << advice.rule << ": ";
+      if (!advice.is_gain_known)
+        std::cout << "what it could win is not known. ";
+      else
+        std::cout << "up to " << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain) : rounded("%.0f %%. ", 100 * advice.gain));
+      std::cout << advice.seen << "\n      " << advice.what_to_do << '\n';
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';
     }
   }

@@ -125,7 +125,7 @@ QString verdict_text(const KernelFacts& facts) {
   const KernelFacts::Counters& counters = *facts.counters;
   QString text = QStringLiteral("<p>%1</p>")
                      .arg(counters.verdict.utilization > 0
-                              ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(said(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
+                              ? tr("Bound by <b>%1</b>.").arg(said(kernels::bound_text(counters.verdict)))
                               : tr("It was not measured what bounds it."));
   if (!counters.verdict.pipes.empty()) text += QStringLiteral("<p class='label'>%1</p>").arg(said(counters.verdict.pipes));
   if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster."));
@@ -134,8 +134,9 @@ QString verdict_text(const KernelFacts& facts) {
   for (std::size_t i = 0; i < counters.verdict.advice.size(); ++i) {
     const kernels::Advice& advice = counters.verdict.advice[i];
     text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4%6<br><span class='label'>%5</span></td></tr>")
-                .arg(html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))), said(kernels::cause_name(advice.rule)),
-                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), said(advice.seen), said(advice.what_to_do),
+                .arg(advice.is_gain_known ? html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))) : QStringLiteral("?"),
+                     said(kernels::cause_name(advice.rule)),
+                     advice.is_gain_known ? tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))) : tr("what it could win is not known"), said(advice.seen), said(advice.what_to_do),
                      i < counters.lines.size() ? line_html(counters.lines[i]) : QString());
   }
   return text + QStringLiteral("</table><p class='label'>%1</p>").arg(tr("Counters %1, which took %2 then; gains are of all launches of this shape.")
@@ -191,9 +192,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
   if (baseline != nullptr)
     text += QStringLiteral("<p class='label'>%1%2</p>")
                 .arg(tr("Baseline: %1, %2").arg(html(baseline->brief_name), html(timeline::format_duration(baseline->duration))),
-                     baseline->counters ? tr(", bound by %1: %2 % of its peak")
-                                              .arg(said(kernels::bound_name(baseline->counters->verdict.bound)))
-                                              .arg(baseline->counters->verdict.utilization, 0, 'f', 1)
+                     baseline->counters ? tr(", bound by %1").arg(said(kernels::bound_text(baseline->counters->verdict)))
                                         : QString());
   if (facts.counters)
     text += verdict_text(facts);

@@ -1,6 +1,7 @@
 // What bounds the kernels whose hardware counters were read, and what curing it could win in all their launches.
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <optional>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -18,22 +19,66 @@ using kernels::RecordedMetrics;
 struct Candidate {
   std::size_t kernel;  // of the measured ones
   kernels::Verdict verdict;
-  std::vector<Advice> advice;  // without what other rules say of every launch
   Nanoseconds time = 0;        // of all launches of its kind
+  bool is_said = false;        // its first cause is one that the answer of another rule names
+  std::vector<Advice> others;  // causes behind the first that no other rule's answer names
+  [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
   [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * static_cast<double>(time)); }
-  [[nodiscard]] Nanoseconds winnable() const { return advice.empty() ? 0 : winnable(advice.front()); }
+  [[nodiscard]] Nanoseconds winnable() const { return first() == nullptr ? 0 : winnable(*first()); }
+  // By which it is large enough to be named.
+  [[nodiscard]] Nanoseconds weight() const { return first() == nullptr || first()->is_gain_known ? winnable() : time; }
 };
 
-// These need no counters, and have rules of their own.
-bool is_known_without_counters(const Advice& advice) {
-  return advice.rule == "small_grid" || advice.rule == "tail_wave" || advice.rule == "fp32_products";
-}
+// Causes that need no counters have rules of their own, which speak of all launches: what one of these finds is not said twice. What it does not find is left to this
+// one, or the kernel's symptom would pass for its cause.
+class OtherRules {
+ public:
+  explicit OtherRules(const RuleContext& context) : context_(context) {}
 
-std::string percent_text(double percent) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.0f %%", percent);
-  return text;
-}
+  bool name(const Advice& cause, const Measurement& measurement) {
+    for (Rule& rule : rules_) {
+      if (rule.name != cause.rule) continue;
+      const Event event = context_.trace.event(measurement.event);
+      for (const Finding& finding : findings_of(rule)) {
+        if (finding.place.gpu != measurement.gpu) continue;
+        if (rule.speaks_of == SpeaksOf::kAllOfGpu) return true;
+        const Event found = context_.trace.event(finding.place.event);
+        if (found.name == event.name && is_same_shape(context_.trace.kernel_detail(found.detail), context_.trace.kernel_detail(event.detail))) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  enum class SpeaksOf : std::uint8_t { kOneShape, kAllOfGpu };
+  struct Rule {
+    std::string_view name;
+    Result<RuleAnswer> (*apply)(const RuleContext& context, const RuleArguments& arguments);
+    SpeaksOf speaks_of;
+    std::optional<std::vector<Finding>> findings;
+  };
+
+  static bool is_same_shape(const KernelDetail& a, const KernelDetail& b) {
+    return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block) && a.registers_per_thread == b.registers_per_thread &&
+           a.dynamic_shared_memory == b.dynamic_shared_memory;
+  }
+
+  // None where it is not asked for.
+  const std::vector<Finding>& findings_of(Rule& rule) {
+    if (rule.findings) return *rule.findings;
+    rule.findings.emplace();
+    for (const RuleRequest& request : context_.requests) {
+      if (request.rule->name != rule.name) continue;
+      Result<RuleAnswer> answer = rule.apply(context_, request.arguments);
+      if (answer) rule.findings->insert(rule.findings->end(), answer->findings.begin(), answer->findings.end());
+    }
+    return *rule.findings;
+  }
+
+  const RuleContext& context_;
+  std::array<Rule, 3> rules_{Rule{"small_grid", find_small_grids, SpeaksOf::kOneShape, {}}, Rule{"tail_wave", find_tail_waves, SpeaksOf::kOneShape, {}},
+                             Rule{"fp32_products", find_fp32_products, SpeaksOf::kAllOfGpu, {}}};
+};
 
 std::string kernel_text(const Trace& trace, const Measurement& measurement) {
   const Event event = trace.event(measurement.event);
@@ -50,15 +95,9 @@ Nanoseconds time_of_kernels(const RuleContext& context) {
   return all;
 }
 
-Message bound_text(const kernels::Verdict& verdict) {
-  Message bound(kernels::bound_name(verdict.bound));
-  if (verdict.utilization <= 0) return bound;
-  return Message("{bound} ({share} of its peak)", {{"bound", std::move(bound)}, {"share", percent_text(verdict.utilization)}});
-}
-
 Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
   const Measurement& measurement = recorded.measurements[candidate.kernel];
-  const Advice& first = candidate.advice.front();
+  const Advice& first = *candidate.first();
   const Event event = trace.event(measurement.event);
   Finding finding;
   finding.rule = "kernel_bounds";
@@ -67,9 +106,10 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
   finding.cost = candidate.winnable();
   const std::optional<kernels::CostlyLine> line = kernels::costly_line(trace, measurement.process, event.name, first);
   if (line) finding.place.line = line->place;
-  finding.title = Message("Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}{where}.",
+  finding.title = Message(first.is_gain_known ? "Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}{where}."
+                                              : "Kernel {kernel} is bound by {bound}: {cause}{where}. What it could save is not known.",
                           {{"kernel", kernel_text(trace, measurement)},
-                           {"bound", bound_text(candidate.verdict)},
+                           {"bound", kernels::bound_text(candidate.verdict)},
                            {"won", duration_text(finding.cost)},
                            {"cause", Message(kernels::cause_name(first.rule))},
                            {"where", line ? Message(", most at {line}", {{"line", line->place}}) : Message()}});
@@ -79,9 +119,9 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
   if (line) finding.seen = followed_by(finding.seen, kernels::line_text(*line));
-  if (candidate.advice.size() > 1)
-    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.advice[1]))},
-                                                                                   {"seen", candidate.advice[1].seen}}));
+  if (!candidate.others.empty())
+    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.others.front()))},
+                                                                                   {"seen", candidate.others.front().seen}}));
   finding.advice = first.what_to_do;
   return finding;
 }
@@ -92,10 +132,10 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
                       stats::reals("Gain", stats::Unit::kPercent), stats::integers("GPU"), stats::texts("Kernel")});
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];
-    const Advice* const first = row.advice.empty() ? nullptr : &row.advice.front();
+    const Advice* const first = row.first();
     table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(measurement.of_its_kind.count),
                   table.add_text(std::string(kernels::bound_name(row.verdict.bound))), row.verdict.utilization,
-                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr ? stats::kNoReal : 100 * first->gain,
+                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
                   measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal),
                   table.add_text(recorded.metrics.kernels()[row.kernel].name));
   }
@@ -113,17 +153,20 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
   }
   const RecordedMetrics recorded = kernels::recorded_metrics(trace, context.time);
   std::vector<Candidate> candidates;
+  OtherRules other_rules(context);
   for (const std::size_t number : recorded.one_of_each()) {
     if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;
-    Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), {}, recorded.weight(number)};
-    for (const Advice& advice : candidate.verdict.advice)
-      if (!is_known_without_counters(advice)) candidate.advice.push_back(advice);
+    Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), recorded.weight(number), false, {}};
+    const Measurement& measurement = recorded.measurements[number];
+    candidate.is_said = candidate.first() != nullptr && other_rules.name(*candidate.first(), measurement);
+    for (std::size_t i = 1; i < candidate.verdict.advice.size(); ++i)
+      if (!other_rules.name(candidate.verdict.advice[i], measurement)) candidate.others.push_back(candidate.verdict.advice[i]);
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   const Nanoseconds all = time_of_kernels(context);
   for (const Candidate& candidate : candidates)
-    if (!candidate.advice.empty() && percent_of(candidate.winnable(), all) >= arguments.real("share"))
+    if (candidate.first() != nullptr && !candidate.is_said && percent_of(candidate.weight(), all) >= arguments.real("share"))
       answer.findings.push_back(finding_of(trace, recorded, candidate, all));
   if (!candidates.empty()) answer.tables.push_back({"kernel_bounds", "Kernels by what their counters say they could win", table_of(trace, recorded, candidates)});
   if (answer.findings.empty()) answer.message = "The kernels whose counters were read have little to win.";

@@ -8,6 +8,7 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/kernels/pc_statistics.h"
+#include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/percent.h"
 
@@ -51,11 +52,34 @@ LaunchesByName launches_by_name(const RuleContext& context, Nanoseconds& all) {
   return launches;
 }
 
+// How far a kernel of the name uses what it uses most, by counters of its costliest shape; none where none were read.
+class Counters {
+ public:
+  Counters(const Trace& trace, const std::optional<TimeRange>& time) : trace_(trace), recorded_(kernels::recorded_metrics(trace, time)) {}
+
+  [[nodiscard]] std::optional<double> most_used(GpuId gpu, ProcessId process, NameId kernel) const {
+    std::optional<std::size_t> costliest;
+    for (std::size_t i = 0; i < recorded_.measurements.size(); ++i) {
+      const kernels::Measurement& each = recorded_.measurements[i];
+      if (each.gpu != gpu || each.process != process || trace_.event(each.event).name != kernel) continue;
+      if (!costliest || recorded_.weight(i) > recorded_.weight(*costliest)) costliest = i;
+    }
+    if (!costliest) return std::nullopt;
+    const kernels::Verdict verdict = kernels::judge(recorded_.metrics, recorded_.metrics.kernels()[*costliest]);
+    return verdict.bound == kernels::Bound::kUnknown ? std::nullopt : std::optional(std::max(verdict.compute, verdict.memory) / 100);
+  }
+
+ private:
+  const Trace& trace_;
+  const kernels::RecordedMetrics recorded_;
+};
+
 struct Candidate {
   const StallSum* sum = nullptr;
   const StallCount* stall = nullptr;
   Launches launches;
-  double gain = 0;  // share of the kernel's time
+  double gain = 0;             // share of the kernel's time, at most
+  bool is_measured = false;    // by counters, too, which say that no unit is used well
   [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * static_cast<double>(launches.total)); }
 };
 
@@ -107,7 +131,8 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   if (line != nullptr) finding.place.line = line->line;
   finding.cost = candidate.winnable();
   const std::string name(candidate.stall->reason);
-  finding.title = Message("Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}.",
+  finding.title = Message(candidate.is_measured ? "Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}."
+                                                : "Warps of kernel {kernel} wait for {reason}{where}, for up to {won}: whether that can be saved, samples do not say.",
                           {{"kernel", kernel_text(trace, candidate)},
                            {"reason", meaning.waits_for.empty() ? Message::verbatim(name) : Message(meaning.waits_for)},
                            {"where", line == nullptr ? Message() : Message(", most at {line}", {{"line", line->line}})},
@@ -129,6 +154,9 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
                           {"idle", share_text(share_of(sum.not_issued, sum.samples))},
                           {"sampled", sampled}});
   finding.advice = meaning.remedy.empty() ? Message("Look at the instructions that are sampled most.") : Message(meaning.remedy);
+  if (candidate.is_measured) return finding;
+  finding.seen = followed_by(finding.seen, "A kernel that uses DRAM or another unit to its peak waits as well, and then there is little to save.");
+  finding.advice = followed_by(Message("See first what bounds it (lanescope kernels --set triage -k {kernel} -- PROGRAM).", {{"kernel", kernel_text(trace, candidate)}}), finding.advice);
   return finding;
 }
 
@@ -157,6 +185,8 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
   Nanoseconds all = 0;
   const LaunchesByName launches = launches_by_name(context, all);
   const std::vector<StallSum> sums = kernels::sum_stalls(trace, SumBy::kKernel, time);
+  const Counters counters(trace, time);
+  constexpr double kUsedWell = 0.6;  // of its peak
   std::vector<Candidate> candidates;
   for (const StallSum& sum : sums) {
     const auto of_name = launches.find({sum.gpu, sum.process, sum.kernel});
@@ -166,7 +196,10 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     const double empty_slots = share_of(sum.not_issued, sum.samples);
     const double share = share_of(stall->samples, sum.samples);
     if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
-    candidates.push_back({&sum, stall, of_name->second, std::min(empty_slots, share)});
+    // Where a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
+    const std::optional<double> used = counters.most_used(sum.gpu, sum.process, sum.kernel);
+    if (used && *used >= kUsedWell) continue;
+    candidates.push_back({&sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}), used.has_value()});
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   const std::vector<StallSum> lines = candidates.empty() ? std::vector<StallSum>() : kernels::sum_stalls(trace, SumBy::kLine, time);

@@ -17,6 +17,7 @@
 #include "../wording.h"
 #include "model/events/event_values.h"
 #include "model/kernels/occupancy.h"
+#include "model/trace/kernel_records.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -38,7 +39,7 @@ struct LaunchGroup {
 
 struct LaunchGroups {
   std::vector<LaunchGroup> groups;
-  Nanoseconds span = 0;  // of all GPUs, from the first operation of each to its last
+  Nanoseconds whole = 0;  // of all GPUs, from the first operation of each to its last, less what reading counters of kernels took; no less than all kernels took
 };
 using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration from which launches count
 
@@ -50,12 +51,12 @@ class LaunchCollector {
       : context_(context), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {}
 
   GroupsByLeast collect() {
-    Nanoseconds span = 0;
-    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) span += visit(gpu);
+    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) visit(gpu);
+    const Nanoseconds whole = std::max(kernels_, span_ - measuring());
     GroupsByLeast result;
     for (std::size_t i = 0; i < leasts_.size(); ++i) {
       LaunchGroups& of_least = result[leasts_[i]];
-      of_least = {groups_, span};
+      of_least = {groups_, whole};
       for (std::size_t group = 0; group < groups_.size(); ++group)
         for (std::size_t counting = i + 1; counting <= leasts_.size(); ++counting)
           of_least.groups[group].alone += alone_[group * leasts_.size() + counting - 1];
@@ -72,7 +73,15 @@ class LaunchCollector {
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
-  Nanoseconds visit(GpuId gpu) {
+  // By the programs. In a recording of counters that is most of its span, of which nothing else could be a share then.
+  [[nodiscard]] Nanoseconds measuring() const {
+    double spent = 0;
+    for (const auto& launch : context_.trace.kernel_records().measured) spent += static_cast<double>(launch->spent);
+    for (const auto& counts : context_.trace.kernel_records().counted) spent += static_cast<double>(counts->spent);
+    return static_cast<Nanoseconds>(std::clamp(spent, 0.0, static_cast<double>(span_)));
+  }
+
+  void visit(GpuId gpu) {
     const Trace& trace = context_.trace;
     GpuOperations operations(trace, gpu, context_.time, context_.stop);
     std::optional<TimeRange> extent;
@@ -84,6 +93,7 @@ class LaunchCollector {
       if (!extent) extent = operation->range;
       extent->end = std::max(extent->end, operation->range.end);
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
+      kernels_ += operation->range.length();
       advance(operation->range.begin);
       const std::size_t group = group_of(gpu, *operation);
       const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
@@ -91,7 +101,7 @@ class LaunchCollector {
       std::push_heap(running_.begin(), running_.end(), ends_later);
     }
     advance(INT64_MAX);
-    return extent ? extent->length() : 0;
+    if (extent) span_ += extent->length();
   }
 
   // Time goes on to t: what ran alone meanwhile is counted.
@@ -175,6 +185,8 @@ class LaunchCollector {
   std::vector<Nanoseconds> alone_;  // of each group, by for how many durations launches count that ran so long alone, from one on
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
+  Nanoseconds span_ = 0;     // of all GPUs
+  Nanoseconds kernels_ = 0;  // time of all
 };
 
 }  // namespace
@@ -227,7 +239,7 @@ struct Judged {
 
 struct Judgement {
   std::vector<Judged> judged;  // those that `share` finds something in, the most winnable first
-  Nanoseconds span = 0;
+  Nanoseconds whole = 0;       // that shares are of
   bool shapes_known = false;
 };
 
@@ -236,7 +248,7 @@ template <typename Share>
 Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
   Judgement result;
   const std::shared_ptr<const LaunchGroups> launches = context.shared_launch_groups->of(context, least);
-  result.span = launches->span;
+  result.whole = launches->whole;
   for (const LaunchGroup& group : launches->groups) {
     const Gpu& gpu = context.trace.gpus()[group.gpu];
     const KernelDetail& detail = context.trace.kernel_detail(group.detail);
@@ -311,7 +323,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
       judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
   RuleAnswer answer;
   for (const Judged& judged : judgement.judged) {
-    if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
+    if (percent_of(judged.winnable, judgement.whole) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "small_grid", judged);
     const std::string all = std::to_string(judged.waves.multiprocessors);
     finding.title = Message("Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
@@ -349,7 +361,7 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
   });
   RuleAnswer answer;
   for (const Judged& judged : judgement.judged) {
-    if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
+    if (percent_of(judged.winnable, judgement.whole) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "tail_wave", judged);
     finding.title = Message("Kernel {kernel} runs in {waves} waves: spread evenly, its blocks could save up to {won}.",
                             {{"kernel", kernel_text(trace, judged)}, {"waves", number_text(judged.waves.waves())}, {"won", duration_text(judged.winnable)}});
@@ -378,10 +390,10 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
   RuleAnswer answer;
   for (const Judged& judged : judgement.judged) {
     const std::vector<kernels::Relief> reliefs = kernels::reliefs(judged.detail(trace), judged.multiprocessor);
-    if (reliefs.empty() || percent_of(judged.group.alone, judgement.span) < arguments.real("share")) continue;
+    if (reliefs.empty() || percent_of(judged.group.alone, judgement.whole) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);
     finding.cost = 0;
-    finding.title = Message("Kernel {kernel} keeps at most {percent} % of a multiprocessor's warps busy: {limits} admit no more than {blocks}.",
+    finding.title = Message("Of kernel {kernel} a multiprocessor holds no more than {blocks} at once, {percent} % of the warps that it could: limited by {limits}.",
                             {{"kernel", kernel_text(trace, judged)},
                              {"percent", number_text(100 * judged.occupancy.share())},
                              {"limits", kernels::limiters_text(judged.occupancy)},
@@ -395,7 +407,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix "
         "products on "
-        "tensor cores); see whether this one waits for memory (lanescope kernels --section WarpStateStats) before you change it.";
+        "tensor cores); see whether this one waits for memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())

@@ -45,7 +45,7 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
                   kernels::duration(recorded.metrics, kernel), table.add_text(std::string(kernels::bound_name(verdict.bound))), share(verdict.compute),
                   share(verdict.memory), share(verdict.l1), share(verdict.l2), share(verdict.dram),
                   value("sm__warps_active.avg.pct_of_peak_sustained_active"), value("smsp__issue_active.avg.pct_of_peak_sustained_active"),
-                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr ? kNoReal : 100 * first->gain,
+                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? kNoReal : 100 * first->gain,
                   table.add_text(grid_text(kernel.detail.grid)), table.add_text(grid_text(kernel.detail.block)),
                   static_cast<std::int64_t>(measurement.passes), clock / 1e6,
                   measurement.gpu == kNone ? kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal), table.add_text(kernel.name));

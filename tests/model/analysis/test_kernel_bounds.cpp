@@ -140,7 +140,7 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   const analysis::Finding& finding = answer->findings.front();
   CHECK(finding.key == "global_access");
   CHECK(finding.cost == Approx(kGain * 3 * kMillisecond).margin(1));
-  CHECK(finding.title.english() == "Kernel strided is bound by DRAM bandwidth (85 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
+  CHECK(finding.title.english() == "Kernel strided is bound by DRAM bandwidth (85.0 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
   CHECK_THAT(finding.seen, contains_text("3 runs of this shape took 3.00 ms, 33 % of the time of all kernels."));
   CHECK(trace->event(finding.place.event).start == 10 * kMillisecond);
   REQUIRE(answer->tables.size() == 1);
@@ -296,12 +296,112 @@ TEST_CASE("a recording names the fault of each kernel of known faults, those fir
   const std::map<std::string, std::string> faults{{"transpose_naive", "global_access"}, {"transpose_shared", "bank_conflicts"}, {"strided", "global_access"},
                                                   {"gemm_naive", "global_access"},      {"divergent", "divergence"},            {"atomics", "atomics"},
                                                   {"spill", "local_memory"},            {"fp64", "fp64"},                       {"low_occ", "occupancy"},
-                                                  {"small_grid", "stalls"}};  // of the warps that it has; that these are few, small_grid says
+                                                  {"small_grid", "small_grid"}};  // as nobody else says it
   for (const auto& [kernel, fault] : faults) {
     CAPTURE(kernel);
     CHECK(causes[kernel] == fault);
   }
   CHECK(kernels::recorded_metrics(**trace).measurements.size() == 12);
+}
+
+TEST_CASE("each kernel of known faults has its fault in one finding, whichever rule it is of, and the measuring is none") {
+  const auto trace = load_trace(test::data_file("kernel_counters.trace"));
+  REQUIRE(trace);
+  std::vector<analysis::RuleRequest> requests;
+  for (const analysis::Rule& rule : analysis::rules())
+    if (rule.origin == analysis::RuleOrigin::kLanescope) requests.push_back(*analysis::parse_rule(rule.name));
+  const auto answers = analysis::apply_rules(**trace, requests);
+  REQUIRE(answers);
+  std::size_t of_small_grid = 0;
+  std::vector<analysis::Finding> all;
+  for (const analysis::RuleAnswer& answer : *answers)
+    for (const analysis::Finding& finding : answer.findings) {
+      all.push_back(finding);
+      CHECK_THAT(finding.advice.english(), !contains_text("preset light"));
+      if (finding.place.event == EventRef() || (*trace)->name((*trace)->event(finding.place.event).name).find("small_grid") == std::string_view::npos || finding.rule == "gpu_bubbles") continue;
+      ++of_small_grid;
+      CHECK(finding.rule == "small_grid");
+      CHECK(finding.key.empty());
+      const Event event = (*trace)->event(finding.place.event);
+      CHECK(finding.cost == Approx(static_cast<double>(event.duration) * 124 / 132).margin(1));  // 8 of 132 multiprocessors have a block
+    }
+  CHECK(of_small_grid == 1);
+  analysis::rank(all);
+  REQUIRE(!all.empty());
+  CHECK(all.front().rule == "kernel_bounds");
+  CHECK_THAT(all.front().title.english(), contains_text("Kernel spill"));  // 59 % of the time of all kernels
+  // Between the kernels' first and last the GPU waited for nothing else to speak of.
+  CHECK_THAT(answers->front().summary.english(), contains_text("went into reading the counters of kernels."));
+}
+
+namespace {
+
+// Of a kernel with a grid of so many blocks on 132 multiprocessors, whose counters say this.
+kernels::Verdict verdict_of(std::uint32_t blocks, const std::vector<std::pair<std::string, double>>& counters) {
+  std::vector<kernels::Metric> metrics;
+  kernels::ProfiledKernel kernel;
+  kernel.gpu.compute_major = 9;
+  kernel.gpu.multiprocessor_count = 132;
+  kernel.detail.grid[0] = blocks;
+  kernel.detail.block[0] = 256;
+  kernel.detail.grid[1] = kernel.detail.grid[2] = kernel.detail.block[1] = kernel.detail.block[2] = 1;
+  kernel.detail.registers_per_thread = 16;
+  for (const auto& [metric, value] : counters) {
+    metrics.push_back({metric, ""});
+    kernel.values.push_back(value);
+  }
+  kernels::KernelMetrics all(metrics);
+  all.add(kernel);
+  return kernels::judge(all, all.kernels()[0]);
+}
+constexpr const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* kMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* kDram = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* kL2 = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
+
+}  // namespace
+
+TEST_CASE("the share of a peak is that of the unit that is named") {
+  const auto text = [](std::uint32_t blocks, const std::vector<std::pair<std::string, double>>& counters) { return kernels::bound_text(verdict_of(blocks, counters)).english(); };
+  constexpr std::uint32_t kMany = 100'000;
+  CHECK(text(kMany, {{kCompute, 89}, {kMemory, 82}, {kDram, 82}, {kL2, 40}}) == "DRAM bandwidth (82.0 % of its peak)");
+  CHECK(text(kMany, {{kCompute, 95}, {kMemory, 82}, {kDram, 82}, {kL2, 40}}) == "compute (95.0 % of its peak)");
+  CHECK(text(kMany, {{kCompute, 10}, {kMemory, 82}, {kDram, 40}, {kL2, 79}}) == "L2 cache (79.0 % of its peak)");
+  CHECK(text(kMany, {{kCompute, 10}, {kMemory, 82}, {kDram, 40}, {kL2, 30}}) == "memory (82.0 % of its peak)");  // of a part that was not measured
+  CHECK(text(kMany, {{kCompute, 26}, {kMemory, 12}, {kDram, 12}}) == "latency (no unit is used beyond 26.0 % of its peak)");
+  CHECK(text(8, {{kCompute, 0.8}, {kMemory, 0.5}, {kDram, 0.5}}) == "small grid (no unit is used beyond 0.8 % of its peak)");
+  CHECK(text(kMany, {{kCompute, 10}, {kMemory, 4'000}, {kDram, 4'000}}) == "DRAM bandwidth");  // which no hardware says
+  CHECK(text(kMany, {}) == "not measured");
+}
+
+TEST_CASE("what a kernel of one block could win is not known, to rules of shapes and of counters alike, and stands before its symptoms") {
+  const kernels::Verdict verdict = verdict_of(1, {{kCompute, 0.4},
+                                                  {kMemory, 0.2},
+                                                  {"smsp__issue_active.avg.pct_of_peak_sustained_active", 10},
+                                                  {"sm__cycles_elapsed.avg", 1e6},
+                                                  {"sm__cycles_active.avg", 1e6 / 132},
+                                                  {"smsp__average_warp_latency_per_inst_issued.ratio", 20},
+                                                  {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", 15}});
+  REQUIRE(verdict.advice.size() >= 2);
+  CHECK(verdict.bound == kernels::Bound::kSmallGrid);
+  CHECK(verdict.advice[0].rule == "small_grid");
+  CHECK_FALSE(verdict.advice[0].is_gain_known);
+  CHECK(verdict.advice[0].gain == 0);
+  CHECK(verdict.advice[1].is_gain_known);
+}
+
+TEST_CASE("what loads and stores have in common is said once") {
+  const auto trace = load_trace(test::data_file("kernel_counters.trace"));
+  REQUIRE(trace);
+  const kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
+  std::size_t strided = 0;
+  for (const kernels::ProfiledKernel& kernel : recorded.metrics.kernels()) {
+    if (!kernel.name.starts_with("strided")) continue;
+    ++strided;
+    CHECK(kernels::judge(recorded.metrics, kernel).advice.front().seen.english() ==
+          "Of each sector of 32 B, loads use 4 B and stores 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
+  }
+  CHECK(strided == 1);
 }
 
 // Counters of a run, and counts of instructions of another one, in one trace. The program has each kernel on a line of its own.

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "model/kernels/costly_line.h"
 #include "model/analysis/rule.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
+#include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -119,6 +122,116 @@ TEST_CASE("the finding names the kernel that costs most first, with the line and
         if (trace->name(trace->lane(id).name(i)).starts_with("transpose_by_columns")) total += trace->lane(id).end(i) - trace->lane(id).start(i);
   CHECK(first.cost > total / 2);
   CHECK(first.cost < total);
+}
+
+TEST_CASE("without counters, waiting is not promised to be saved, and what tells is named") {
+  const auto trace = recording();
+  const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_stalls"));
+  REQUIRE(answer);
+  bool has_padded = false;
+  for (const analysis::Finding& finding : answer->findings) {
+    CHECK_THAT(finding.title, !contains_text("save up to"));
+    CHECK_THAT(finding.title, contains_text("whether that can be saved, samples do not say"));
+    const Event event = trace->event(finding.place.event);
+    const std::string kernel(trace->name(trace->kernel_detail(event.detail).short_name));
+    CHECK_THAT(finding.advice, contains_text("lanescope kernels --set triage -k " + kernel + " -- PROGRAM"));
+    has_padded |= kernel == "transpose_padded";
+  }
+  CHECK(has_padded);  // which DRAM bounds: its counters say so (tests/data/kernel_counters.trace)
+}
+
+TEST_CASE("waiting of a kernel whose counters say that a unit is used well is no finding, and of another one no more than is left of that unit") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const GpuId gpu = builder.gpu_of_device(process, 0);
+  const TrackKey track{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7};
+  const std::uint32_t compute = builder.kernel_metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"), memory = builder.kernel_metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+  KernelDetail shape;
+  shape.grid[0] = 1'000;
+  shape.block[0] = 256;
+  const DetailId detail = builder.intern(shape);
+  PcSampleWindow window{process, gpu, 1, {0, 100'000'000}, 1 << 20, {}, 0, 0, false, 0};
+  std::uint32_t correlation = 0;
+  for (const auto& [name, percent] : {std::pair("copies", 77.0), std::pair("waits", 40.0)}) {
+    const NameId id = builder.intern(name);
+    ++correlation;
+    builder.add(track, {Event{correlation * 10'000'000, 1'000'000, id, correlation, detail}});
+    builder.add(MeasuredLaunch{process, correlation, KernelReplay::kOnePass, 1, {}, 0, {{compute, 5}, {memory, percent}}});
+    const GpuFunctionId function = builder.gpu_function({process, 1, correlation, id, id});
+    window.samples.push_back({function, builder.stall_reason("long_scoreboard"), 0, 900, 900});
+    window.samples.push_back({function, builder.stall_reason("selected"), 0, 100, 0});
+  }
+  builder.add(window);
+  const auto trace = builder.snapshot();
+  const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_stalls"));
+  REQUIRE(answer);
+  REQUIRE(answer->findings.size() == 1);
+  CHECK_THAT(answer->findings[0].title, contains_text("Warps of kernel waits wait for"));
+  CHECK_THAT(answer->findings[0].title, contains_text("could save up to"));
+  CHECK(answer->findings[0].cost == Approx(0.6 * 1'000'000).margin(1));  // of 0.9 that it waits
+}
+
+TEST_CASE("warps that wait for their stores to leave do so at the store, not at the end of the kernel") {
+  const auto trace = recording();
+  const std::string end = [] {  // the line behind that of the loop's store
+    const std::string store = line_with("out[place(column, row + i, kRows)] =");
+    return "transpositions.cu:" + std::to_string(std::stoi(store.substr(store.find(':') + 1)) + 1);
+  }();
+  std::uint64_t drain = 0;
+  for (const auto& sum : kernels::sum_stalls(*trace, kernels::SumBy::kKernel))
+    for (const kernels::StallCount& stall : sum.stalls) drain += stall.reason == "drain" ? stall.samples : 0;
+  CHECK(drain > 1'000);
+  std::uint64_t found = 0;
+  for (const auto& sum : kernels::sum_stalls(*trace, kernels::SumBy::kLine)) {
+    const bool by_columns = trace->name(sum.kernel).starts_with("transpose_by_columns");
+    for (const kernels::StallCount& stall : sum.stalls) {
+      if (stall.reason != "drain") continue;
+      found += stall.samples;
+      CHECK(sum.line != end);
+      if (by_columns) CHECK(sum.line == line_with("out[place(column, row + i, kRows)] ="));
+      if (by_columns) CHECK(stall.samples > 1'000);  // 15 % of 13,290
+    }
+  }
+  CHECK(found == drain);  // none is lost
+  for (const auto& sum : kernels::sum_stalls(*trace, kernels::SumBy::kKernel)) {
+    if (!trace->name(sum.kernel).starts_with("transpose_by_columns")) continue;
+    const auto line = kernels::costly_line(*trace, sum.process, sum.kernel, {.rule = "stalls", .stall = "drain"});
+    REQUIRE(line);
+    CHECK(line->place == line_with("out[place(column, row + i, kRows)] ="));
+    CHECK(line->share == Approx(1));
+  }
+}
+
+TEST_CASE("warp stalls lie beside the kernels that were sampled") {
+  const auto trace = recording();
+  TimeRange kernels{std::numeric_limits<Nanoseconds>::max(), 0};
+  std::vector<std::pair<TimeRange, std::string>> runs;
+  for (const Track& track : trace->tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < trace->lane(id).size(); ++i) {
+        const Event event = trace->lane(id).event(i);
+        runs.push_back({{event.start, event.end()}, std::string(trace->name(event.name))});
+        if (runs.back().second.starts_with("transpose")) kernels = {std::min(kernels.begin, event.start), std::max(kernels.end, event.end())};
+      }
+  }
+  std::size_t counters = 0;
+  for (CounterId id = 0; id < trace->counters().size(); ++id) {
+    if (trace->counters()[id].group != "Warp stalls") continue;
+    ++counters;
+    CHECK(trace->counter_series(id).extent().begin >= kernels.begin);
+    CHECK(trace->counter_series(id).extent().end <= kernels.end);
+  }
+  CHECK(counters >= 5);
+  // In a time, kernels that ran in it have samples, and no others.
+  for (Nanoseconds begin = kernels.begin; begin < kernels.end; begin += 7'000'000) {
+    const TimeRange time{begin, begin + 2'000'000};
+    std::set<std::string> ran, sampled;
+    for (const auto& [run, name] : runs)
+      if (run.begin < time.end && run.end > time.begin && name.starts_with("transpose")) ran.insert(name);
+    for (const auto& sum : kernels::sum_stalls(*trace, kernels::SumBy::kKernel, time)) sampled.insert(std::string(trace->name(sum.kernel)));
+    CHECK(sampled == ran);
+  }
 }
 
 TEST_CASE("warp stalls are counters of the GPU, and those of a moment sum up to all") {

@@ -6,6 +6,7 @@
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
 #include "model/trace/combine.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/thread_states.h"
 #include "scenario.h"
 #include "support/catch.h"
@@ -524,10 +525,40 @@ TEST_CASE("low occupancy is named with its limiter and what would lift it, and c
   const RuleAnswer low = answer(*program.trace(), "low_occupancy");
   REQUIRE(low.findings.size() == 1);
   CHECK(low.findings[0].cost == 0);
-  CHECK_THAT(low.findings[0].title, contains_text("spilling keeps at most 12.5 % of a multiprocessor's warps busy: registers admit no more than 2 blocks"));
+  CHECK_THAT(low.findings[0].title, contains_text("Of kernel spilling a multiprocessor holds no more than 2 blocks at once, 12.5 % of the warps that it could: limited by registers."));
   CHECK_THAT(low.findings[0].seen, contains_text("168 registers or fewer a thread (255 now): 18.75 %"));
   CHECK(integer(table_named(low, "low_occupancy"), 0, "Winnable at Most") == kMillisecond * 7 / 8);
   CHECK(answer(*program.trace(), "low_occupancy:occupancy=10").findings.empty());
+}
+
+TEST_CASE("what launch shapes cost is weighed by a recording's time without that in which counters were read, and by no less than that of kernels") {
+  Scenario program;
+  // The last launch is as far behind as reading counters of the first took.
+  const Nanoseconds spent = GENERATE(9'998 * kMillisecond, 20'000 * kMillisecond);
+  program.shaped_kernel("reduce", shape(33), 0, kMillisecond);
+  program.shaped_kernel("two waves", shape(396), kMillisecond, 2 * kMillisecond);
+  program.shaped_kernel("spilling", shape(2048, 128, 255), 10'000 * kMillisecond, 10'001 * kMillisecond);
+  CHECK(answer(*program.trace(), "small_grid").findings.empty());  // nobody read any
+  program.builder()->add(MeasuredLaunch{0, 1, KernelReplay::kKernel, 30, {}, spent, {}});
+  CHECK(answer(*program.trace(), "small_grid:share=24").findings.size() == 1);  // 0.75 of 3 ms
+  CHECK(answer(*program.trace(), "small_grid:share=26").findings.empty());
+  CHECK(answer(*program.trace(), "tail_wave:share=8").findings.size() == 1);  // 0.25 of 3 ms
+  CHECK(answer(*program.trace(), "tail_wave:share=9").findings.empty());
+  CHECK(answer(*program.trace(), "low_occupancy:share=33").findings.size() == 1);  // 1 of 3 ms
+  CHECK(answer(*program.trace(), "low_occupancy:share=34").findings.empty());
+}
+
+TEST_CASE("low occupancy is named where several limits bind, and says in which command its program stands") {
+  Scenario program;
+  KernelDetail detail = shape(2048, 384, 168);  // one block of 12 warps by 168 registers and by 150 KiB of shared memory
+  detail.dynamic_shared_memory = 150 * 1024;
+  program.shaped_kernel("product", detail, 0, kMillisecond);
+  const RuleAnswer low = answer(*program.trace(), "low_occupancy");
+  REQUIRE(low.findings.size() == 1);
+  CHECK_THAT(low.findings[0].title, contains_text("Of kernel product a multiprocessor holds no more than 1 block at once, 18.8 % of the warps that it could: limited by registers and shared memory."));
+  // Two blocks: 4 partitions of 16,384 registers hold 6 warps each with 80; of 228 KiB a half less 1 KiB each.
+  CHECK_THAT(low.findings[0].seen, contains_text("80 registers or fewer a thread (168 now) and 113 KiB of shared memory or less a block (150 KiB now): 37.5 %"));
+  CHECK_THAT(low.findings[0].advice, contains_text("lanescope kernels --section WarpStateStats -- PROGRAM"));
 }
 
 TEST_CASE("matrix products in FP32 cost what tensor cores would save") {

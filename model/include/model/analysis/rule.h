@@ -83,18 +83,7 @@ class SharedLaunchGroups;
 // Idle time that rules go through together.
 class SharedIdle;
 
-// What a rule looks at, and what rules of one trace share.
-struct RuleContext {
-  const Trace& trace;
-  TimeRange time = kWholeTrace;  // GPU work, calls and ranges that begin in it count, and idle time as far as it lies in it
-  RuleTables tables = RuleTables::kAll;
-  std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
-  std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
-  std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
-  std::shared_ptr<SharedIdle> shared_idle = nullptr;  // null: the rule goes through it alone
-  std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
-  [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
-};
+struct RuleContext;
 
 enum class RuleOrigin : std::uint8_t {
   kLanescope,  // our own
@@ -122,6 +111,20 @@ struct RuleRequest {
   RuleArguments arguments;
 };
 [[nodiscard]] Result<RuleRequest> parse_rule(std::string_view text);
+
+// What a rule looks at, and what rules of one trace share.
+struct RuleContext {
+  const Trace& trace;
+  TimeRange time = kWholeTrace;  // GPU work, calls and ranges that begin in it count, and idle time as far as it lies in it
+  RuleTables tables = RuleTables::kAll;
+  std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
+  std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
+  std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
+  std::shared_ptr<SharedIdle> shared_idle = nullptr;  // null: the rule goes through it alone
+  std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
+  std::span<const RuleRequest> requests = {};  // that are answered together
+  [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
+};
 
 // The answer to one request. When asked to stop, it ends soon, with an answer that is of no use.
 [[nodiscard]] Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop = {});

@@ -51,7 +51,7 @@ inline constexpr std::string_view kSourceSet = "source";
 [[nodiscard]] std::vector<std::string> metrics_of_set(std::string_view name);
 
 // The part of the GPU that bounds a kernel.
-enum class Bound : std::uint8_t { kUnknown, kCompute, kL1, kL2, kDram, kLatency, kSmallGrid };
+enum class Bound : std::uint8_t { kUnknown, kCompute, kL1, kL2, kDram, kMemory, kLatency, kSmallGrid };
 [[nodiscard]] std::string_view bound_name(Bound bound) noexcept;  // "DRAM bandwidth"
 
 struct Advice {
@@ -60,6 +60,7 @@ struct Advice {
   Message what_to_do;
   double gain;            // of the kernel's time, what it could win at most: 0 to 1
   std::string_view stall = {};  // the state in which its warps are, where that is the cause: "long_scoreboard"
+  bool is_gain_known = true;    // false: whether the change can be made at all, nothing says, and gain is 0
 };
 
 // The cause that a rule finds, in words: "bank_conflicts" is "conflicts of shared memory's banks".
@@ -67,15 +68,17 @@ struct Advice {
 
 struct Verdict {
   Bound bound = Bound::kUnknown;
-  double utilization = 0;      // of what bounds it, percent
+  double utilization = 0;      // of the unit that bounds it, percent of its peak; where none does (latency, small grid), of the one that is used most
   double compute = 0;          // of peak, percent; 0 where it was not measured: likewise memory and its levels
   double memory = 0;
   double l1 = 0;
   double l2 = 0;
   double dram = 0;
   Message pipes;               // how busy the busiest pipe of multiprocessors is; empty where none was measured
-  std::vector<Advice> advice;  // the largest gain first; one for each cause, not for each symptom
+  std::vector<Advice> advice;  // those of unknown gain, then the largest gain first; one for each cause, not for each symptom
 };
+// "DRAM bandwidth (82.0 % of its peak)", "latency (no unit is used beyond 26.2 % of its peak)". Of what exceeds its peak, as no unit can, no share is said.
+[[nodiscard]] Message bound_text(const Verdict& verdict);
 [[nodiscard]] Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel);
 
 // Time of the launch; 0 where it was not measured.
