@@ -216,12 +216,10 @@ std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
   return opcodes;
 }
 
-// Whether a row of the table begins so: with the number of its launch.
+// Whether a row of the table begins so: with the number of its launch, which other programs may write as 1.0.
 bool begins_row(std::string_view line) {
-  const bool is_quoted = line.starts_with('"');
-  line.remove_prefix(is_quoted ? 1 : 0);
-  const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
-  return digits > 0 && line.substr(digits).starts_with(is_quoted ? "\"," : ",");
+  const std::size_t begin = line.starts_with('"') ? 1 : 0, end = line.find(begin == 1 ? "\"," : ",", begin);
+  return end != line.npos && !std::isnan(number(line.substr(begin, end - begin)));
 }
 
 // The rows of the table, each with the lines that its texts have: what the program printed between them is passed over.

@@ -111,11 +111,11 @@ void move_drain(SamplesByPc& samples, std::span<const std::byte> code, const Ker
   SamplesByPc moved;
   for (auto entry = samples.begin(); entry != samples.end();) {
     Reasons& reasons = entry->second;
-    const std::uint32_t store = store_before(code, entry->first);
-    if (const auto found = reasons.find(drain); found != reasons.end() && store != entry->first) {
-      merge({*found}, moved[store]);
-      reasons.erase(found);
-    }
+    if (const auto found = reasons.find(drain); found != reasons.end())
+      if (const std::uint32_t store = store_before(code, entry->first); store != entry->first) {
+        merge({*found}, moved[store]);
+        reasons.erase(found);
+      }
     entry = reasons.empty() ? samples.erase(entry) : std::next(entry);
   }
   for (const auto& [pc, reasons] : moved) merge(reasons, samples[pc]);

@@ -248,7 +248,7 @@ std::optional<Occupancy> occupancy(const KernelDetail& kernel, const Gpu& gpu) {
 std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& multiprocessor) {
   std::vector<Relief> found;
   const std::optional<Occupancy> now = occupancy(kernel, multiprocessor);
-  if (!now) return found;
+  if (!now || now->share() >= 1) return found;
   using Changes = std::vector<Relief::Change>;
   constexpr auto kRegisters = Relief::Change::kRegisters, kSharedMemory = Relief::Change::kSharedMemory, kSplit = Relief::Change::kSplit,
                  kBlockSize = Relief::Change::kBlockSize;

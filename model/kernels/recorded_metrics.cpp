@@ -159,7 +159,7 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (mix != nullptr) bytes += mix->opcodes.size() * sizeof(OpcodeCount);
     if (bytes > kMostBytes) break;
     ProfiledKernel kernel = profiled(trace, key, event, *launch);
-    take_counted(rates, kernel.values);
+    if (launch->passes > 0) take_counted(rates, kernel.values);  // another profiler says what it says
     if (mix != nullptr) kernel.opcodes = opcodes_of_a_launch(*mix);
     result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),

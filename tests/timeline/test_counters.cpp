@@ -58,7 +58,9 @@ TEST_CASE("counters of a GPU stand below it in their groups, those of a process 
   CHECK_FALSE(tree.row(*row).expanded_initially);
 
   const RowMetrics metrics;
-  const RowLayout layout(tree, {}, metrics, "");
+  RowArrangement opened;
+  opened.expanded["gpu:0/metrics"] = true;
+  const RowLayout layout(tree, opened, metrics, "");
   const auto shown = tree.find("gpu:0/metrics/SM/SMs active");
   REQUIRE(shown);
   const PlacedRow* placed = layout.nearest_shown(*shown);

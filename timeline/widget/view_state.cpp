@@ -233,6 +233,7 @@ void ViewState::give_up_refining() {
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   arrangement_ = {.sides = arrangement_.sides};
+  before_filter_ = {};
   edits_.clear();
   selection_.begin(trace);
   hover({}, std::nullopt);

@@ -265,12 +265,13 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   bool setup_done = percent_of(collected.once.total, whole) < least;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
     const bool is_asked_for = group.cause == IdleCause::kOverhead && reads_counters(trace);
+    if (is_asked_for) continue;
     if (group.recurrence == Recurrence::kOnce) {
-      if (!std::exchange(setup_done, true) && !is_asked_for) findings.push_back(describe_setup(trace, families, loop, collected, group));
+      if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
       continue;
     }
     const auto cause = static_cast<std::size_t>(group.cause);
-    if (std::exchange(done[cause], true) || is_asked_for || percent_of(collected.recurring[cause].total, collected.span) < least) continue;
+    if (std::exchange(done[cause], true) || percent_of(collected.recurring[cause].total, collected.span) < least) continue;
     findings.push_back(describe_cause(trace, families, loop, collected, group));
   }
   rank(findings);

@@ -73,11 +73,14 @@ class LaunchCollector {
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
-  // By the programs. In a recording of counters that is most of its span, of which nothing else could be a share then.
+  // By the programs. In a recording of counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
   [[nodiscard]] Nanoseconds measuring() const {
     double spent = 0;
     for (const auto& launch : context_.trace.kernel_records().measured) spent += static_cast<double>(launch->spent);
     for (const auto& counts : context_.trace.kernel_records().counted) spent += static_cast<double>(counts->spent);
+    const TimeRange whole = context_.trace.extent();
+    const Nanoseconds part = std::min(whole.end, context_.time.end) - std::max(whole.begin, context_.time.begin);
+    if (whole.length() > 0) spent *= static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length());
     return static_cast<Nanoseconds>(std::clamp(spent, 0.0, static_cast<double>(span_)));
   }
 
@@ -389,8 +392,9 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
   });
   RuleAnswer answer;
   for (const Judged& judged : judgement.judged) {
+    if (percent_of(judged.group.alone, judgement.whole) < arguments.real("share")) continue;
     const std::vector<kernels::Relief> reliefs = kernels::reliefs(judged.detail(trace), judged.multiprocessor);
-    if (reliefs.empty() || percent_of(judged.group.alone, judgement.whole) < arguments.real("share")) continue;
+    if (reliefs.empty()) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);
     finding.cost = 0;
     finding.title = Message("Of kernel {kernel} a multiprocessor holds no more than {blocks} at once, {percent} % of the warps that it could: limited by {limits}.",

@@ -580,6 +580,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> 
       trace.track_of_lane_.push_back(id);
     }
     trace.lanes_[of_track[given.number]] = std::move(given.lane);
+    state_->stalls_lag |= given.track.kind == TrackKind::kKernels;
   }
   auto made = snapshot(totals);
   trace.lanes_.clear();

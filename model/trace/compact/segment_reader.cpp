@@ -309,7 +309,7 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
         lanes.push_back({tracks()[track], number, whole.publish()});
       }
     }
-  const bool is_more_to_come = !state.samples.empty() || std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) {
+  const bool is_more_to_come = !state.samples.empty() || !state.surroundings->kernel_records().windows.empty() || std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) {
     return given.track.kind == TrackKind::kMemoryUsage;
   });
   std::shared_ptr<const Trace> without_values;
