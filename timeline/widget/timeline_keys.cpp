@@ -79,7 +79,7 @@ std::vector<TimelineCommand> navigate_commands() {
 std::vector<TimelineCommand> mark_commands() {
   using End = TimelineView::RangeEnd;
   return {
-      command(Menu::kMark, "Measure &from the edge at the cursor", {Qt::Key_BracketLeft},
+      command(Menu::kMark, "Measure from the edge at the cursor", {Qt::Key_BracketLeft},
               [](TimelineView& v) { v.measureFrom(End::kBegin); }),
       command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
       command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),

@@ -142,7 +142,7 @@ void AttachDialog::showProcesses() {
     if ((!only_cuda_->isChecked() || process.uses_cuda) && contains(process, filter_->text().trimmed())) shown.push_back(process);
   stats::Table table = table_of(shown);
   std::string text = stats::format_table(table, stats::Format::kCsv);
-  if (text == shown_text_) return;
+  if (text == shown_text_) return showChosen();  // which names the filter
   shown_text_ = std::move(text);
   shown_ = std::move(shown);
   table_->setTable(std::make_shared<const stats::Table>(std::move(table)));

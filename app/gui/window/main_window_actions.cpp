@@ -174,14 +174,14 @@ void MainWindow::connectAnalysis() {
   for (const analysis::Rule& rule : analysis::rules()) {
     if (origin && *origin != rule.origin) actions_.rules->addSeparator();
     origin = rule.origin;
-    QAction* entry = actions_.rules->addAction(shown_text(rule.title), this, [this, name = text_of(rule.name)] {
+    QAction* entry = actions_.rules->addAction(shown_text(rule.title).replace(u'&', QStringLiteral("&&")), this, [this, name = text_of(rule.name)] {
       findings_->chooseRule(name);
       docks_->enter(findings_);
     });
     entry->setToolTip(shown_text(rule.description));
   }
   for (const stats::Report& report : stats::reports()) {
-    QAction* entry = actions_.reports->addAction(shown_text(report.title), this, [this, name = text_of(report.name)] {
+    QAction* entry = actions_.reports->addAction(shown_text(report.title).replace(u'&', QStringLiteral("&&")), this, [this, name = text_of(report.name)] {
       statistics_->chooseReport(name);
       docks_->enter(statistics_);
     });

@@ -102,8 +102,10 @@ class TestGuiRecordForm : public QObject {
       dialog->show();
       dialog->activateWindow();
       QVERIFY(QTest::qWaitForWindowActive(dialog, test::kPatienceMs));
-      auto* first = dialog->findChild<QComboBox*>();
-      QVERIFY(first->isEditable());
+      QComboBox* first = nullptr;  // the topmost in which one types
+      for (QComboBox* const each : dialog->findChildren<QComboBox*>())
+        if (each->isEditable() && each->isVisible() && (first == nullptr || each->mapTo(dialog, QPoint()).y() < first->mapTo(dialog, QPoint()).y())) first = each;
+      QVERIFY(first != nullptr);
       QVERIFY(dialog->focusWidget() != nullptr);
       QTest::keyClicks(dialog->focusWidget(), "abc");
       QCOMPARE(first->currentText(), QString("abc"));
