@@ -233,6 +233,7 @@ TEST_CASE("a rate of hits is of the hits and misses that were counted, where bot
   for (const auto& [correlation, misses] : {std::pair(2u, 1.0), std::pair(5u, 500.0)}) {
     auto* launch = message.add_launches();
     launch->set_correlation(correlation);
+    launch->set_passes(2);
     for (const double value : {1e6, 96.8, 999.0, misses, 33.0}) launch->add_values(value);
   }
   recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, message);
