@@ -336,6 +336,7 @@ TEST_CASE("instances of one template are told apart where there is no room for t
 
 TEST_CASE("the name of a row has its room before the numbers beside it") {
   const Window window;
+  if (window.header->devicePixelRatio() != 1) return;  // letters that stand at fractions of pixels look different from place to place
   const auto row_of = [&](const QString& name) {
     QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
     for (int index = 0; index < canvas->childCount(); ++index)
