@@ -215,7 +215,9 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   state->index = std::move(index.entries);
   for (const IndexedFrame& frame : state->index) {
     state->head_bytes += frame.segment_head.size();
-    state->taken.events += frame.event_count;
+    FrameHeader header;
+    if (pread(state->descriptor, &header, sizeof(header), static_cast<off_t>(frame.offset)) != static_cast<ssize_t>(sizeof(header))) return unfinished;
+    state->taken.add(header);
   }
   state->size = index.begin;
   if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0)

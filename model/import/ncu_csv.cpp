@@ -236,7 +236,9 @@ class Rows {
       }
     if (!has_line) return false;
     // A text that has no end takes no further row with it.
-    while (std::count(row.begin(), row.end(), '"') % 2 != 0 && row.size() <= kLongestLine && (has_ahead_ = lines_.next(ahead_)) && !begins_row(ahead_)) {
+    bool is_open = has_odd_quotes(row);
+    while (is_open && row.size() <= kLongestLine && (has_ahead_ = lines_.next(ahead_)) && !begins_row(ahead_)) {
+      is_open ^= has_odd_quotes(ahead_);
       row.append(1, '\n').append(ahead_);
       has_ahead_ = false;
     }
@@ -244,6 +246,8 @@ class Rows {
   }
 
  private:
+  static bool has_odd_quotes(std::string_view line) { return std::count(line.begin(), line.end(), '"') % 2 != 0; }
+
   Lines& lines_;
   std::string ahead_;  // a row that follows, where has_ahead_
   bool has_ahead_ = false;

@@ -77,10 +77,11 @@ Marks marks_of_decades(const Axis& axis) {
   return marks;
 }
 
-// At multiples of the smallest round step for which there is room.
+// At multiples of the smallest round step that texts tell, of three digits behind the point of their unit, and for which there is room.
 Marks marks_of_steps(const Axis& axis) {
   const double first = std::pow(10.0, axis.low), last = std::pow(10.0, axis.high);
-  for (double decade = std::max(1.0, std::pow(10.0, std::floor(std::log10((last - first) / 100)))); decade < last - first; decade *= 10)
+  const double told = std::max(1.0, std::pow(10.0, 3 * std::floor(axis.high / 3) - 3));
+  for (double decade = std::max(told, std::pow(10.0, std::floor(std::log10((last - first) / 100)))); decade < last - first; decade *= 10)
     for (const double step : {decade, 2 * decade, 5 * decade}) {
       Marks marks;
       bool fit = true;

@@ -259,17 +259,6 @@ ContextCounters* counters_of(CUcontext context) noexcept {
   return free;
 }
 
-bool has_failed(const CUpti_CallbackData& call) noexcept {
-  return call.functionReturnValue != nullptr && *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS;
-}
-
-// Whether a call that was to end a capture did: one for a stream that is in none, or from a thread that may not, leaves all captures as they are.
-bool has_ended_capture(const CUpti_CallbackData& call) noexcept {
-  if (!has_failed(call)) return true;
-  const CUresult result = *static_cast<const CUresult*>(call.functionReturnValue);
-  return result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-}
-
 bool is_captured(const Launch& launch) noexcept {
   if (captures.load(std::memory_order_relaxed) > 0) return true;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -292,7 +281,7 @@ bool is_fitting(LaunchEntry& entry, const Launch& launch) noexcept {
 void name_captured(const Launch& launch) noexcept {
   const ScopedLock lock(table_lock);
   LaunchEntry* const entry = launch.name.empty() ? nullptr : all().table.find(launch);
-  if (entry == nullptr || !is_fitting(*entry, launch) || !nvtx::is_included()) return;
+  if (entry == nullptr || entry->was_left_out || !is_fitting(*entry, launch) || !nvtx::is_included()) return;
   // Where some launches of each kind are measured, others do as well.
   const bool is_measured = entry->groups > 0 || entry->group != 0;
   if (all().plan.choice().is_sampled == 0 || !is_measured) leave_out(*entry, launch, kCaptured);

@@ -64,4 +64,14 @@ CallKind call_kind(const char* name) noexcept {
   return text.starts_with("cuLaunch") || text.starts_with("cuGraphLaunch") ? CallKind::kLaunch : CallKind::kOther;
 }
 
+bool has_failed(const CUpti_CallbackData& call) noexcept {
+  return call.functionReturnValue != nullptr && *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS;
+}
+
+bool has_ended_capture(const CUpti_CallbackData& call) noexcept {
+  if (!has_failed(call)) return true;
+  const CUresult result = *static_cast<const CUresult*>(call.functionReturnValue);
+  return result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+}
+
 }  // namespace lanescope::agent::kernel_counters

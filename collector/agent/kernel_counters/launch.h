@@ -26,4 +26,9 @@ struct Launch {
 enum class CallKind : std::uint8_t { kOther, kLaunch, kBeginCapture, kEndCapture, kProfilerStart, kProfilerStop };
 [[nodiscard]] CallKind call_kind(const char* name) noexcept;
 
+// Requires, of both: the call has returned.
+[[nodiscard]] bool has_failed(const CUpti_CallbackData& call) noexcept;
+// Whether a call that was to end a capture did: one for a stream that is in none, or from a thread that may not, leaves all captures as they are.
+[[nodiscard]] bool has_ended_capture(const CUpti_CallbackData& call) noexcept;
+
 }  // namespace lanescope::agent::kernel_counters

@@ -1,6 +1,7 @@
 #include "model/import/ncu_csv.h"
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -230,6 +231,16 @@ TEST_CASE("a row that lacks cells is left out by name, and takes no other with i
   CHECK(bounded->left_out.size() == 101);
   CHECK(bounded->left_out.back().name == "further kernels");
   CHECK_FALSE(read_table(begin + cut));
+}
+
+TEST_CASE("a text without an end takes time in proportion to its lines") {
+  std::string text = std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n\"0\",\"7\",\"zoo\",\"f(";
+  for (int i = 0; i < 2'000'000; ++i) text += "x\n";  // 4 MB: lines times bytes are eight million millions
+  const auto begin = std::clock();
+  const auto refused = read(text);
+  CHECK(std::clock() - begin < 60 * CLOCKS_PER_SEC);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("no row of the table is whole") != std::string::npos);
 }
 
 TEST_CASE("a text of the table may have lines of its own") {
