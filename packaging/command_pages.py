@@ -95,7 +95,8 @@ def bash(pages, reports, rules):
               "    if [ $i -lt $COMP_CWORD ]; then declare -F _command_offset >/dev/null && _command_offset $i; return; fi",
               "    [[ $word = -* ]] || { COMPREPLY=($(compgen -c -- \"$word\")); return; }", "  fi",
               "  if [[ $word = -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))",
-              "  else compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\") $(compgen -f -X '!*.@(trace|sqlite|json|gz|csv)' -- \"$word\")); fi", "}",
+              "  else compopt -o filenames",
+              "    mapfile -t COMPREPLY < <({ compgen -d -- \"$word\"; compgen -f -X '!*.@(trace|sqlite|json|gz|csv)' -- \"$word\"; } | sort -u); fi", "}",
               "complete -F _lanescope lanescope", ""]
     return "\n".join(lines)
 

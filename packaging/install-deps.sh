@@ -3,6 +3,7 @@
 #
 # Without apt (another distribution, a machine with no network) it says so and goes on: the build then names what is missing.
 set -euo pipefail
+export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 
 packages=(
   build-essential cmake ninja-build pkg-config ccache lld
@@ -21,14 +22,13 @@ installed() {
     dpkg-query -W -f='${db:Status-Abbrev} ${Provides}\n' 2>/dev/null | grep -E "^ii.*[ ,]$1( |,|\$)" >/dev/null
 }
 
+missing=()
 if ! command -v apt-get >/dev/null; then
   echo "install-deps: no apt-get here; install the packages named in packaging/install-deps.sh with your system's tools." >&2
-  exit 0
+  packages=() charts=()
 fi
-
-missing=()
 for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
-installed "${charts[0]}" || installed "${charts[1]}" || missing+=("${charts[0]}")
+[ ${#charts[@]} = 0 ] || installed "${charts[0]}" || installed "${charts[1]}" || missing+=("${charts[0]}")
 
 if [ ${#missing[@]} -gt 0 ]; then
   as_root=()
@@ -51,8 +51,11 @@ if ! have_nvtx; then
   echo "install-deps: no CUDA toolkit here; fetching the NVTX headers (PyPI: nvidia-nvtx)"
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' EXIT
-  python3 -m pip --version >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq python3-pip >/dev/null
-  python3 -m pip download -q --no-deps -d "$folder" nvidia-nvtx
+  python3 -m pip --version >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq python3-pip >/dev/null || true
+  if ! python3 -m pip download -q --no-deps -d "$folder" nvidia-nvtx; then
+    echo "install-deps: they could not be fetched; going on without them (the build names what is missing)." >&2
+    exit 0
+  fi
   python3 - "$folder" "$HOME/.cache/lanescope" <<'PY'
 import glob, os, sys, zipfile
 wheel = glob.glob(os.path.join(sys.argv[1], "*.whl"))[0]

@@ -16,6 +16,7 @@
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
 # Debian 12; the recorder runs with glibc 2.28 and newer (cmake/LanescopePortable.cmake). Zig and simdjson's source are fetched once.
 set -euo pipefail
+here=$PWD
 cd "$(dirname "$0")/.."
 viewer=no aarch64=no
 while [[ ${1:-} = --* ]]; do
@@ -26,7 +27,13 @@ while [[ ${1:-} = --* ]]; do
   esac
   shift
 done
-out=$(realpath -m "${1:-build/packages}")
+[ $# = 0 ] && out=$PWD/build/packages || out=$(cd "$here" && realpath -m -- "$1")
+# What is there is replaced where all of it was made by us.
+if [ -n "$(ls -A "$out" 2>/dev/null)" ] && [ "$(cd "$out" && ls -A | grep -cvE '^(lib)?lanescope[-_0-9]|^SHA256SUMS$')" != 0 ]; then
+  echo "package: $out holds other files than packages of Lanescope; name a folder that is empty or not there" >&2
+  exit 2
+fi
+export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
 zig_version=0.17.1 simdjson_version=3.0.1

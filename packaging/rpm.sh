@@ -10,6 +10,9 @@ umask 022
 version=$1 tree=$(realpath "$2") out=$(realpath "$3")
 mkdir -p "$tree/usr/share/doc/lanescope-recorder"
 "$here/licences.py" lanescope-recorder >"$tree/usr/share/doc/lanescope-recorder/copyright"
+if [ -d "$tree/usr/share/zsh/vendor-completions" ]; then  # as Debian names the folder, and nobody else
+  mv "$tree/usr/share/zsh/vendor-completions" "$tree/usr/share/zsh/site-functions"
+fi
 find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """wheel.py TREE VERSION PROCESSOR FOLDER: the Python package with the recorder inside, as one wheel for every Python from 3.9 on.
 
-TREE is the installed recorder for PROCESSOR (x86_64, aarch64); it lies in lanescope/_native, where the package looks for it, and the command `lanescope` becomes it."""
+TREE is the installed recorder for PROCESSOR (x86_64, aarch64); it lies in lanescope/_native, where the package looks for it, and the command `lanescope` becomes it (app/python/lanescope/_command.py)."""
 import base64
 import hashlib
 import os
@@ -18,21 +18,6 @@ project = (source / "pyproject.toml").read_text()
 assert re.search(rf'^version = "{re.escape(version)}"$', project, flags=re.M), "app/python/pyproject.toml has another version"
 TAG = f"py3-none-manylinux_2_28_{processor}"
 info = f"lanescope-{version}.dist-info"
-
-
-# The command of the wheel. It finds the package without importing it, which would need what only reading recordings needs. pip puts its
-# interpreter into the first line.
-COMMAND = '''#!python
-import importlib.util
-import os
-import sys
-
-program = os.path.join(os.path.dirname(importlib.util.find_spec("lanescope").origin), "_native", "bin", "lanescope")
-try:
-    os.execv(program, [program, *sys.argv[1:]])
-except OSError as error:
-    sys.exit(f"lanescope: {program} can't be run: {error.strerror}. Install the wheel anew.")
-'''
 
 
 def listed(name):
@@ -56,9 +41,8 @@ for path in tree.rglob("*"):
         files[f"lanescope/_native/{inside}"] = (path.read_bytes(), 0o755 if os.access(path, os.X_OK) else 0o644)
 files[f"{info}/METADATA"] = ("\n".join([*metadata, "", (source / "README.md").read_text()]).encode(), 0o644)
 plugin = re.search(r"\[project.entry-points.pytest11\]\n(.*?)\n\n", project, flags=re.S)[1]
-files[f"{info}/entry_points.txt"] = (f"[pytest11]\n{plugin}\n".replace('"', "").encode(), 0o644)
+files[f"{info}/entry_points.txt"] = (f"[console_scripts]\nlanescope = lanescope._command:main\n\n[pytest11]\n{plugin}\n".replace('"', "").encode(), 0o644)
 files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: lanescope\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), 0o644)
-files[f"lanescope-{version}.data/scripts/lanescope"] = (COMMAND.encode(), 0o755)
 files[f"{info}/licenses/LICENSE"] = ((root / "LICENSE").read_bytes(), 0o644)
 rows = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}" for name, (data, _) in sorted(files.items())]
 files[f"{info}/RECORD"] = ("\n".join([*rows, f"{info}/RECORD,,", ""]).encode(), 0o644)

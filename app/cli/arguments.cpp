@@ -108,14 +108,15 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
 
 // What is wrong with the form of options as take_option() leaves them: a value is missing, or is not one of a flag.
 std::optional<Error> wrong_form(CLI::App& app, const Arguments& options) {
-  for (auto argument = options.begin(); argument != options.end(); ++argument) {
+  for (auto argument = options.begin(); argument != options.end() && *argument != "--"; ++argument) {
     const CLI::Option* option = argument->starts_with('-') && argument->size() > 1 ? find_option(app, *argument) : nullptr;
     if (option == nullptr || option == app.get_help_ptr()) continue;
     std::optional<std::string> value = argument->starts_with("--") ? own_value(*argument) : std::nullopt;
     const std::string name = argument->substr(0, argument->find('='));
     if (!is_flag(*option)) {
       const bool needs_one = option->get_items_expected_min() > 0;
-      const bool has_none = value ? value->empty() : std::next(argument) == options.end();
+      // An empty word, too: that of a variable that is not set.
+      const bool has_none = value ? value->empty() : std::next(argument) == options.end() || std::next(argument)->empty();
       if (has_none && needs_one) return Error{name + " needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
       if (!value && !has_none) ++argument;
       continue;
@@ -135,8 +136,9 @@ std::optional<Error> wrong_form(CLI::App& app, const Arguments& options) {
 // Of a command that runs no program: operands may stand before and behind options.
 Arguments as_taken(const CLI::App& app, const Arguments& arguments) {
   Arguments taken;
+  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
   for (auto argument = arguments.begin(); argument != arguments.end();) {
-    const bool is_option = argument->starts_with('-') && argument->size() > 1 && *argument != "--";
+    const bool is_option = argument->starts_with('-') && argument->size() > 1 && argument < end_of_options;
     const std::ptrdiff_t count = is_option ? take_option(app, argument, arguments.end(), taken) : 0;
     if (count == 0) taken.push_back(*argument);
     argument += std::max<std::ptrdiff_t>(count, 1);
@@ -206,7 +208,8 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
     return Error{problem.ends_with('?') ? problem : problem + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
   }
   for (const std::string& extra : app.remaining()) {
-    if (extra.starts_with('-') && extra != "--") return unknown_option(app, extra, of_launch);
+    if (extra == "--") continue;
+    if (extra.starts_with('-')) return unknown_option(app, extra, of_launch);
     return Error{"Unexpected argument " + extra + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
   }
   return {};
@@ -222,6 +225,18 @@ std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of
     return kSuccess;
   }
   return std::nullopt;
+}
+
+std::size_t place_of_option(const CLI::App& app, const Arguments& arguments, std::string_view name) {
+  Arguments passed;
+  auto argument = arguments.begin();
+  while (argument != arguments.end() && argument->starts_with('-') && *argument != "--") {
+    if (std::string_view(*argument).substr(0, argument->find('=')) == name) return static_cast<std::size_t>(argument - arguments.begin());
+    const std::ptrdiff_t taken = take_option(app, argument, arguments.end(), passed);
+    if (taken == 0) break;
+    argument += taken;
+  }
+  return arguments.size();
 }
 
 Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments) {

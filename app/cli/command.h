@@ -49,6 +49,10 @@ struct ProgramArguments {
 // left out. Fails for an option that `app` does not have.
 Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments);
 
+// Where the option `name` stands among those in front of the program, as split_program() takes them, also one that `app` does not have;
+// arguments.size() where it is not there.
+[[nodiscard]] std::size_t place_of_option(const CLI::App& app, const Arguments& arguments, std::string_view name);
+
 // Of candidates that are spelled like `word`, the most similar one; where none is (more than a third of its letters differ), the shortest
 // of those that it abbreviates: "--cuda-memory", "gpukernsum"; else empty.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);

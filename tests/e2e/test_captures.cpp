@@ -229,6 +229,18 @@ TEST_CASE("options may come from a file") {
   CHECK(run_lanescope(folder.path(), {"profile", "--command-file=options", captures(), "plain"}).code == 3);
   CHECK(captured(folder.path() / "from file.trace") == Captured{1, 20, 20});
   CHECK(run_lanescope(folder.path(), {"profile", "--command-file=missing", "true"}).code == 2);
+  CHECK(run_lanescope(folder.path(), {"profile", "--command-file"}).code == 2);
+}
+
+TEST_CASE("an option of the program's that is called as one of ours stays the program's") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "options") << "-t none -o x";
+  const std::string print = "printf '%s;' \"$@\"";
+  const auto printed = [&](std::vector<std::string> arguments) { return run_lanescope(folder.path(), std::move(arguments)).output; };
+  CHECK(printed({"profile", "-t", "none", "-o", "a", "sh", "-c", print, "sh", "--command-file=options", "--command-file", "missing"})
+            .starts_with("--command-file=options;--command-file;missing;"));
+  CHECK(printed({"profile", "--command-file", "options", "--", "sh", "-c", print, "sh", "--command-file=options"}).starts_with("--command-file=options;"));
+  CHECK(std::filesystem::exists(folder.path() / "x.trace"));
 }
 
 TEST_CASE("an option of nsys's or of hearsay is answered with what to do") {

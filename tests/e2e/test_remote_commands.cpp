@@ -105,6 +105,8 @@ TEST_CASE("a shell that takes its command in one word leads to another machine, 
   INFO(advice);
   REQUIRE(std::system(("cd " + machines.here().string() + " && tar -czf - sent | " + advice).c_str()) == 0);
   CHECK(fs::exists(fs::path(moved) / "sent"));
+  CHECK(fs::status(moved).permissions() == fs::perms::owner_all);
+  CHECK(std::system(("cd " + machines.here().string() + " && tar -czf - sent | " + advice + " 2>/dev/null").c_str()) != 0);  // somebody's, by then
 }
 
 TEST_CASE("what can't be done here is said before anything runs there") {

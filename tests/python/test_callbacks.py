@@ -12,7 +12,7 @@ import unittest
 import support
 
 import lanescope
-from lanescope import budget
+from lanescope import budget, callbacks
 
 QUIET = {"trace": "nvtx", "sample": "none", "cpuctxsw": "none", "force": True}
 
@@ -55,6 +55,9 @@ class Budgets(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, "it ran no kernel.*lanescope analyze"):
                 with budget.gpu_budget(pathlib.Path(folder) / "budget.trace", kernels=10, trace="nvtx"):
                     pass
+            with self.assertRaisesRegex(AssertionError, "it ran no kernel.*cost1.trace"):
+                with budget.gpu_budget(pathlib.Path(folder) / "cost%n", kernels=10, trace="nvtx"):
+                    pass
             with self.assertRaises(KeyError):
                 with budget.gpu_budget(pathlib.Path(folder) / "budget.trace", kernels=10, trace="nvtx"):
                     raise KeyError("of the test")
@@ -71,6 +74,33 @@ class Budgets(unittest.TestCase):
                                   capture_output=True, env={**os.environ, "PYTHONPATH": str(support.ROOT / "app" / "python")})
         self.assertIn("The block is over its budget: it ran no kernel", done.stdout)
         self.assertIn("1 failed", done.stdout)
+
+
+class Trainings(unittest.TestCase):
+    """What a trainer calls, without one."""
+
+    def test_one_that_was_interrupted_is_followed_by_another_in_a_file_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            steps = callbacks._Steps(pathlib.Path(folder) / "run.trace", None, {key: value for key, value in QUIET.items() if key != "force"})
+            for count in (2, 3):  # of which the first training never ends
+                steps.begin(0)
+                for _ in range(count):
+                    steps.step_begins()
+            first_is_there = os.path.exists(f"{folder}/run.trace")
+            steps.end()
+            self.assertTrue(first_is_there)
+            for name, count in (("run", 2), ("run-2", 3)):
+                with lanescope.open(f"{folder}/{name}.trace") as trace:
+                    self.assertEqual(len(trace.nvtx_ranges), count)
+
+    def test_a_training_goes_on_where_nothing_can_be_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            steps = callbacks._Steps(pathlib.Path(folder) / "none" / "run.trace", None, dict(QUIET))
+            with self.assertWarns(lanescope.RecordingWarning):
+                steps.begin(0)
+            steps.step_begins()
+            steps.step_begins()
+            steps.end()
 
 
 class Loops(unittest.TestCase):

@@ -74,6 +74,15 @@ class Magics(unittest.TestCase):
         text, pages = self.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\n1")  # again
         self.assertEqual(len(pages), 1, text)
 
+    def test_a_cell_that_fails_fails_for_who_runs_all_cells(self):
+        with capture_output() as said:
+            outer = self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\nraise KeyError('of the cell')")
+        self.assertIsInstance(outer.error_in_exec, KeyError)
+        self.assertEqual((said.stdout + said.stderr).count("Traceback (most recent call last)"), 1)
+        with capture_output():
+            self.assertIsInstance(self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\nx = = 1").error_in_exec, SyntaxError)
+            self.assertTrue(self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\n1").success)
+
     def test_a_recording_of_a_training(self):
         path = support.recording("torch_training_workers0")
         summary = _notebook.Summary(path)

@@ -81,14 +81,18 @@ class Blocks(Recorded):
     def test_payloads_keep_their_value_and_type(self):
         self.run_program("""
             with lanescope.record("x.trace", trace="nvtx", **QUIET):
-                for payload in (1, 1.0, -7, None):
+                import numpy
+                for payload in (1, 1.0, -7, None, numpy.float32(0.5), numpy.int64(3)):
                     with annotate("same", payload=payload): pass
         """)
         subprocess.run([program(), "export", "-q", "x.trace"], cwd=self.folder, check=True)
         with contextlib.closing(sqlite3.connect(self.folder / "x.sqlite")) as database:
             rows = database.execute("SELECT int64Value, doubleValue FROM NVTX_EVENTS WHERE end IS NOT NULL ORDER BY start").fetchall()
         self.assertEqual([(value, type(value)) for row in rows for value in row],
-                         [(value, type(value)) for row in [(1, None), (None, 1.0), (-7, None), (None, None)] for value in row])
+                         [(value, type(value)) for row in [(1, None), (None, 1.0), (-7, None), (None, None), (None, 0.5), (3, None)] for value in row])
+        for wrong in ("'x', payload=[1]", "'x', payload='1'", "5"):
+            with self.assertRaisesRegex(TypeError, "is a (number|text), not"):
+                eval(f"lanescope.annotate({wrong})")
 
     def test_one_recording_after_the_other(self):
         self.run_program("""
@@ -116,7 +120,7 @@ class Blocks(Recorded):
                 recorder, _ = self.run_program(f"""
                     recording = lanescope.start("x.trace", trace="nvtx", force=True, **QUIET)
                     with annotate("work"): pass
-                    print(recording._recorder._process.pid, flush=True)
+                    print(recording._recorder.pid, flush=True)
                     {end}
                 """)
                 self.await_end(int(recorder))
@@ -166,7 +170,7 @@ class Blocks(Recorded):
         recorder, _ = self.run_program("""
             recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
             with annotate("before"): pass
-            print(recording._recorder._process.pid, flush=True)
+            print(recording._recorder.pid, flush=True)
             os.execv("/bin/true", ["true"])
         """)
         self.await_end(int(recorder))
@@ -224,7 +228,7 @@ class Blocks(Recorded):
         self.run_program("""
             recording = lanescope.start("x.trace", trace="nvtx", duration=0.2, **QUIET)
             with annotate("work"): pass
-            recording._recorder._process.wait()
+            recording._recorder.await_end()
             with annotate("late"): pass
             assert lanescope.stop().path
         """)
@@ -397,9 +401,9 @@ class Errors(Recorded):
         _, errors = self.run_program("""
             import signal
             recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
-            os.kill(recording._recorder._process.pid, signal.SIGKILL)
+            os.kill(recording._recorder.pid, signal.SIGKILL)
         """)
-        self.assertIn("SIGKILL", errors)
+        self.assertIn("was killed", errors)
         self.assertNotIn("Traceback", errors)
 
     def test_a_handler_of_a_signal_may_stop_what_is_just_beginning(self):
@@ -432,12 +436,86 @@ class Errors(Recorded):
         output, _ = self.run_program(text, environment={"LANESCOPE_AGENT": "/no/agent.so"})
         self.assertIn("/no/agent.so is not there", output)
 
+    def test_a_capture_that_ends_by_itself_leaves_the_loop_alone(self):
+        loop = """
+            import signal
+            warnings.simplefilter("always")
+            recording = lanescope.start("x.trace", schedule=lanescope.schedule(wait=1, warmup=1, active=3, repeat=2), force=True, {options}, trace="nvtx", **QUIET)
+            for number in range(12):
+                if number == 3: {during}
+                with annotate("work"): pass
+                recording.step()
+            try:
+                recording.stop()
+                print("stopped")
+            except lanescope.RecordingError as error:
+                print("raised:", error)
+            print(len(recording.paths), number)
+        """
+        burst = "\n".join(["for _ in range(40000):", "                        with annotate('burst'): pass"])
+        for options, during, said, files in (("max_file_size='8K'", "\n                    " + burst, "stopped", 2), ("duration=0.2", "time.sleep(0.5)", "stopped", 2),
+                                             ("duration=None", "os.kill(recording._recorder.pid, signal.SIGKILL)", "raised: The recorder was killed", 1)):
+            with self.subTest(during=during):
+                output, errors = self.run_program(loop.format(options=options, during=during))
+                self.assertIn(said, output)
+                self.assertEqual(output.split()[-2:], [str(files), "11"])
+                self.assertIn("RecordingWarning", errors)
+                self.assertNotIn("Traceback", errors)
+                self.assertEqual([name for name in self.ranges("x.2.trace") if name.startswith("step")], ["step 7", "step 8", "step 9"])
+
+    def test_a_program_that_waits_for_all_of_its_children(self):
+        output, _ = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET) as recording:
+                for _ in range(2):
+                    if os.fork() == 0:
+                        with annotate("child"): pass
+                        os._exit(3)
+                codes = []
+                while True:
+                    try:
+                        codes.append(os.waitstatus_to_exitcode(os.wait()[1]))
+                    except ChildProcessError:
+                        break
+                print(codes)
+        """)
+        self.assertEqual(output, "[3, 3]\n")
+        self.assertEqual(self.ranges(), ["child", "child"])
+
+    def test_files_have_the_names_that_they_were_given(self):
+        for name in ("a\\n\\tb.trace", "\\x1b[31mred.trace", "by\\udcfftes.trace", "ä ö.trace"):
+            with self.subTest(name=name):
+                output, _ = self.run_program(f"""
+                    with lanescope.record("{name}", trace="nvtx", **QUIET) as recording:
+                        with annotate("work"): pass
+                    assert recording.paths == [os.path.abspath("{name}")], recording.paths
+                    print(len(lanescope.open(recording).nvtx_ranges))
+                """)
+                self.assertEqual(output, "1\n")
+
+    def test_a_program_without_standard_streams(self):
+        self.run_program("""
+            for descriptor in (0, 1, 2): os.close(descriptor)
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_a_long_folder_for_sockets(self):
+        runtime = self.folder / ("long" * 25)
+        runtime.mkdir(mode=0o700)
+        _, errors = self.run_program("""
+            with lanescope.record("x.trace", schedule=lanescope.schedule(wait=0, active=2), trace="nvtx", **QUIET) as recording:
+                for _ in range(3): recording.step()
+        """, environment={"XDG_RUNTIME_DIR": str(runtime)})
+        self.assertEqual(errors, "")
+        self.assertEqual(self.ranges(), ["step 0", "step 1"])
+
     def test_a_recorder_that_is_killed(self):
         output, _ = self.run_program("""
             import signal
             recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
             with annotate("work"): pass
-            os.kill(recording._recorder._process.pid, signal.SIGKILL)
+            os.kill(recording._recorder.pid, signal.SIGKILL)
             try:
                 lanescope.stop()
             except lanescope.RecordingError as error:
@@ -445,7 +523,7 @@ class Errors(Recorded):
             with lanescope.record("y.trace", trace="nvtx", **QUIET):
                 with annotate("again"): pass
         """)
-        self.assertIn("SIGKILL", output)
+        self.assertIn("was killed", output)
         self.assertEqual(self.ranges("y.trace"), ["again"])
 
     def test_a_program_that_is_recorded_already(self):

@@ -9,6 +9,7 @@
 #include "checks.h"
 #include "options/launch_options.h"
 #include "options/recording_options.h"
+#include "session/asking_program.h"
 #include "session/recording_watch.h"
 #include "remote/remote_work.h"
 #include "session/session_directory.h"
@@ -28,6 +29,7 @@ struct AttachOptions {
   pid_t pid = 0;
   bool list = false;
   int asking = -1;
+  int told = -1;  // a pipe (session/asking_program.h)
   CaptureOptions capture;
   RangeOptions range;
   RecordingOptions recording;
@@ -59,7 +61,9 @@ void describe(CLI::App& app, AttachOptions& options) {
   describe_remote(app, options.remote);
   describe_unrecorded(app, options.capture.unrecorded);
   // For programs that ask themselves, as our Python package does (collector/attach/from_inside.h): no one types it.
-  app.add_option("--from-inside", options.asking)->check(whole_number(0, std::numeric_limits<int>::max()))->group("");
+  const auto descriptor = whole_number(0, std::numeric_limits<int>::max());
+  CLI::Option* const asking = app.add_option("--from-inside", options.asking)->check(descriptor)->group("");
+  app.add_option("--tell", options.told)->check(descriptor)->needs(asking)->group("");
 }
 
 const char* possible(const attach::ProcessSummary& process) {
@@ -126,22 +130,7 @@ Error with_way_out(Error error, const session::AttachRequest& request) {
   return error;
 }
 
-}  // namespace
-
-int run_attach(Arguments arguments) {
-  CLI::App app("Records a process that runs already, without restarting it.", "lanescope attach");
-  app.footer(kAttachFooter);
-  AttachOptions options;
-  describe(app, options);
-  if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
-  const bool is_here = options.remote.target.empty();
-  if (!is_here && options.asking >= 0) return fail({"A process that records itself is recorded where it runs: --on is not for it.", ErrorKind::kUsage});
-  if (is_here)
-    if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
-  if (options.list && is_here) return print_list();
-  if (options.pid == 0 && !options.list) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
-  if (!is_here) return attach_elsewhere(app, options);
-
+int record_process(AttachOptions& options, const AskingProgram& asking) {
   Result<session::AttachRequest> request = attach_request(options);
   if (!request) return fail(request.error());
   if (options.range.start_later)
@@ -158,7 +147,30 @@ int run_attach(Arguments arguments) {
   else if (options.recording.duration == 0 || options.asking >= 0)
     std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
   const Watched watched = watch(**recording, server, signals, OnSignal::kDetach, request->settings.range);
+  for (const session::RecordedFile& file : watched.outcome.files) asking.tell("file", file.path.native());
+  for (const std::string& line : losses(watched.outcome)) asking.tell("lost", line);
   return watched.outcome.failure ? fail(*watched.outcome.failure) : kSuccess;
+}
+
+}  // namespace
+
+int run_attach(Arguments arguments) {
+  CLI::App app("Records a process that runs already, without restarting it.", "lanescope attach");
+  app.footer(kAttachFooter);
+  AttachOptions options;
+  describe(app, options);
+  if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
+  const bool is_here = options.remote.target.empty();
+  if (!is_here && options.asking >= 0) return fail({"A process that records itself is recorded where it runs: --on is not for it.", ErrorKind::kUsage});
+  if (is_here)
+    if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
+  if (options.list && is_here) return print_list();
+  if (options.pid == 0 && !options.list) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
+  if (!is_here) return attach_elsewhere(app, options);
+  const AskingProgram asking(options.told);
+  const int code = record_process(options, asking);
+  asking.tell("end", std::to_string(code));
+  return code;
 }
 
 }  // namespace lanescope::cli

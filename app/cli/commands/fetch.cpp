@@ -56,6 +56,8 @@ int run_fetch(Arguments arguments) {
   app.add_flag("-f,--force-overwrite", overwrite, "Replace the file when it exists [false]")->group("Output");
   describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (list && (!file.empty() || !recording.empty() || !copy.output.empty() || overwrite))
+    return fail({"--list copies nothing, so it takes neither FILE nor --recording, -o or -f.", ErrorKind::kUsage});
   if (remote.target.empty()) return list ? list_here() : fail({"From where? lanescope fetch --on TARGET FILE", ErrorKind::kUsage});
   if (list) return run_there(remote, "fetch", app);
   if (file.empty() == recording.empty())

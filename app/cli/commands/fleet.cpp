@@ -79,10 +79,13 @@ Examples:
 )";
 
 // Fails with a sentence where the interpreter lacks what the package needs.
+// The current folder is no place for modules, although -c makes it the first: folders of traces come from others.
 constexpr const char* kBegin = R"(import sys
+if sys.path[:1] == [""]: del sys.path[0]
 try:
     from lanescope.fleet.__main__ import main
 except ImportError as missing:
+    if missing.name == "lanescope": sys.exit(f"lanescope: {sys.executable} has no package lanescope. Set LANESCOPE_PYTHON to the Python that it was installed for.")
     sys.exit(f"lanescope: fleet needs numpy, xxhash and zstandard for {sys.executable} ({missing}). Run: {sys.executable} -m pip install numpy xxhash zstandard")
 sys.exit(main())
 )";
@@ -109,6 +112,7 @@ int run_fleet(Arguments arguments) {
   }
   std::error_code unknown;
   if (const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown) setenv("LANESCOPE", self.c_str(), 0);  // whose rules recipes ask
+  setenv("PYTHONSAFEPATH", "1", 0);        // the same for processes that share the work
   setenv("OPENBLAS_NUM_THREADS", "1", 0);  // processes share the work: threads in each would wait for each other
   std::vector<std::string> words{python, "-c", kBegin};
   words.insert(words.end(), arguments.begin(), arguments.end());

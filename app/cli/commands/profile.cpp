@@ -134,7 +134,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (form.starts_later)
     app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
 
-  Result<Arguments> expanded = with_command_files(arguments);
+  Result<Arguments> expanded = with_command_file(app, arguments);
   if (!expanded) return fail(expanded.error());
   Result<ProgramArguments> split = split_program(app, *expanded);
   if (!split) return fail(split.error());

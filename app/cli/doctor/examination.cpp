@@ -189,7 +189,7 @@ Finding find_python() {
   const std::string interpreter = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
   const std::optional<Answer> answer = answer_of(
       {interpreter, "-c",
-       "import sys, importlib.util as u\nprint('%d.%d.%d' % sys.version_info[:3])\nfor m in ('numpy', 'xxhash', 'zstandard'):\n    if u.find_spec(m) is None: print(m)"},
+       "import sys\nif sys.path[:1] == ['']: del sys.path[0]\nimport importlib.util as u\nprint('%d.%d.%d' % sys.version_info[:3])\nfor m in ('numpy', 'xxhash', 'zstandard'):\n    if u.find_spec(m) is None: print(m)"},
       kPatience);
   return python_finding(interpreter, answer && answer->code == 0 ? std::optional(answer->text) : std::nullopt);
 }

@@ -40,21 +40,30 @@ void describe_program(CLI::App& app, LaunchOptions& options) {
   app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
 }
 
+// How many letters of a variable's name, as shells take it, lead up to an equals sign; 0 where `text` begins otherwise.
+std::size_t length_of_name(std::string_view text) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+  constexpr std::string_view kLettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  if (text.empty() || kLetters.find(text.front()) == std::string_view::npos) return 0;
+  const std::size_t end = text.find_first_not_of(kLettersAndDigits);
+  return end != std::string_view::npos && text[end] == '=' ? end : 0;
+}
+
 Result<std::vector<session::EnvironmentChange>> environment_changes(const std::vector<std::string>& texts) {
   std::vector<session::EnvironmentChange> changes;
   for (const std::string& text : texts) {
-    // A comma separates only where NAME= follows, so that values may hold commas.
-    std::size_t begin = 0;
-    while (begin <= text.size()) {
-      const std::size_t equals = text.find('=', begin);
-      if (equals == std::string::npos || equals == begin)
-        return Error{"--env-var needs NAME=VALUE, not \"" + text.substr(begin) + "\".", ErrorKind::kUsage};
-      const std::size_t next_equals = text.find('=', equals + 1);
-      std::size_t end = next_equals == std::string::npos ? std::string::npos : text.rfind(',', next_equals);
-      if (end == std::string::npos || end < equals) end = text.size();
-      changes.push_back({text.substr(begin, equals - begin), text.substr(equals + 1, end - equals - 1)});
-      begin = end + 1;
-    }
+    std::string_view rest = text;
+    do {
+      const std::size_t equals = rest.find('=');
+      if (equals == std::string_view::npos || equals == 0)
+        return Error{"--env-var needs NAME=VALUE, not \"" + std::string(rest) + "\".", ErrorKind::kUsage};
+      // A comma separates only where NAME= follows, so that values may hold commas and equals signs.
+      std::size_t comma = rest.find(',', equals);
+      while (comma != std::string_view::npos && length_of_name(rest.substr(comma + 1)) == 0) comma = rest.find(',', comma + 1);
+      const std::string_view value = rest.substr(equals + 1, comma == std::string_view::npos ? comma : comma - equals - 1);
+      changes.push_back({std::string(rest.substr(0, equals)), std::string(value)});
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    } while (!rest.empty());
   }
   return changes;
 }
@@ -133,28 +142,24 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   return request;
 }
 
-Result<Arguments> with_command_files(const Arguments& arguments) {
+Result<Arguments> with_command_file(const CLI::App& app, const Arguments& arguments) {
   constexpr std::string_view kOption = "--command-file";
-  Arguments result;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const bool file_follows = argument == kOption && i + 1 < arguments.size();
-    if (!file_follows && !argument.starts_with(std::string(kOption) + "=")) {
-      result.push_back(argument);
-      continue;
-    }
-    const std::string path = file_follows ? arguments[++i] : argument.substr(kOption.size() + 1);
-    std::ifstream file(path);
-    if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
-    std::stringstream text;
-    text << file.rdbuf();
-    if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
-    const Result<std::vector<std::string>> words = remote::split_words(text.str(), remote::Comments::kSkipped);
-    if (!words) return Error{"The command file " + path + " " + words.error().text, ErrorKind::kUsage};
-    result.insert(result.end(), words->begin(), words->end());
-    result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
-    break;  // one file; what follows may be the program's
-  }
+  const std::size_t at = place_of_option(app, arguments, kOption);
+  if (at == arguments.size()) return arguments;
+  const bool file_follows = arguments[at] == kOption;
+  const std::size_t behind = at + (file_follows ? 2 : 1);
+  if (behind > arguments.size()) return Error{"--command-file needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
+  const std::string path = file_follows ? arguments[at + 1] : arguments[at].substr(kOption.size() + 1);
+  std::ifstream file(path);
+  if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
+  std::stringstream text;
+  text << file.rdbuf();
+  if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
+  const Result<std::vector<std::string>> words = remote::split_words(text.str(), remote::Comments::kSkipped);
+  if (!words) return Error{"The command file " + path + " " + words.error().text, ErrorKind::kUsage};
+  Arguments result(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(at));
+  result.insert(result.end(), words->begin(), words->end());
+  result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(behind), arguments.end());
   return result;
 }
 

@@ -44,7 +44,8 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
 // "none" (which is no signal), "sigterm", "sigkill", or a number; else fails with one sentence.
 Result<std::optional<int>> end_signal(const std::string& text);
 
-// Puts the content of the first --command-file=FILE in its place: arguments as a shell would split them.
-Result<Arguments> with_command_files(const Arguments& arguments);
+// Puts the content of the first --command-file=FILE among the options in front of the program in its place: arguments as a shell would split
+// them. What belongs to the program stays as it is.
+Result<Arguments> with_command_file(const CLI::App& app, const Arguments& arguments);
 
 }  // namespace lanescope::cli

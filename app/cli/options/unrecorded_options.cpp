@@ -4,6 +4,7 @@
 #include <array>
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include "text.h"
 
@@ -209,10 +210,44 @@ void add_option(CLI::App& app, const Option& option, UnrecordedOptions& options)
   added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->group("");
 }
 
+// Options that say how something is recorded, and what of -t records it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kPartOf{{
+    {"--cuda-um-cpu-page-faults", "cuda"},
+    {"--cuda-um-gpu-page-faults", "cuda"},
+    {"--cuda-memory-usage", "cuda"},
+    {"--cuda-event-trace", "cuda"},
+    {"--cudabacktrace", "cuda"},
+    {"--nvtx-domain-include", "nvtx"},
+    {"--nvtx-domain-exclude", "nvtx"},
+    {"--osrt-threshold", "osrt"},
+    {"--osrt-backtrace-threshold", "osrt"},
+}};
+
+// Of what was typed: what is part of something that -t leaves out.
+void find_parts(const CLI::App& app, UnrecordedOptions& options) {
+  const CLI::Option* const trace = app.get_option_no_throw("--trace");
+  if (trace == nullptr || trace->count() == 0) return;
+  const std::vector<std::string>& traced = trace->results();
+  const auto is_traced = [&traced](std::string_view what) {
+    return std::any_of(traced.begin(), traced.end(), [what](const std::string& each) {
+      const std::string typed = in_small_letters(each);
+      return typed == what || typed.starts_with(std::string(what) + '-');
+    });
+  };
+  for (const auto& [name, what] : kPartOf) {
+    const CLI::Option* const option = app.get_option_no_throw(std::string(name));
+    if (option == nullptr || option->count() == 0 || is_traced(what)) continue;
+    const std::string value = option->results().back();
+    if (value == "false" || value == "none") continue;
+    options.items.push_back({std::string(name) + '=' + value, "It is part of -t " + std::string(what) + ", which is not asked for."});
+  }
+}
+
 }  // namespace
 
 void describe_unrecorded(CLI::App& app, UnrecordedOptions& options) {
   for (const Option& option : kUnrecorded) add_option(app, option, options);
+  app.parse_complete_callback([&app, &options] { find_parts(app, options); });
   std::string_view named;  // values of one option stand together
   for (const Value& value : kValues)
     if (std::exchange(named, value.option) != value.option) add_values(app, value.option, options);

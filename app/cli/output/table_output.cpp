@@ -1,6 +1,7 @@
 #include "output/table_output.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 
@@ -92,12 +93,21 @@ Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, cons
   if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format, text);
 
   std::cout.flush();
-  FILE* out = target.kind == Target::Kind::kCommand ? popen(target.text.c_str(), "w") : stdout;
-  if (!out) return Error{"The command " + target.text + " can't be started."};
-  std::fwrite(text.data(), 1, text.size(), out);
-  std::fflush(out);
-  if (target.kind == Target::Kind::kCommand && pclose(out) != 0) return Error{"The command " + target.text + " failed."};
+  if (target.kind == Target::Kind::kCommand) return feed(target.text, text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
   return {};
+}
+
+Result<void> TableOutput::feed(const std::string& command, const std::string& text) {
+  FILE* const input = popen(command.c_str(), "w");
+  if (!input) return Error{"The command " + command + " can't be started."};
+  // One that has read what it wanted, as head does, may end; whether it failed its code says.
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  std::fwrite(text.data(), 1, text.size(), input);
+  const int code = pclose(input);
+  std::signal(SIGPIPE, before);
+  return code == 0 ? Result<void>() : Error{"The command " + command + " failed."};
 }
 
 Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format,

@@ -38,6 +38,8 @@ class TableOutput {
     std::string text;  // the command, or the base of the file's name
   };
   [[nodiscard]] stats::Format format_of_table(std::size_t n) const;
+  // Gives a shell's command the text as its input, and waits for it.
+  static Result<void> feed(const std::string& command, const std::string& text);
   [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
                                         const std::string& text) const;
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;

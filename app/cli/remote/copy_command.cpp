@@ -40,7 +40,9 @@ std::string advice_to_copy(const remote::Target& target) {
     const fs::path path = (programs / part).lexically_normal();
     if (fs::exists(path, failed)) pack.push_back(path.lexically_relative(prefix).string());
   }
-  const std::string unpack = "mkdir -p " + target.folder + " && tar -C " + target.folder + " -xzf -";
+  // Where others may write, a folder that is there already may be theirs, who could then put another program into it.
+  const std::string make = target.folder.starts_with("/tmp/") ? "mkdir -m 700 " : "mkdir -p ";
+  const std::string unpack = make + target.folder + " && tar -C " + target.folder + " -xzf -";
   return "Copy this one there with: " + command_text(pack) + " | " + command_text(remote::command_on(target, {"sh", "-c", unpack})) +
          "; then add: --remote-lanescope " + target.folder + "/bin/lanescope";
 }

@@ -26,15 +26,16 @@ std::vector<std::string> values_of(const CLI::Option& option) {
 }  // namespace
 
 void describe_remote(CLI::App& app, RemoteOptions& options, RemoteFolder folder) {
-  app.add_option("--on", options.target,
+  CLI::Option* const on = app.add_option("--on", options.target,
                  "Do it there: ssh:HOST, docker:CONTAINER, podman:CONTAINER,\nk8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or command:PREFIX")
       ->type_name("TARGET")
       ->group(kGroup);
-  app.add_option("--remote-lanescope", options.lanescope, "The program there")->type_name("PATH")->default_str("lanescope")->group(kGroup);
+  app.add_option("--remote-lanescope", options.lanescope, "The program there")->type_name("PATH")->default_str("lanescope")->needs(on)->group(kGroup);
   if (folder == RemoteFolder::kOffered)
     app.add_option("--remote-folder", options.folder, "There, in which the program runs")
         ->type_name("FOLDER")
         ->default_str("where commands begin there")
+        ->needs(on)
         ->group(kGroup);
 }
 

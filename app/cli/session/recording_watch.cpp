@@ -125,36 +125,42 @@ std::string begin_of(const session::CaptureRange& range) {
   return " One begins with the NVTX range \"" + range.name + "\" in " + where + ", as it is spelled; of any domain: -p TEXT@*";
 }
 
+}  // namespace
+
+std::vector<std::string> losses(const session::RecordingOutcome& outcome) {
+  std::vector<std::string> lines;
+  std::uint64_t unwritten = 0;
+  for (const session::RecordedFile& file : outcome.files) unwritten += file.unwritten;
+  if (unwritten > 0) lines.push_back(counted(unwritten, "more event") + " had no room in the file");
+  if (outcome.unfollowed_processes > 0) lines.push_back(unfollowed_text(outcome.unfollowed_processes));
+  for (const session::ProcessCompleteness& process : outcome.processes) {
+    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
+    if (process.dropped > 0)
+      lines.push_back(name + grouped_digits(process.dropped) + " of " + counted(process.produced + process.dropped, "record") + " dropped");
+    if (process.unreturned_buffers > 0)
+      lines.push_back(name + "it ended with " + counted(process.unreturned_buffers, "CUPTI buffer") + ", whose records are lost");
+  }
+  return lines;
+}
+
+namespace {
+
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome, const session::CaptureRange& range) {
   if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept." << begin_of(range) << '\n';
   if (!outcome.files.empty()) std::cerr << "Generated:\n";
   for (const session::RecordedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << '\n';
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t unwritten = 0;
   for (const session::RecordedFile& file : outcome.files) {
     events += file.events;
-    unwritten += file.unwritten;
     bytes += file.bytes;
   }
-  const bool lost_buffers = std::any_of(outcome.processes.begin(), outcome.processes.end(),
-                                        [](const session::ProcessCompleteness& process) { return process.unreturned_buffers > 0; });
-  const bool whole = outcome.statistics.dropped == 0 && !lost_buffers && !outcome.failure && unwritten == 0 &&
-                     outcome.unfollowed_processes == 0;
+  const std::vector<std::string> lost = losses(outcome);
+  const bool whole = outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
               << (whole ? ", nothing dropped" : "") << '\n';
-  if (unwritten > 0) std::cerr << counted(unwritten, "more event") << " had no room in the file\n";
-  if (outcome.unfollowed_processes > 0)
-    std::cerr << unfollowed_text(outcome.unfollowed_processes) << '\n';
-  for (const session::ProcessCompleteness& process : outcome.processes) {
-    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
-    if (process.dropped > 0)
-      std::cerr << name << grouped_digits(process.dropped) << " of " << counted(process.produced + process.dropped, "record")
-                << " dropped\n";
-    if (process.unreturned_buffers > 0)
-      std::cerr << name << "it ended with " << counted(process.unreturned_buffers, "CUPTI buffer") << ", whose records are lost\n";
-  }
+  for (const std::string& line : lost) std::cerr << line << '\n';
   const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
   if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
 }

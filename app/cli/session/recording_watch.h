@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "collector/session/recording.h"
 #include "session/session_server.h"
@@ -41,5 +43,8 @@ struct Watched {
 // files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
 // the files is made, which signals interrupt. `range`: what begins a capture, which is told where none began.
 Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range);
+
+// What the recording lacks of what happened, a line each; empty where nothing.
+[[nodiscard]] std::vector<std::string> losses(const session::RecordingOutcome& outcome);
 
 }  // namespace lanescope::cli

@@ -41,8 +41,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 bool is_folder_of_ours(const char* path) {
+  constexpr std::size_t kLongestFolder = 56;
   struct stat status {};
-  return path != nullptr && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
+  return path != nullptr && std::strlen(path) <= kLongestFolder && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
 }
 
 }  // namespace

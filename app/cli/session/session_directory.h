@@ -13,7 +13,8 @@
 
 namespace lanescope::cli {
 
-// XDG_RUNTIME_DIR/lanescope where that is a folder of this user (under su it may be somebody else's), else /tmp/lanescope-UID. Made where
+// XDG_RUNTIME_DIR/lanescope where that is a folder of this user (under su it may be somebody else's) of at most 56 bytes, so that the addresses of
+// sockets in it have room for names of 32, else /tmp/lanescope-UID. Made where
 // it is missing; fails when it belongs to somebody else.
 Result<std::filesystem::path> session_folder();
 

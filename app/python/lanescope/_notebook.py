@@ -129,7 +129,11 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
             options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
         with Recording(**options) as recording:
-            self.shell.run_cell(cell if cell is not None else statement)  # which shows what goes wrong in it
+            result = self.shell.run_cell(cell if cell is not None else statement)  # which shows what goes wrong in it
         if variable:
             self.shell.user_ns[variable] = recording.open()
         display(Summary(recording, report))
+        problem = result.error_before_exec or result.error_in_exec
+        if problem is not None:  # who runs cells after one another stops here
+            problem._render_traceback_ = lambda: []  # it was shown already
+            raise problem

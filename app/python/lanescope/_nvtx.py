@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import inspect
+import numbers
 import os
 import threading
 from typing import Any, Callable, Dict, Optional, TypeVar, Union
@@ -161,6 +162,19 @@ def _attributes(message: str, color: Optional[int], payload: Union[int, float, N
     return values
 
 
+_PLAIN = (type(None), int, float)
+
+
+def _plain(payload: Any) -> Union[int, float]:
+    """Of numpy's numbers and the like."""
+    if isinstance(payload, numbers.Integral):
+        return int(payload)
+    if isinstance(payload, numbers.Real):
+        return float(payload)
+    # A tensor might have the program wait for its GPU, unsaid.
+    raise TypeError(f"A payload is a number, not {type(payload).__name__}: give it as int(...) or float(...).")
+
+
 class annotate(contextlib.ContextDecorator):
     """An NVTX range around a block, or around each call of a function.
 
@@ -172,6 +186,10 @@ class annotate(contextlib.ContextDecorator):
     """
 
     def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> None:
+        if payload.__class__ not in _PLAIN:
+            payload = _plain(payload)
+        if not isinstance(message, str):
+            raise TypeError(f"The name of a range is a text, not {type(message).__name__}.")
         self._attributes = _attributes(message, color, payload)
         self._domain = domain
 

@@ -1,9 +1,11 @@
-"""The recorder: `lanescope attach` as a child of the process that it records."""
+"""The recorder: a `lanescope attach` that this process starts, and that is no child of it: a program may wait for all of its children."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import selectors
 import signal
 import socket
 import stat
@@ -18,6 +20,7 @@ from ._errors import RecordingError
 _PREFIX = "lanescope: "  # of sentences, as the program prints them
 _BUSY = "Looking up the names of the code that ran"  # tells someone who waits at a terminal why; nothing is missing
 _LARGEST_ANSWER = 64 << 10
+_LONGEST_FOLDER = 56  # bytes, as app/cli/session/session_directory.h has it
 _count = 0
 
 
@@ -46,9 +49,18 @@ def _session_socket(name: str) -> str:
         status = os.stat(runtime) if runtime else None
     except OSError:
         status = None
-    is_ours = status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    is_ours = status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and len(os.fsencode(str(runtime))) <= _LONGEST_FOLDER
     folder = os.path.join(str(runtime), "lanescope") if is_ours else f"/tmp/lanescope-{os.getuid()}"
     return os.path.join(folder, name + ".session")
+
+
+def _above_standard(descriptor: int) -> int:
+    """The same with a number above 2, where a child has its standard streams: this process may have closed its own."""
+    if descriptor > 2:
+        return descriptor
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
 
 
 class Recorder:
@@ -64,32 +76,55 @@ class Recorder:
             self._folder = os.getcwd()
         except OSError as error:
             raise RecordingError(f"The folder of this process is gone ({error.strerror}): enter another one, or files have no place.") from error
+        self.pid = 0
+        self._code: Optional[int] = None  # that it ended with; None where it could not say so
         self._has_begun = False
         self._has_spoken = threading.Event()  # begun, or ended
+        self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        found = program.find()
+        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in pair)
+        told, tells = map(_above_standard, os.pipe())
+        says, speaks = map(_above_standard, os.pipe())
         with ours:
             with theirs:
-                command = [program.find(), "attach", f"--from-inside={theirs.fileno()}", f"--session-new={self.name}", *arguments, str(os.getpid())]
+                command = [found, "attach", f"--from-inside={theirs.fileno()}", f"--tell={tells}", f"--session-new={self.name}", *arguments,
+                           str(os.getpid())]
                 try:  # a session of its own: Ctrl+C in the terminal is ours, and ends the recording in order
-                    self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                                     pass_fds=[theirs.fileno()], start_new_session=True)
+                    self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=speaks,
+                                                     pass_fds=[theirs.fileno(), tells], start_new_session=True)
                 except OSError as error:
+                    os.close(told)
+                    os.close(says)
                     raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
-            self._reader = threading.Thread(target=self._read, name="lanescope", daemon=True)
+                finally:
+                    os.close(tells)
+                    os.close(speaks)
+            self._records = b""
+            self._words = b""
+            while not self.pid and self._take_records(told):
+                pass
+            if self.pid != self._starter.pid:  # it goes on in a process of its own, or says why it can't
+                code = self._starter.wait()
+                self._code = None if self.pid else code
+            self._reader = threading.Thread(target=self._read, args=(told, says), name="lanescope", daemon=True)
             try:
                 self._reader.start()
                 self._enter(ours)
             except BaseException as problem:
                 ours.close()
-                self._process.terminate()
-                self._await_end()
+                self._ask_for_end()
                 if self._reader.ident is None:  # a limit, or the interpreter's end
+                    os.close(told)
+                    os.close(says)
                     raise RecordingError(f"No thread can be started to listen to the recorder: {problem}.") from problem
+                self.await_end()
                 raise
 
     def _enter(self, ours: socket.socket) -> None:
-        allow_reading(self._process.pid)
+        if self.pid:
+            allow_reading(self.pid)
         try:
             ours.send(b"ready")
         except OSError:
@@ -100,36 +135,77 @@ class Recorder:
             agent.join(ours, paths[1])
         self._has_spoken.wait()
         if not self._has_begun:
-            self._await_end()
+            self.await_end()
             raise RecordingError(self.failure() or "The recorder ended before it began.")
         if agent:
             agent.await_joined()
             self._to_come = LibrariesToCome(agent.path)
             _nvtx.install(agent.library)
 
-    def _read(self) -> None:
-        """What it prints; its last line is its end."""
-        lists_files = False
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            text = os.fsdecode(line.rstrip(b"\n"))
+    def _read(self, told: int, says: int) -> None:
+        """What it tells, and what it prints, to the end of both."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(told, selectors.EVENT_READ, self._take_records)
+            selector.register(says, selectors.EVENT_READ, self._take_words)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    if not key.data(key.fd):
+                        selector.unregister(key.fd)
+                        os.close(int(key.fd))
+                        if key.fd == told:
+                            self._has_ended.set()
+        self._has_spoken.set()
+
+    def _take_records(self, descriptor: int) -> bool:
+        """As app/cli/session/asking_program.h has them; false at their end."""
+        some = os.read(descriptor, _LARGEST_ANSWER)
+        *records, self._records = (self._records + some).split(b"\0")
+        for record in records:
+            word, _, value = record.partition(b" ")
+            if word == b"recorder":
+                self.pid = int(value)
+            elif word == b"file":
+                self.files.append(os.path.join(self._folder, os.fsdecode(value)))
+            elif word == b"lost":
+                self.messages.append(os.fsdecode(value))
+            elif word == b"end":
+                self._code = int(value)
+        return bool(some)
+
+    def _take_words(self, descriptor: int) -> bool:
+        """What it prints for people; false at its end."""
+        some = os.read(descriptor, _LARGEST_ANSWER)
+        *lines, self._words = (self._words + some).split(b"\n")
+        for line in lines:
+            text = os.fsdecode(line)
             if text.startswith(("Recording process ", "Attached to process ")):
                 self._has_begun = True
                 self._has_spoken.set()
-            elif text.startswith(_PREFIX):
-                if not text.startswith(_PREFIX + _BUSY):
-                    self.messages.append(text[len(_PREFIX):])
-            elif lists_files and text.startswith("\t"):
-                self.files.append(os.path.join(self._folder, text[1:]))
-            lists_files = text == "Generated:" or (lists_files and text.startswith("\t"))
-        self._has_spoken.set()
+            elif text.startswith(_PREFIX) and not text.startswith(_PREFIX + _BUSY):
+                self.messages.append(text[len(_PREFIX):])
+        return bool(some)
 
     def _runs(self) -> bool:
-        return self._process.poll() is None
+        return not self._has_ended.is_set()
+
+    def _ask_for_end(self) -> None:
+        if self.pid and self._runs():
+            try:
+                os.kill(self.pid, signal.SIGTERM)
+            except OSError:
+                pass  # it has just ended
 
     def failure(self) -> str:
         """Its last words."""
         return self.messages.pop() if self.messages else ""
+
+    def answers(self) -> bool:
+        """Whether it can be asked for another capture."""
+        try:
+            self.ask(command="describe")
+        except RecordingError:
+            return False
+        return True
 
     def ask(self, **request: Any) -> "dict[str, Any]":
         """What `lanescope start` and `stop` ask of a session."""
@@ -144,21 +220,18 @@ class Recorder:
             raise RecordingError(str(answer["error"]))
         return dict(answer)
 
-    def _await_end(self) -> int:
-        if self._reader.ident is not None:
-            self._reader.join()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-        return self._process.wait()
+    def await_end(self) -> None:
+        """Returns once it has ended, by itself or by end()."""
+        self._reader.join()
+        self._starter.wait()
 
     def end(self) -> None:
         """Ends the recording in order, and waits until its files are complete. Fails where they are not."""
         if self._to_come:
             self._to_come.end()
-        if self._runs():
-            self._process.send_signal(signal.SIGTERM)
-        code = self._await_end()
-        if code < 0:
-            raise RecordingError(f"The recorder was ended by {signal.Signals(-code).name}; what it had written can be read.")
-        if code != 0:
-            raise RecordingError(self.failure() or f"The recorder ended with {code}.")
+        self._ask_for_end()
+        self.await_end()
+        if self._code is None:
+            raise RecordingError("The recorder was killed; what it had written can be read.")
+        if self._code != 0:
+            raise RecordingError(self.failure() or f"The recorder ended with {self._code}.")

@@ -10,7 +10,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
-from ._errors import RecordingError, RecordingWarning
+from ._errors import ProgramError, RecordingError, RecordingWarning
 from ._nvtx import annotate, returns_before_it_runs
 from ._recorder import Recorder, arguments_of
 from ._schedule import Phase, Schedule
@@ -44,6 +44,7 @@ class Recording:
         self._range: Optional[annotate] = None
         self._recorder: Optional[Recorder] = None
         self._place: "tuple[int, Phase]" = (0, Phase.IDLE)
+        self._lost: Optional[Exception] = None  # why steps of a schedule were not recorded; for stop()
         self._process = 0  # that is recorded; 0: not begun
         self._changing = threading.RLock()  # start() and stop(), where threads differ on which comes first
 
@@ -84,16 +85,24 @@ class Recording:
                 self._detach()
             finally:
                 _current = None
+        if self._lost:
+            raise self._lost
         return self
 
     def step(self) -> None:
-        """Ends one step of the program's loop, and begins the next one: for a schedule, and as NVTX ranges "step N"."""
+        """Ends one step of the program's loop, and begins the next one: for a schedule, and as NVTX ranges "step N".
+
+        Where a schedule's recorder has ended or fails, this warns and the loop goes on unrecorded to the next cycle; stop() raises the reason.
+        """
         if self._process != os.getpid() or _current is not self:
             return
         self._end_range()
         self._step += 1
         if self._schedule:
-            self._go_to_step()
+            try:
+                self._go_to_step()
+            except (ProgramError, RecordingError) as error:
+                self._lose(error)
         self.mark_step()
 
     def mark_step(self) -> None:
@@ -123,7 +132,7 @@ class Recording:
     def __exit__(self, kind: object, problem: object, traceback: object) -> None:
         try:
             self.stop()
-        except RecordingError as error:
+        except (ProgramError, RecordingError) as error:
             if kind is None:
                 raise
             warnings.warn(str(error), RecordingWarning, stacklevel=2)  # the block's own exception says more
@@ -154,7 +163,7 @@ class Recording:
             return
         cycle, phase = self._place
         if before[1] is Phase.ACTIVE and self._recorder:
-            self._recorder.ask(command="stop")
+            self._end_capture(self._recorder)
         if phase is Phase.IDLE:
             self._detach()
         elif self._recorder is None:
@@ -162,6 +171,24 @@ class Recording:
         if phase is Phase.ACTIVE and self._recorder:
             arguments = arguments_of({"output": self._name_of(cycle), "force": bool(self._options.get("force"))})
             self._recorder.ask(command="start", arguments=arguments, folder=os.getcwd())
+
+    def _end_capture(self, recorder: Recorder) -> None:
+        try:
+            recorder.ask(command="stop")
+        except RecordingError as error:
+            if recorder.answers():  # the capture has ended by itself, by its duration or size
+                warnings.warn(f"Not all steps of this cycle were recorded: {error}", RecordingWarning, stacklevel=5)
+            else:
+                self._detach()
+
+    def _lose(self, error: Exception) -> None:
+        """Of the cycle that is under way, nothing more is recorded."""
+        warnings.warn(f"Step {self._step} and those after it are not recorded: {error}", RecordingWarning, stacklevel=3)
+        try:
+            self._detach()
+        except RecordingError as problem:
+            error = problem
+        self._lost = self._lost or error
 
     def _name_of(self, cycle: int) -> Optional[str]:
         assert self._schedule is not None
@@ -211,12 +238,17 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     if kind := returns_before_it_runs(function):
         raise TypeError(f"profile can't record {function.__qualname__}: it is {kind}. Record the call that runs it.")
 
+    # Objects that can be called have none; those of functools.partial stand for a function.
+    named = getattr(function, "func", function)
+    name = getattr(named, "__name__", type(named).__name__)
+    qualified_name = getattr(named, "__qualname__", type(named).__qualname__)
+
     @functools.wraps(function)
     def called(*arguments: Any, **keywords: Any) -> Any:
         with contextlib.ExitStack() as scopes:
             with contextlib.suppress(_UnderWay):
-                scopes.enter_context(Recording(output or function.__name__ + "%n", **options))
-            scopes.enter_context(annotate(function.__qualname__))
+                scopes.enter_context(Recording(output or f"{name}%n", **options))
+            scopes.enter_context(annotate(qualified_name))
             return function(*arguments, **keywords)
     return called  # type: ignore[return-value]
 
@@ -230,7 +262,7 @@ def _end_with_program() -> None:
     if _current is not None:
         try:
             _current.stop()
-        except RecordingError as error:
+        except (ProgramError, RecordingError) as error:
             warnings.warn(str(error), RecordingWarning, stacklevel=2)
 
 

@@ -49,9 +49,9 @@ def cost_of(path: "os.PathLike[str] | str") -> Cost:
 @contextlib.contextmanager
 def gpu_budget(output: "os.PathLike[str] | str", *, idle: Optional[float] = None, kernels: Optional[int] = None, **options: Any) -> Iterator[None]:
     """Records the block and raises AssertionError where it runs more kernels than `kernels`, or leaves the GPU idle for more than `idle` (0 to 1)."""
-    with record(output, **{"trace": "cuda,nvtx", "sample": "none", "cpuctxsw": "none", "force": True, **options}):
+    with record(output, **{"trace": "cuda,nvtx", "sample": "none", "cpuctxsw": "none", "force": True, **options}) as recording:
         yield
-    cost = cost_of(output)
+    cost = cost_of(recording.path)
     reasons = []
     if cost.kernels == 0:
         reasons.append("it ran no kernel")
@@ -60,4 +60,4 @@ def gpu_budget(output: "os.PathLike[str] | str", *, idle: Optional[float] = None
     if idle is not None and cost.idle > idle:
         reasons.append(f"the GPU was idle for {cost.idle:.1%} of it, and {idle:.1%} are allowed")
     if reasons:
-        raise AssertionError(f"The block is over its budget: {'; '.join(reasons)}. See: lanescope analyze {os.fspath(output)}")
+        raise AssertionError(f"The block is over its budget: {'; '.join(reasons)}. See: lanescope analyze {recording.path}")

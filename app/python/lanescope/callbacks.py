@@ -3,17 +3,30 @@
     trainer = transformers.Trainer(..., callbacks=[lanescope.callbacks.transformers("run.trace", schedule=lanescope.schedule(wait=10, warmup=2, active=5))])
     trainer = lightning.Trainer(callbacks=[lanescope.callbacks.lightning("run.%q{RANK}.trace", ranks=[0, 1], schedule=...)])
 
-Each step of the training, until the next one begins, is an NVTX range "step N". `ranks` are those that are recorded; all where it is left out.
+What goes wrong with a recording is a RecordingWarning: the training goes on. Each step of the training, until the next one begins, is an NVTX range "step N". `ranks` are those that are recorded; all where it is left out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import warnings
 from importlib import import_module
-from typing import Any, Collection, Optional
+from typing import Any, Collection, Iterator, Optional
 
+from ._errors import ProgramError, RecordingError, RecordingWarning
 from ._recording import Recording, _Path
 
 __all__ = ["lightning", "transformers"]
+
+
+@contextlib.contextmanager
+def _warning() -> Iterator[None]:
+    """A training of hours does not end for its recording."""
+    try:
+        yield
+    except (ProgramError, RecordingError) as error:
+        warnings.warn(str(error), RecordingWarning, stacklevel=4)
 
 
 class _Steps:
@@ -22,12 +35,23 @@ class _Steps:
     def __init__(self, output: Optional[_Path], ranks: Optional[Collection[int]], options: "dict[str, Any]") -> None:
         self._output, self._ranks, self._options = output, ranks, options
         self._is_first = True
+        self._trainings = 0
         self.recording: Optional[Recording] = None
 
     def begin(self, rank: int) -> None:
         if self._ranks is None or rank in self._ranks:
-            self.recording = Recording(self._output, **self._options).start()
+            self.end()  # of a training that was interrupted, of which not all packages tell
             self._is_first = True
+            self._trainings += 1
+            with _warning():
+                self.recording = Recording(self._name(), **self._options).start()
+
+    def _name(self) -> Optional[str]:
+        """A further training has files of its own: run-2.trace."""
+        if self._output is None or self._trainings == 1 or "%n" in os.fsdecode(self._output):
+            return None if self._output is None else os.fsdecode(self._output)
+        stem, extension = os.path.splitext(os.fsdecode(self._output))
+        return f"{stem}-{self._trainings}{extension}"
 
     def step_begins(self) -> None:
         if self.recording and self._is_first:
@@ -38,7 +62,8 @@ class _Steps:
 
     def end(self) -> None:
         if self.recording:
-            self.recording.stop()
+            with _warning():
+                self.recording.stop()
 
 
 def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:

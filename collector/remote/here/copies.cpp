@@ -1,6 +1,10 @@
 #include "here/copies.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+
+#include "model/file/trace_file.h"
 
 namespace lanescope::remote {
 namespace {
@@ -8,6 +12,27 @@ namespace {
 constexpr std::size_t kMostFiles = 1'000;
 
 Error senseless(const std::string& what) { return {"What came from there makes no sense: " + what + "."}; }
+
+Error not_a_beginning(const std::filesystem::path& path) {
+  return {path.string() + " exists already, and is no beginning of the file there. Give another name with -o, or allow overwriting with -f."};
+}
+
+bool is_whole_recording(const std::filesystem::path& path) {
+  const Result<TraceFileReader> reader = TraceFileReader::open(path);
+  return reader && !reader->index().empty();
+}
+
+// Whether what lies at `path` is the file there itself, as in a folder that both machines have. A file that grows was modified at most as long
+// ago as file systems over a network keep what they know of it.
+bool is_file_there(const proto::RemoteReply::File& file, const std::filesystem::path& path) {
+  constexpr std::int64_t kOutdated = 120'000'000'000;  // ns
+  struct stat facts {};
+  if (file.inode() == 0 || stat(path.c_str(), &facts) != 0 || facts.st_ino != file.inode()) return false;
+  const std::int64_t modified = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+  // Unsigned: what a far side says may be any number.
+  const std::uint64_t apart = static_cast<std::uint64_t>(std::max(modified, file.modified())) - static_cast<std::uint64_t>(std::min(modified, file.modified()));
+  return apart < kOutdated;
+}
 
 }  // namespace
 
@@ -21,6 +46,8 @@ void Copies::describe(proto::RemoteRequest::Follow& request) const {
 
 // An empty file is nobody's copy.
 Result<LocalCopy> Copies::make(const proto::RemoteReply::File& file, const std::filesystem::path& path) {
+  if (is_file_there(file, path))
+    return Error{path.string() + " is the file there itself, in a folder that both machines have. It needs no copy; for one, give another name with -o."};
   std::error_code missing;
   const bool may_be_beginning = beginnings_ == Beginnings::kContinued && overwrite_ == Overwrite::kRefuse &&
                                 std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing)) &&
@@ -35,7 +62,7 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
   if (by_number_.contains(file.number())) return senseless("two files have one number");
   auto copy = std::find_if(copies_.begin(), copies_.end(), [&file](const Copy& each) { return each.name == file.name(); });
   if (copy == copies_.end()) {
-    if (made_ == kMostFiles) return senseless("there are more files than a recording has");
+    if (made_ == (of_ == Of::kFile ? 1 : kMostFiles)) return senseless("there are more files than a recording has");
     if (file.from() != 0) return senseless("a file begins behind its first byte");
     const Result<std::filesystem::path> path = place_(made_ + 1);
     if (!path) return path.error();
@@ -43,7 +70,7 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
     if (!made) return made.error();
     ++made_;
     const bool was_here = made->sums().size() > 0;
-    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made), was_here});
+    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made), was_here, was_here && is_whole_recording(*path)});
     if (was_here) {
       has_found_beginning_ = true;
       return {};
@@ -51,7 +78,7 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
   }
   if (file.from() > copy->file.sums().size()) return senseless("a file goes on behind what came of it");
   if (copy->is_kept && file.from() != copy->file.sums().size())
-    return Error{copy->file.path().string() + " exists already, and is no beginning of the file there. Give another name with -o, or allow overwriting with -f."};
+    return not_a_beginning(copy->file.path());
   copy->is_kept = false;
   by_number_[file.number()] = &*copy;
   return copy->file.cut(file.from());
@@ -61,6 +88,8 @@ Result<void> Copies::take(const proto::RemoteReply::Bytes& bytes) {
   const auto copy = by_number_.find(bytes.file());
   if (copy == by_number_.end()) return senseless("bytes of a file that was not named");
   if (bytes.offset() != copy->second->file.sums().size()) return senseless("bytes that do not follow those before");
+  // Only the other side says that it begins as what is there does.
+  if (copy->second->is_whole && !bytes.data().empty()) return not_a_beginning(copy->second->file.path());
   return copy->second->file.append(bytes.data());
 }
 

@@ -26,7 +26,9 @@ enum class Beginnings {
 class Copies {
  public:
   using Place = std::function<Result<std::filesystem::path>(std::size_t number)>;
-  Copies(Place place, Overwrite overwrite, Beginnings beginnings) : place_(std::move(place)), overwrite_(overwrite), beginnings_(beginnings) {}
+  enum class Of { kFile, kRecording };  // which may have several files
+  Copies(Of of, Place place, Overwrite overwrite, Beginnings beginnings)
+      : of_(of), place_(std::move(place)), overwrite_(overwrite), beginnings_(beginnings) {}
 
   // Numbers of files hold for one link, and for what is asked for on it once.
   void forget_numbers() { by_number_.clear(); }
@@ -49,10 +51,12 @@ class Copies {
   struct Copy {
     std::string name;  // there
     LocalCopy file;
-    bool is_kept = false;  // all of it was here before, and nobody has said yet that it is a beginning of what is there
+    bool is_kept = false;   // all of it was here before, and nobody has said yet that it is a beginning of what is there
+    bool is_whole = false;  // a recording that had ended was here before: what is there is the same, or another one
   };
   Result<LocalCopy> make(const proto::RemoteReply::File& file, const std::filesystem::path& path);
 
+  Of of_;
   Place place_;
   Overwrite overwrite_;
   Beginnings beginnings_;

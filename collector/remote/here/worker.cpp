@@ -34,7 +34,7 @@ void for_each_line(std::string& text, bool is_last, const Function& function) {
 
 Worker::Worker(const WorkSettings& settings)
     : settings_(settings),
-      copies_(settings.place, settings.overwrite, task<NewRecording>() != nullptr ? Beginnings::kRefused : Beginnings::kContinued),
+      copies_(task<ForeignFile>() != nullptr ? Copies::Of::kFile : Copies::Of::kRecording, settings.place, settings.overwrite, task<NewRecording>() != nullptr ? Beginnings::kRefused : Beginnings::kContinued),
       pause_(settings.patience.first_pause) {
   if (task<NewRecording>() != nullptr) recording_ = new_recording_name();
   if (const auto* existing = task<ExistingRecording>()) recording_ = existing->name;
@@ -172,7 +172,8 @@ void Worker::pause() {
 
 void Worker::look_at_wish() {
   const Wish wish = settings_.wish();
-  if (wish == Wish::kLeave || (wish == Wish::kStop && (!is_recording() || state_ == State::kGreeting))) {
+  // A recording that may have begun there is ended as soon as there is a link again.
+  if (wish == Wish::kLeave || (wish == Wish::kStop && (!is_recording() || !was_greeted_))) {
     outcome_.was_left = true;
     outcome_.recording = was_greeted_ ? recording_ : "";
     const bool copies = task<ForeignCommand>() == nullptr;

@@ -20,21 +20,29 @@ constexpr std::size_t kPiece = 256u << 10;       // bytes of a file in a message
 constexpr std::size_t kMostUnsent = 1u << 20;    // that wait for the link
 constexpr auto kUntilLost = 2s;                  // between a recorder's end and its keeper's word
 
-struct Opened {
+}  // namespace
+
+struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t size = 0;
   bool owner_alone = false;
+  std::uint64_t inode = 0;
+  std::int64_t modified = 0;  // ns since 1970
 };
 
+namespace {
+
 // A file, and nothing else: no pipe holds us, no device is touched.
-std::optional<Opened> open_file(const fs::path& path) {
+std::optional<OpenFile> open_file(const fs::path& path) {
   struct stat before {};
   if (stat(path.c_str(), &before) != 0 || !S_ISREG(before.st_mode)) return std::nullopt;
-  Opened opened{FileDescriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), 0, false};
+  OpenFile opened{FileDescriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))};
   struct stat facts {};
   if (!opened.descriptor.valid() || fstat(opened.descriptor.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   opened.size = static_cast<std::uint64_t>(facts.st_size);
   opened.owner_alone = (facts.st_mode & (S_IRGRP | S_IROTH)) == 0;
+  opened.inode = facts.st_ino;
+  opened.modified = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
   return opened;
 }
 
@@ -89,23 +97,25 @@ void Followed::find_files() {
     if (entry->path().extension() == ".trace") add(entry->path().filename(), entry->path());
 }
 
-void Followed::announce(Link& link, const std::string& name, File& file, int descriptor, std::uint64_t size, bool owner_alone) {
+void Followed::announce(Link& link, const std::string& name, File& file, const OpenFile& opened) {
   for (const proto::RemotePosition& position : request_.files())
-    if (position.name() == name) file.sent = equal_bytes(position, descriptor, size, with_pulses(link));
+    if (position.name() == name) file.sent = equal_bytes(position, opened.descriptor.get(), opened.size, with_pulses(link));
   proto::RemoteReply reply;
   reply.mutable_file()->set_number(file.number);
   reply.mutable_file()->set_name(name);
   reply.mutable_file()->set_from(file.sent);
-  reply.mutable_file()->set_owner_alone(owner_alone);
+  reply.mutable_file()->set_owner_alone(opened.owner_alone);
+  reply.mutable_file()->set_inode(opened.inode);
+  reply.mutable_file()->set_modified(opened.modified);
   link.send(reply);
   file.is_announced = true;
 }
 
 bool Followed::send_file(Link& link, const std::string& name, File& file) {
-  const std::optional<Opened> opened = open_file(file.path);
+  const std::optional<OpenFile> opened = open_file(file.path);
   if (!opened) return true;
   file.size = opened->size;
-  if (!file.is_announced) announce(link, name, file, opened->descriptor.get(), opened->size, opened->owner_alone);
+  if (!file.is_announced) announce(link, name, file, *opened);
   while (link.unsent() < kMostUnsent) {
     proto::RemoteReply reply;
     auto& bytes = *reply.mutable_bytes();
@@ -121,7 +131,7 @@ bool Followed::send_file(Link& link, const std::string& name, File& file) {
 
 bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent) {
   const bool is_output = stream == proto::RemoteReply::STREAM_OUTPUT;
-  const std::optional<Opened> opened = open_file(folder_ / (is_output ? "output" : "messages"));
+  const std::optional<OpenFile> opened = open_file(folder_ / (is_output ? "output" : "messages"));
   while (opened && link.unsent() < kMostUnsent) {
     proto::RemoteReply reply;
     auto& text = *reply.mutable_text();
@@ -196,7 +206,7 @@ void Followed::send_end(Link& link, const RecordingState& state) {
   proto::RemoteReply reply;
   auto& end = *reply.mutable_end();
   for (const auto& [name, file] : files_) {
-    const std::optional<Opened> opened = open_file(file.path);
+    const std::optional<OpenFile> opened = open_file(file.path);
     BlockSums sums;
     if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link))) continue;  // it was thrown away
     auto& position = *end.add_files();

@@ -17,6 +17,8 @@
 
 namespace lanescope::remote {
 
+struct OpenFile;
+
 class Followed {
  public:
   // Fails with one sentence where there is no such recording or file. `recordings` must outlive *this.
@@ -40,7 +42,7 @@ class Followed {
   void find_files();
   bool send_file(Link& link, const std::string& name, File& file);
   bool send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent);
-  void announce(Link& link, const std::string& name, File& file, int descriptor, std::uint64_t size, bool owner_alone);
+  void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
   bool send_refusal(Link& link);
   void send_standing(Link& link);
   void send_end(Link& link, const RecordingState& state);

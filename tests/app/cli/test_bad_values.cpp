@@ -134,6 +134,21 @@ TEST_CASE("an option at the end lacks its value") {
   }
 }
 
+TEST_CASE("an option whose variable was not set lacks its value, and one that needs another is refused without it") {
+  for (const Arguments& arguments : std::vector<Arguments>{{"profile", "--on", "", "true"},
+                                                           {"attach", "--on", "", "1"},
+                                                           {"profile", "-o", "", "true"},
+                                                           {"profile", "--remote-folder", "/tmp", "true"},
+                                                           {"attach", "--remote-lanescope", "x", "1"},
+                                                           {"fetch", "--list", "x.trace"},
+                                                           {"fetch", "--list", "--recording", "x"}}) {
+    CAPTURE(arguments);
+    const Answer told = answer(arguments);
+    CHECK(told.code == kUsage);
+    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+  }
+}
+
 TEST_CASE("attach and start refuse the same values, and a process that is no number") {
   for (const Arguments& arguments : std::vector<Arguments>{{"attach", "python"},
                                                            {"attach", "0"},

@@ -176,6 +176,8 @@ const std::vector<Taken> kTaken{
     {{"--inherit-environment=true"}, [](L r) { return r.inherit_environment == session::InheritEnvironment::kYes; }},
     {{"-e", "A=1,B=2"}, [](L r) { return r.environment.size() == 2 && r.environment[1].value == "2"; }},
     {{"--env-var=A=1"}, [](L r) { return r.environment[0].name == "A"; }},
+    {{"-e", "X=k=v,Y=2"}, [](L r) { return r.environment.size() == 2 && r.environment[0].value == "k=v" && r.environment[1].value == "2"; }},
+    {{"-e", "F=-Wl,-rpath=/x,a"}, [](L r) { return r.environment.size() == 1 && r.environment[0].value == "-Wl,-rpath=/x,a"; }},
     {{"--mpi-impl=openmpi"}, [](L r) { return r.settings.trace_cuda; }},  // it is found by itself
     {{"-t", "cuDNN,cuBLAS"}, [](L r) { return has_domain(r, "cuDNN") && has_domain(r, "cuBLAS"); }},
     {{"--cudabacktrace=true"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.others; }},
@@ -397,6 +399,21 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(ask({"-s", "xhv"}).request->settings.cpu.samples == cpu::Scope::kProcessTree);
   CHECK(ask({"--gpu-metrics-set=gh100"}).request->settings.gpu_metrics.set == "default");
   CHECK(ask({"-t", "cuda-hw"}).request->settings.trace_cuda);
+}
+
+TEST_CASE("options for something that is not traced are left out, which one line says") {
+  for (const auto& [arguments, left_out] : std::vector<std::pair<Arguments, std::size_t>>{
+           {{"-t", "nvtx", "--cuda-memory-usage=true", "--cudabacktrace=all"}, 2},
+           {{"-t", "cuda", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 2},
+           {{"-t", "nvtx", "--cuda-memory-usage=false", "--cudabacktrace=none"}, 0},
+           {{"-t", "cuda-sw,nvtx", "--cuda-memory-usage=true", "--nvtx-domain-exclude=x"}, 0},
+           {{"-t", "cuda", "--osrt-file-access=true"}, 0},  // which traces osrt
+           {{"--cuda-memory-usage=true", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 0}}) {
+    CAPTURE(arguments);
+    const Asked asked = ask(arguments);
+    CHECK(asked.request);
+    CHECK(asked.left_out.size() == left_out);
+  }
 }
 
 TEST_CASE("--strict refuses what would be left out, before anything runs") {

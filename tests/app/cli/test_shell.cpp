@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -108,6 +109,36 @@ TEST_CASE("output that does not arrive is a failure, a reader that has read enou
           std::string::npos);
   }
   CHECK(shell.run("lanescope --help >/dev/full").code == 1);
+}
+
+TEST_CASE("a command that is fed a table and has read enough ends nothing, and one that fails is told") {
+  const Shell shell;
+  const Shell::Ran read = shell.run("lanescope stats -q -f csv -o @'head -n 1' -r cuda_api_trace,cuda_gpu_kern_sum " + trace());
+  CHECK(read.code == 0);
+  CHECK(std::count(read.output.begin(), read.output.end(), '\n') == 2);  // a heading of each table
+  for (const char* command : {"exit 7", "lanescope-none"}) {
+    const Shell::Ran failed = shell.run("lanescope stats -q -f csv -o @'" + std::string(command) + "' -r cuda_api_trace " + trace());
+    CHECK(failed.code == 1);
+    CHECK_THAT(failed.messages, contains_text("The command " + std::string(command) + " failed."));
+  }
+}
+
+TEST_CASE("what lies in the folder of traces is no part of Lanescope") {
+  const Shell shell;
+  const fs::path folder = shell.place();
+  for (const char* module : {"json.py", "importlib.py", "numpy.py", "multiprocessing.py", "lanescope.py"})
+    std::ofstream(folder / module) << "open('ran', 'a').write(__name__)\n";
+  fs::copy_file(trace(), folder / "x.trace");
+  shell.run("lanescope fleet cuda_gpu_kern_sum --input x.trace; lanescope fleet cuda_gpu_kern_sum --mode pool --workers 2 --input x.trace; lanescope doctor");
+  CHECK_FALSE(fs::exists(folder / "ran"));
+}
+
+TEST_CASE("behind -- a name is a name") {
+  const Shell shell;
+  fs::copy_file(trace(), shell.place() / "-f.trace");
+  CHECK(shell.run("lanescope info -- -f.trace").code == 0);
+  CHECK(shell.run("lanescope stats -q -r cuda_gpu_kern_sum -- -f.trace").code == 0);
+  CHECK(shell.run("lanescope info -- -f.trace --json").code == 2);
 }
 
 TEST_CASE("tables that find no room leave no file, and say why") {

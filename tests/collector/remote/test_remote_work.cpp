@@ -240,6 +240,39 @@ TEST_CASE("a wish to stop ends the program there, and all that it has done is co
   CHECK_THAT(machines.messages(), contains_text("nothing dropped"));
 }
 
+TEST_CASE("a wish to stop that meets a broken link ends the program there as soon as there is one again") {
+  const Machines machines;
+  const std::string program = test::program("lanescope_program_nvtx_endless").string();
+  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, {program, "5"}, ""}, "out 4000\nout 300\nout 300\n");
+  bool is_broken = false;
+  settings.tell = [&is_broken](const std::string& sentence) { is_broken = is_broken || sentence.find("broke") != std::string::npos; };
+  settings.wish = [&] { return is_broken ? Wish::kStop : Wish::kGoOn; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(is_broken);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK_FALSE(outcome.was_left);
+  CHECK(outcome.code == 5);
+  CHECK(machines.recordings_there() == 0);
+}
+
+TEST_CASE("a file is not copied over itself, nor into itself, by who shares its folder") {
+  const Machines machines;
+  const std::string bytes = random_bytes(3'000'000);
+  const fs::path file = machines.here() / "1.trace";
+  write_file(file, bytes);
+  std::optional<GrowingFile> writer;
+  SECTION("one that has ended, long ago") { fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(40)); }
+  SECTION("one that is being recorded") { writer.emplace(file); }
+  WorkSettings settings = machines.settings(ForeignFile{file.string()});
+  settings.overwrite = GENERATE(Overwrite::kRefuse, Overwrite::kAllow);
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("is the file there itself"));
+  CHECK((content(file) == bytes));
+  CHECK(machines.files_here() == 1);
+  CHECK(outcome.files.empty());
+}
+
 TEST_CASE("a recorder that is killed is told, and what it had written is copied") {
   const Machines machines;
   const std::string program = test::program("lanescope_program_nvtx_endless").string();
@@ -364,7 +397,7 @@ TEST_CASE("a recording says once a second how far its copy is behind") {
 
 TEST_CASE("names that a far side gives lead nowhere") {
   const Machines machines;
-  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  WorkSettings settings = machines.settings(ExistingRecording{"20260101-000000-00000000"});
   settings.command = {test::program("lanescope_test_far_side").string(), "paths"};
   settings.wish = [&machines] { return content(machines.here() / "3.trace") == "bytes" ? Wish::kLeave : Wish::kGoOn; };
   const WorkOutcome outcome = work_on(settings);
@@ -374,6 +407,16 @@ TEST_CASE("names that a far side gives lead nowhere") {
   for (const char* name : {"1.trace", "2.trace", "3.trace"}) CHECK(content(machines.here() / name) == "bytes");
   CHECK_FALSE(fs::exists(machines.here() / "../../escaped"));
   CHECK_FALSE(fs::exists("/tmp/lanescope-escaped"));
+}
+
+TEST_CASE("who asks for a file gets one") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  settings.command = {test::program("lanescope_test_far_side").string(), "paths"};
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("more files than"));
+  CHECK(machines.files_here() == 1);
 }
 
 TEST_CASE("where no lanescope is, that is said") {
@@ -423,6 +466,19 @@ TEST_CASE("a file here that is no beginning of the one there stays as it is") {
   CHECK((content(machines.here() / "1.trace") == mine));
   CHECK(refused.files.empty());
   CHECK(machines.files_here() == 1);
+}
+
+TEST_CASE("a recording here that has ended is not added to, whatever the file there begins with") {
+  const Machines machines;
+  const std::string whole = content(test::data_file("cuda_streams.trace"));
+  write_file(machines.here() / "1.trace", whole);
+  write_file(machines.there() / "file", whole + "more");
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()});
+  settings.overwrite = Overwrite::kRefuse;
+  const WorkOutcome refused = work_on(settings);
+  REQUIRE(refused.failure);
+  CHECK_THAT(refused.failure->text, contains_text("exists already"));
+  CHECK((content(machines.here() / "1.trace") == whole));
 }
 
 TEST_CASE("a beginning that has another name, or a writer, is not gone on with") {

@@ -26,7 +26,7 @@ class MessageReader {
   std::optional<std::string> next();
 
   // What came before the first message, once that has begun, or the stream has ended or is broken.
-  [[nodiscard]] const std::string& noise() const noexcept { return noise_; }
+  [[nodiscard]] std::string noise() const { return has_begun_ ? noise_ : noise_ + buffer_.substr(read_); }
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   // What makes it no stream of messages, as a clause; empty where nothing does.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
