@@ -216,5 +216,21 @@ class DamagedFiles(unittest.TestCase):
                 self.assertLess(used.ru_maxrss, 1 << 20)  # KiB
 
 
+class Limits(unittest.TestCase):
+    def test_what_a_file_lacked_is_told_of_the_one_that_was_made_from_it(self):
+        data = bytearray(support.recording("ranks_compute").read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        with tempfile.TemporaryDirectory() as folder:
+            damaged, compacted = f"{folder}/damaged.trace", f"{folder}/compacted.trace"
+            pathlib.Path(damaged).write_bytes(data)
+            subprocess.run([support.program(), "export", "-q", "-t", "trace", "-o", compacted, damaged], check=True, capture_output=True)
+            with lanescope.open(damaged) as trace:
+                self.assertTrue(trace.lost.damaged_chunks or trace.lost.damaged_bytes)
+            with lanescope.open(compacted) as trace:
+                self.assertTrue(trace.lost.before)
+            with lanescope.open(support.recording("ranks_compute")) as trace:
+                self.assertFalse(trace.lost)
+
+
 if __name__ == "__main__":
     unittest.main()

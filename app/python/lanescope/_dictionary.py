@@ -15,12 +15,22 @@ from ._wire import WireError, fields
 _LARGEST_GAP = 1 << 16
 
 
-class Texts:
-    """Texts of a whole trace, each once. Number 0 is the empty text."""
+class BeyondBudget(WireError):
+    """A file has more than is read of one of its size (_frames.py)."""
 
-    def __init__(self) -> None:
+
+class Texts:
+    """Texts of a whole trace, each once. Number 0 is the empty text. `room` is for how many more entries of all tables of its dictionaries there is."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
         self.values: list[str] = [""]
         self._numbers: dict[bytes, int] = {b"": 0}
+
+    def take(self, entries: int) -> None:
+        self.room -= entries
+        if self.room < 0:
+            raise BeyondBudget("there are more entries than are read")
 
     def number(self, data: bytes) -> int:
         found = self._numbers.get(data)
@@ -39,12 +49,14 @@ class IdTable:
     def __init__(self, columns: int) -> None:
         self._rows: npt.NDArray[np.int64] = np.zeros((64, columns), dtype=np.int64)
         self._size = 1
+        self._put = 0  # rows, each time
         self._far: dict[int, tuple[int, ...]] = {}
 
     def put(self, row_id: int, row: "tuple[int, ...]") -> None:
         if row_id == 0:
             return
-        if row_id > self._size + _LARGEST_GAP:
+        self._put += 1
+        if row_id > min(self._size, 2 * self._put) + _LARGEST_GAP:  # gaps may be as many as rows
             self._far[row_id] = row
             return
         self._reach(row_id)
@@ -53,6 +65,7 @@ class IdTable:
     def put_all(self, first: int, values: "list[int]") -> None:
         """Of a table of one column: values under ids that follow each other."""
         if 0 < first <= self._size and values:
+            self._put += len(values)
             self._reach(first + len(values) - 1)
             self._rows[first : first + len(values), 0] = values
         else:
@@ -131,6 +144,7 @@ class Dictionary:
             elif field == "events":
                 kind, events = number, value
             else:
+                self._texts.take(1)
                 entries.setdefault(field, []).append(value)
         for i, entry in enumerate(entries.get("strings", ())):
             self._strings.put(firsts.get("first_string", 0) + i, (self._texts.number(bytes(entry)),))
@@ -155,6 +169,7 @@ class Dictionary:
 
     def extend_by_symbols(self, data: memoryview) -> None:
         symbols = decode("Symbols", data)
+        self._texts.take(len(symbols["strings"]) + len(symbols["locations"]))
         for i, entry in enumerate(symbols["strings"]):
             self._strings.put(symbols["first_string"] + i, (self._texts.number(entry),))
         for location in symbols["locations"]:
@@ -165,10 +180,12 @@ class Dictionary:
 
     def extend_by_names(self, data: memoryview) -> None:
         names = decode("Names", data)
+        self._texts.take(len(names["texts"]))
         self._strings.put_all(names["first"], [self._texts.number(entry) for entry in names["texts"]])
 
     def extend_by_call_stacks(self, data: memoryview) -> None:
         stacks = decode("CallStacks", data)
+        self._texts.take(len(stacks["locations"]) + len(stacks["nodes"]) + len(stacks["symbols"]))
         for name, first, rows, columns in (
             ("code_locations", "first_location", "locations", CODE_LOCATION),
             ("call_nodes", "first_node", "nodes", CALL_NODE),

@@ -27,6 +27,21 @@ _WINDOW = 4 << 20           # bytes that are read at once
 _SEARCH_FACTOR = 16
 
 
+class Budget:
+    """What of a file is read (docs/file-format.md, Limits): 64 MB of zeros are 6 KB once compressed, so all of it is bounded by the file's size."""
+
+    def __init__(self, size: int) -> None:
+        self.entries = 2_000_000 + size // 2  # texts, and entries of other tables
+        self._unpacked = (256 << 20) + 32 * size  # bytes
+        self._events = 2_800_000 + 2 * size
+
+    def takes(self, frame: "Frame") -> bool:
+        """Whether there is room for one more; takes it off."""
+        self._unpacked -= frame.raw_size
+        self._events -= frame.event_count
+        return min(self._unpacked, self._events) >= 0
+
+
 class Frame(NamedTuple):
     """A whole frame: its header, and where its stored payload lies."""
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ._frames import Frame
 
 _PROCESS_RANGES = 6  # of TrackKind
-_LARGEST_DETAIL_ID = 1 << 28
 
 
 class FileTables:
     """What ids in lane segments of a file stand for. Details are decoded when the first of them is asked for; `note_damaged` is told where those that make no sense lie."""
 
-    def __init__(self, texts: Texts, note_damaged: "Callable[[Frame], None]") -> None:
+    def __init__(self, texts: Texts, most_details: int, note_damaged: "Callable[[Frame], None]") -> None:
+        self._most_details = most_details
         self.dictionary = Dictionary(texts)
         self.tracks: "list[dict[str, Any]]" = []
         self.threads: "list[dict[str, int]]" = []
@@ -43,6 +43,8 @@ class FileTables:
         if details is None:
             return
         kind, first, rows, columns = details
+        if first + rows > self._most_details:
+            raise WireError("ids of details are larger than their number may be")
         for column, values in enumerate(self._details_of(kind)):
             if len(values) < first + rows:
                 grown = np.zeros(max(2 * len(values), first + rows), dtype=np.int64)
@@ -85,7 +87,7 @@ def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[A
             found[name] = value
     if found["kind"] not in DETAIL_COLUMNS:
         return None
-    if found["rows"] > LARGEST_CHUNK or found["first"] > _LARGEST_DETAIL_ID or any(len(column) not in (0, found["rows"]) for column in columns):
+    if found["rows"] > LARGEST_CHUNK or any(len(column) not in (0, found["rows"]) for column in columns):
         raise WireError("columns of details have other lengths than their frame says")
     return found["kind"], found["first"], found["rows"], columns
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from . import program
 from ._demangle import demangled
-from ._dictionary import Dictionary, Texts
-from ._frames import FRAME_HEADER, Frame, FrameFile, TraceError
+from ._dictionary import BeyondBudget, Dictionary, Texts
+from ._frames import FRAME_HEADER, Budget, Frame, FrameFile, TraceError
 from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
 from ._message import decode, text
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
@@ -24,6 +24,7 @@ from .table import PROVENANCE, Array, Batch, Table, distinct
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
 _KNOWN_MINOR_VERSION = 5  # of the format
+_COMPACTION = 5  # FrameSource: said by what made a file of another one
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
 
 
@@ -38,6 +39,8 @@ class Loss:
     dropped: int = 0           # records lost for lack of room while recording
     late: int = 0              # that came after the recording had ended
     invalid: int = 0           # whose times make no sense
+    unread: int = 0            # bytes behind what is read of a file of this size
+    before: bool = False       # the file that this one was made from lacked something; diagnostics say what
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -140,10 +143,11 @@ class Trace:
         self.session: "dict[str, Any]" = decode("SessionStart", memoryview(b""))
         self.clocks: "list[ClockReading]" = []
         self._file = FrameFile(self.path)
-        self._texts = Texts()
+        self._budget = Budget(self._file.size)
+        self._texts = Texts(self._budget.entries)
         self._readable: "dict[int, int]" = {}  # mangled text: readable text
         self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
-        self._tables = FileTables(self._texts, self._note_damaged)  # of a compacted file
+        self._tables = FileTables(self._texts, self._budget.entries, self._note_damaged)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
         self._payloads: "dict[int, memoryview]" = {}
         self._cached = 0  # bytes of them
@@ -245,7 +249,11 @@ class Trace:
     def _scan(self) -> None:
         segments: "list[Frame]" = []
         tracks: "dict[int, int]" = {}  # of segments, by positions of their frames
+        budget = self._budget
         for frame, stored in self._file.frames():
+            if not budget.takes(frame):
+                self._leave_unread(frame)
+                break
             name = _FRAME_NAMES.get(frame.kind)
             if name in (None, "outline") or (name == "clock_sync" and frame.process != 0):
                 continue
@@ -266,6 +274,9 @@ class Trace:
                     self._keep(frame, _own(frame, payload))
                 else:
                     getattr(self, "_take_" + str(name))(frame, payload)
+            except BeyondBudget:
+                self._leave_unread(frame)
+                break
             except WireError:
                 self.lost.damaged_chunks += 1
         for frame in segments:
@@ -276,6 +287,9 @@ class Trace:
         for counters in self._losses.values():
             for name in ("dropped", "late", "invalid"):
                 setattr(self.lost, name, getattr(self.lost, name) + counters[name])
+
+    def _leave_unread(self, frame: Frame) -> None:
+        self.lost.unread = self._file.size - (frame.payload_at - FRAME_HEADER.size)
 
     def _dictionary(self, frame: Frame) -> Dictionary:
         key = (frame.process, frame.source)
@@ -374,6 +388,7 @@ class Trace:
         said = decode("Diagnostic", payload)
         if 0 < said["known_from_minor_version"] <= _KNOWN_MINOR_VERSION:
             return
+        self.lost.before = self.lost.before or frame.source == _COMPACTION
         self.diagnostics.append(
             {"time": said["time"] - self.session["epoch"], "process": frame.process, "severity": _word("Severity", said["severity"]), "text": text(said["text"])}
         )

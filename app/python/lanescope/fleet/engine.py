@@ -173,6 +173,10 @@ def _missing(trace: Trace) -> str:
         parts.append(f"damaged: {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
     if lost.unfinished:
         parts.append("the recording was cut off, or is still being written")
+    if lost.unread:
+        parts.append(f"{lost.unread} bytes at its end were not read: it holds more than a file of its size may")
+    if lost.before:
+        parts.append("what it was made from lacked something")
     if lost.dropped or lost.late or lost.invalid:
         parts.append(f"{lost.dropped} records dropped, {lost.late} late, {lost.invalid} invalid")
     return "; ".join(parts)
