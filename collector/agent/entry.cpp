@@ -67,7 +67,7 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_expor
   freed += orphans.free_from_set_up();
   if (freed != 0) tell_of_orphans(freed);
   if (injection != Injection::kInstalled) return 0;
-  lanescope::agent::osrt::watch_filters();
+  lanescope::agent::osrt::watch_process_calls();
   return 1;
 }
 

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "collector/attach/memory_map.h"
+#include "collector/attach/process_text.h"
 
 namespace lanescope::attach {
 namespace {
@@ -24,7 +25,7 @@ using StatusFields = std::map<std::string, std::string>;
 // The lines "Name:\tvalue" of /proc/PID/status; empty when there is no such process.
 StatusFields read_status(const std::string& process) {
   StatusFields fields;
-  std::ifstream file(process + "/status");
+  std::istringstream file(process_text(process + "/status"));
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
@@ -64,10 +65,7 @@ RunState run_state(char letter) {
 }
 
 std::string read_command_line(const std::string& process) {
-  const std::ifstream file(process + "/cmdline", std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();  // unlike iterators, it does not throw when the process ends in between
-  std::string text = content.str();
+  std::string text = process_text(process + "/cmdline", kMostArgumentBytes);
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;

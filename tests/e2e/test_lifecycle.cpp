@@ -89,6 +89,15 @@ class Terminal {
     while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
   }
   void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
+  // Until it has taken the signals that came: two that wait are one.
+  void wait_until_taken(int signal) const {
+    for (bool waits = true; waits; usleep(1'000)) {
+      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+      waits = false;
+      for (std::string line; std::getline(status, line);)
+        if (line.starts_with("ShdPnd:")) waits = (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0;
+    }
+  }
   int wait_for_end() {
     while (read_more()) {
     }
@@ -366,6 +375,7 @@ TEST_CASE("Ctrl+C twice ends the recording of a program that does not listen") {
   terminal.wait_for(".");
   terminal.press_control_c();
   terminal.wait_for("^C");
+  terminal.wait_until_taken(SIGINT);
   terminal.press_control_c();
   CHECK(terminal.wait_for_end() == 128 + SIGINT);
   const auto trace = load(folder.path() / "x.trace");
@@ -402,6 +412,54 @@ TEST_CASE("a signal to the recorder that ends the program leaves a whole file") 
   CHECK(trace->provenance().finished);
   CHECK(trace->processes()[0].signal == signal);
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+}
+
+TEST_CASE("a signal to the group, to which the program belongs, reaches it once, and one to the recorder as well") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "signals"});
+  recording.wait_for_line("ready");
+  const auto send = [&](int signal, pid_t where) {
+    const std::string line = "signal " + std::to_string(signal);
+    kill(where, signal);
+    recording.wait_for_line(line);
+  };
+  send(SIGUSR1, -recording.pid());
+  send(SIGUSR2, recording.pid());
+  send(SIGALRM, -recording.pid());
+  send(SIGXCPU, -recording.pid());
+  kill(-recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 7);
+  std::istringstream lines(recording.output());
+  std::vector<std::string> signals;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("signal")) signals.push_back(line);
+  CHECK(signals == std::vector<std::string>{"signal 10", "signal 12", "signal 14", "signal 24", "signal 15"});
+  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 came to the program as well; the recording goes on."));
+  CHECK_THAT(recording.messages(), contains_text("SIGUSR2 was passed on to the program; the recording goes on."));
+}
+
+TEST_CASE("a program in a group of its own gets from its recorder what is sent to the recorder's group") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", "exec setsid \"$0\" signals", lives()});
+  recording.wait_for_line("ready");
+  kill(-recording.pid(), SIGUSR1);
+  recording.wait_for_line("signal 10");
+  kill(-recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 7);
+}
+
+TEST_CASE("a program that saves its state when it is asked for its end is waited for, however long that takes") {
+  const TemporaryFolder folder;
+  const std::string saves = "trap 'sleep 7; echo saved; exit 3' TERM; echo ready; while :; do sleep 0.1; done";
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", saves});
+  recording.wait_for_line("ready");
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 3);
+  CHECK(recording.output() == "ready\nsaved\n");
+  CHECK_THAT(recording.messages(), contains_text("SIGTERM came to the program, which has not ended yet; the recording goes on."));
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
 }
 
 TEST_CASE("a program is stopped and goes on with its recorder") {

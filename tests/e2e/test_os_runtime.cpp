@@ -81,6 +81,20 @@ TEST_CASE("threads that live for one call end, and every call and range of their
   }
 }
 
+TEST_CASE("a program that is built as packages are waits in calls that are recorded by their plain names") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "osrt", "-s", "none", "--cpuctxsw", "none", "-o", "x",
+                                                program("lanescope_program_checked_calls").string()});
+  REQUIRE(ran.code == 0);
+  CHECK(ran.output == "waited\n");
+  const auto trace = load(folder.path() / "x.trace");
+  constexpr Nanoseconds kWait = 20'000'000;
+  for (const char* name : {"poll", "read", "recv", "pause", "sigwait", "fcntl"}) {
+    CAPTURE(name);
+    CHECK(calls(*trace, name, ProcessId{0}).time >= kWait);
+  }
+}
+
 TEST_CASE("programs that are built with sanitizers run as alone, and their calls are recorded") {
   for (const char* kind : {"address", "thread", "undefined", "leak", "within"}) {
     for (const char* traced : {"osrt", "python-gil", "nvtx,osrt,python-gil", "mpi"}) {

@@ -107,6 +107,35 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK(ranges(folder, "math.sqrt") == 0);
 }
 
+TEST_CASE("a marked function has the depth of recursion that it has without a mark, and the limit is the program's afterwards") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "mine/deep.py", "def walk(n): return 0 if n == 0 else 1 + walk(n - 1)\ndef fails(n): return fails(n - 1) if n else 1 // 0\n");
+  write(folder / "functions.json", R"([{"module": "deep", "functions": ["walk", "fails"]}])");
+  const std::string program =
+      "import sys, threading, deep\n"
+      "print(sys.getrecursionlimit(), deep.walk(900), sys.getrecursionlimit())\n"
+      "threads = [threading.Thread(target=deep.walk, args=(800,)) for _ in range(4)]\n"
+      "for thread in threads: thread.start()\n"
+      "for thread in threads: thread.join()\n"
+      "try: deep.walk(5000)\n"
+      "except RecursionError: print('too deep')\n"
+      "try: deep.fails(500)\n"
+      "except ZeroDivisionError: print('divided')\n"
+      "print(sys.getrecursionlimit())\n"
+      "sys.setrecursionlimit(3000)\n"
+      "print(deep.walk(2500), sys.getrecursionlimit())\n";
+  const Ran ran = run_lanescope(folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "-c", program},
+                                {{"PYTHONPATH", folder / "mine"}});
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "1000 900 1000\ntoo deep\ndivided\n1000\n2500 3000\n");
+  CHECK(ranges(folder, "deep.fails") == 501);
+}
+
 TEST_CASE("without the file a program's functions are as they are") {
   if (!has_python()) {
     WARN("python3 is not installed: not tried");

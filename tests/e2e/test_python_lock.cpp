@@ -236,3 +236,23 @@ TEST_CASE("threads of a free-threaded build hold no GIL, which is said") {
                       [](const DiagnosticMessage& message) { return message.text.find("its threads hold no GIL") != std::string::npos; }));
   }
 }
+
+TEST_CASE("a program that closes its interpreter's library goes on as without us") {
+  FOR_ALL_INTERPRETERS(python) {
+    INFO(python);
+    const std::string library = output_of(
+        python + " -S -c 'import sysconfig, os; v = sysconfig.get_config_var; print(os.path.join(v(\"LIBDIR\"), v(\"INSTSONAME\")) if v(\"Py_ENABLE_SHARED\") else \"\")'");
+    const std::string path = library.substr(0, library.find('\n'));
+    if (path.empty()) {
+      WARN("It is not a library.");
+      continue;
+    }
+    const TemporaryFolder folder;
+    // It finds its own modules by this, as it does where a program that embeds it sets its home.
+    const std::string home = output_of(python + " -S -c 'import sys; print(sys.prefix, end=\"\")'");
+    const Ran outcome = run_lanescope(folder.path(), {"profile", "-t", "python-gil", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_python_plugin").string(), path},
+                                      {{"PYTHONHOME", home}});
+    CHECK(outcome.code == 7);
+    CHECK(outcome.output == "went on\n");
+  }
+}

@@ -35,10 +35,10 @@ constexpr const char* kProfileFooter =
     "  lanescope profile --on ssh:gpu7 -o run ./app           there; run.trace grows here meanwhile\n"
     "\n"
     "Boolean options are given bare, as --option=false, or as -f false; --command-file=FILE stands for the options in a file.\n"
-    "Ctrl+C once ends the recording in order, twice at once; the file is valid in both cases. Other signals are passed on to the\n"
-    "program. Our own messages go to standard error. Where limits leave no room to record the program, it runs without being\n"
-    "recorded. The exit code is the program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, 2 for\n"
-    "wrong usage.";
+    "Ctrl+C once asks the program for its end, with which the recording ends; twice ends the recording at once. The file is valid in\n"
+    "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
+    "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
+    "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, 2 for wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"
@@ -174,7 +174,7 @@ int run_program(const Form& form, Arguments arguments) {
   };
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
   const session::CaptureRange range = request->settings.range;
-  RecorderSignals signals;
+  RecorderSignals signals(request->command);
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());

@@ -76,7 +76,10 @@ void describe_launch(CLI::App& app, LaunchOptions& options) {
   describe_start_later(app, options.range);
   describe_recording(app, options.recording, Targets::kLaunched);
   describe_end(app, options);
-  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints [true]")->group("Output");
+  app.add_flag("--store-output", options.store_output,
+               "Store what the program prints, which goes through pipes then; false: it has the terminal or file itself [true]")
+      ->group("Output");
   describe_reports(app, options.reports);
   describe_program(app, options);
   describe_unrecorded(app, options.capture.unrecorded);
@@ -113,7 +116,11 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
     request.run_as = std::move(*user);
   }
   request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
-  request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
+  if (!options.show_output && !options.store_output)
+    return Error{"What the program prints is either stored, or goes where lanescope's own output goes. Leave out --show-output=false or --store-output=false.", ErrorKind::kUsage};
+  request.target_output = !options.store_output  ? session::TargetOutput::kLeave
+                          : options.show_output ? session::TargetOutput::kShowAndStore
+                                                : session::TargetOutput::kStore;
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);

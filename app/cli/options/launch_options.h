@@ -23,6 +23,7 @@ struct LaunchOptions {
   RangeOptions range;
   RecordingOptions recording;
   bool show_output = true;
+  bool store_output = true;
   ReportOptions reports;
   std::vector<std::string> environment;
   bool inherit_environment = true;

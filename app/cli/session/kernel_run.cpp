@@ -86,7 +86,7 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   if (counters != nullptr) {
     for (const auto& [name, value] : counters->variables()) request.environment.push_back({name, value});
   }
-  RecorderSignals signals;
+  RecorderSignals signals(program.command);
   const auto recording = session::Recording::launch(std::move(request));
   if (!recording) return recording.error();
   Ran ran;
@@ -99,10 +99,10 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   Watchdog watchdog(counters, patience);
   while (!(*recording)->wait_for(20ms)) {
     ran.was_stuck = watchdog.look(**recording);
-    // The program gets what we get; how it ends is its own affair.
+    // The program gets what we get, once; how it ends is its own affair.
     while (const auto signal = signals.next()) {
       ran.was_signalled = true;
-      (*recording)->pass_on(signal->si_signo);
+      if (!signals.has_come_to((*recording)->target_pid(), *signal)) (*recording)->pass_on(signal->si_signo);
     }
     say();
   }

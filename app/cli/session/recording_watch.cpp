@@ -1,5 +1,7 @@
 #include "session/recording_watch.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -18,7 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLook = 20ms;          // between looks at signals and messages
-constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after Ctrl+C
+constexpr auto kWord = 5s;            // then it is said that a program goes on that was asked for its end
+constexpr auto kGraceOfOthers = 5s;   // for processes that a program left behind that was asked for its end
 
 void print_messages(session::Recording& recording) {
   for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
@@ -32,13 +35,13 @@ std::string name_of(int signal) {
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
 }
 
-// A terminal sends Ctrl+C and the like to the program as well; a signal meant for us alone is the program's, too.
 bool is_from_terminal(const siginfo_t& signal) { return signal.si_code == SI_KERNEL; }
 
 // What comes to the recorder while it waits for the end.
 class SignalsOfRecording {
  public:
-  SignalsOfRecording(session::Recording& recording, OnSignal on_signal) : recording_(recording), on_signal_(on_signal) {}
+  SignalsOfRecording(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal)
+      : recording_(recording), signals_(signals), on_signal_(on_signal) {}
 
   void take(const siginfo_t& signal) {
     if (asks_for_end(signal.si_signo)) return take_end(signal);
@@ -47,14 +50,21 @@ class SignalsOfRecording {
     if (is_from_terminal(signal)) return;
     if (on_signal_ == OnSignal::kDetach) return tell(signal.si_signo, "has no effect: the process was attached to. The recording goes on.");
     if (recording_.exit_status()) return tell(signal.si_signo, "has no effect: the program has ended.");
+    if (signals_.has_come_to(recording_.target_pid(), signal)) return tell(signal.si_signo, "came to the program as well; the recording goes on.");
     recording_.pass_on(signal.si_signo);
     tell(signal.si_signo, "was passed on to the program; the recording goes on.");
   }
 
-  void stop_when_due() {
-    if (std::chrono::steady_clock::now() < stop_at_) return;
-    recording_.stop(session::StopMode::kOrderly);
-    stop_at_ = std::chrono::steady_clock::time_point::max();
+  // Of a program that was asked for its end. What it still does is its own, and may take as long as without us.
+  void follow_end() {
+    if (first_end_ == 0 || on_signal_ == OnSignal::kDetach) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (recording_.exit_status()) {
+      if (!ended_at_) ended_at_ = now;
+      if (now - *ended_at_ >= kGraceOfOthers) recording_.stop(session::StopMode::kOrderly);
+    } else if (now - asked_at_ >= kWord && !std::exchange(has_told_, true)) {
+      tell(first_end_, "came to the program, which has not ended yet; the recording goes on. A second one ends the recording, and the program runs on.");
+    }
   }
 
   [[nodiscard]] int first_end() const { return first_end_; }
@@ -64,12 +74,12 @@ class SignalsOfRecording {
     if (first_end_ != 0) return recording_.stop(session::StopMode::kAtOnce);
     first_end_ = signal.si_signo;
     if (on_signal_ == OnSignal::kDetach) return recording_.stop(session::StopMode::kOrderly);
-    stop_at_ = std::chrono::steady_clock::now() + kInterruptGrace;
-    if (!is_from_terminal(signal)) recording_.pass_on(first_end_);
+    asked_at_ = std::chrono::steady_clock::now();
+    if (!signals_.has_come_to(recording_.target_pid(), signal)) recording_.pass_on(first_end_);
   }
 
   void stop_as_well(const siginfo_t& signal) {
-    has_stopped_program_ = on_signal_ == OnSignal::kEndProgram && !is_from_terminal(signal);
+    has_stopped_program_ = on_signal_ == OnSignal::kEndProgram && !signals_.has_come_to(recording_.target_pid(), signal);
     if (has_stopped_program_) recording_.pass_on(SIGTSTP);
     while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
     raise(SIGSTOP);
@@ -82,17 +92,20 @@ class SignalsOfRecording {
   static void tell(int signal, const char* what) { std::cerr << "lanescope: " << name_of(signal) << ' ' << what << '\n'; }
 
   session::Recording& recording_;
+  RecorderSignals& signals_;
   OnSignal on_signal_;
   int first_end_ = 0;
   bool has_stopped_program_ = false;
-  std::chrono::steady_clock::time_point stop_at_ = std::chrono::steady_clock::time_point::max();
+  bool has_told_ = false;
+  std::chrono::steady_clock::time_point asked_at_;
+  std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was seen that the program has ended
 };
 
 int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal) {
-  SignalsOfRecording coming(recording, on_signal);
+  SignalsOfRecording coming(recording, signals, on_signal);
   while (!recording.wait_for(kLook)) {
     print_messages(recording);
-    coming.stop_when_due();
+    coming.follow_end();
     while (const std::optional<siginfo_t> signal = signals.next()) coming.take(*signal);
   }
   print_messages(recording);
@@ -176,6 +189,17 @@ RecorderSignals::RecorderSignals() {
   sigset_t blocked = signals_;
   sigaddset(&blocked, SIGPIPE);  // it must not end the recording
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
+RecorderSignals::RecorderSignals(const std::vector<std::string>& command) : RecorderSignals() { witness_ = GroupWitness::start(command); }
+
+bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
+  if (is_from_terminal(signal)) {
+    witness_.forget();
+    return true;
+  }
+  // In a group of its own, it gets what is sent to ours from us alone.
+  return getpgid(program) == getpgrp() && witness_.has_got(signal.si_signo);
 }
 
 std::optional<siginfo_t> RecorderSignals::next() {

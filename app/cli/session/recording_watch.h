@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/session/recording.h"
+#include "session/group_witness.h"
 #include "session/session_server.h"
 
 namespace lanescope::cli {
@@ -16,20 +17,27 @@ namespace lanescope::cli {
 class RecorderSignals {
  public:
   RecorderSignals();
+  // Of who is about to start this program, and has no threads yet.
+  explicit RecorderSignals(const std::vector<std::string>& command);
   // One that came since the last call, else none.
   std::optional<siginfo_t> next();
+  // Whether one that has just come came to the program as well, without us: from its terminal, which is ours, or from who signals our group or all
+  // processes of a job.
+  [[nodiscard]] bool has_come_to(pid_t program, const siginfo_t& signal);
   // Those by which a user ends a program (Ctrl+C, kill) end this one again, as ever; those that came until now are forgotten. For when the
   // recording is over.
   void release();
 
  private:
   sigset_t signals_{};
+  GroupWitness witness_;
 };
 
 // What becomes of a signal that asks for the end, as SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and of the others.
 enum class OnSignal {
-  kEndProgram,  // they are the program's as well. It gets them all; the first that asks for the end ends the recording when the program has
-                // ended, or five seconds later. Where we are stopped (SIGTSTP), so is the program.
+  kEndProgram,  // they are the program's as well. It gets each once, as it would without us; behind the first that asks for the end, the recording ends
+                // with the program, however long that takes, and waits for processes that it left behind for five seconds at most. Where we are
+                // stopped (SIGTSTP), so is the program.
   kDetach,      // the recording ends, the program runs on; others have no effect
 };
 
@@ -38,7 +46,7 @@ struct Watched {
   int signal = 0;  // the first that asked for the end; 0: none
 };
 
-// Waits for the end; the first signal that asks for it ends the recording in order, the second at once. What becomes of other signals is
+// Waits for the end; the first signal that asks for it ends the recording in order, the second at once, though the program goes on. What becomes of other signals is
 // told on standard error. Then nobody can ask the recording any more; large
 // files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
 // the files is made, which signals interrupt. `range`: what begins a capture, which is told where none began.

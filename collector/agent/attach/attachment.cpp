@@ -167,7 +167,7 @@ OsCalls traced_os_calls() noexcept {
 
 // Those of files that were loaded since the last time.
 void redirect_os_calls(const OsCalls& traced) noexcept {
-  if (!traced.are_recorded && !traced.show_python_lock) return osrt::watch_filters();
+  if (!traced.are_recorded && !traced.show_python_lock) return osrt::watch_process_calls();
   if (traced.show_python_lock) python_lock::look_for_interpreter();
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
   if (redirect == nullptr) return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fcntl.h>
@@ -17,12 +18,15 @@
 #include "agent/core/clock.h"
 #include "agent/core/file_room.h"
 #include "agent/core/system_calls.h"
+#include "agent/process/call_filters.h"
 
 namespace lanescope::agent {
 namespace {
 
 // For connecting, and for the answer: of a session that is about to listen, or on a machine where all have much to do.
 constexpr timeval kStepLimit{.tv_sec = 5, .tv_usec = 0};
+// The same where anybody may be the one who listens.
+constexpr timeval kStrangersLimit{.tv_sec = 1, .tv_usec = 0};
 
 // Closed at the end of its scope.
 class Descriptor {
@@ -54,16 +58,20 @@ class KeepErrno {
   int value_;
 };
 
-// "PATH#TOKEN", or a path alone.
+// "PATH#TOKEN@USER", "PATH#TOKEN", or a path alone.
 struct Address {
   explicit Address(const char* text) noexcept : path(text) {
     const std::size_t mark = path.rfind(channel::kTokenMark);
-    if (mark == std::string_view::npos || path.size() - mark - 1 != channel::kTokenLetters) return;
+    if (mark == std::string_view::npos || path.size() - mark - 1 < channel::kTokenLetters) return;
+    const char* const behind = text + mark + 1 + channel::kTokenLetters;
+    if (*behind != '\0' && *behind != channel::kUserMark) return;
+    if (*behind != '\0') user = static_cast<std::uint32_t>(std::strtoul(behind + 1, nullptr, 10));
     token = {text + mark + 1, channel::kTokenLetters};  // substr() could throw, for all that the linker knows
     path = {text, mark};
   }
   std::string_view path;
-  std::string_view token;  // empty: none
+  std::string_view token;             // empty: none
+  std::optional<std::uint32_t> user;  // none: it is not said
 };
 
 // As connect(): 0 or -errno. `begin`: where the path stands in the address; behind a zero byte it is an abstract name.
@@ -79,12 +87,48 @@ int connect_to(int socket, std::string_view path, std::size_t begin) noexcept {
   return result;
 }
 
-int connect_to(int socket, std::string_view path) noexcept {
+// Whether users have the numbers here that they have on the machine: not in a namespace of users.
+bool knows_users() noexcept {
+  char map[128] = {};
+  const Descriptor file(system::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || system::read(file.get(), map, sizeof(map) - 1) <= 0) return false;
+  char* place = map;
+  const unsigned long first = std::strtoul(place, &place, 10);
+  const unsigned long outside = std::strtoul(place, &place, 10);
+  return first == 0 && outside == 0 && std::strtoul(place, &place, 10) == 0xffff'ffff;
+}
+
+// Whether another user than the session's has put something in the place of its socket. That may be the program's, to whom the session gives it.
+bool is_replaced(const Address& session) noexcept {
+  char path[sizeof(sockaddr_un::sun_path) + 1] = {};
+  if (!session.user || session.path.size() >= sizeof(path)) return false;
+  std::memcpy(path, session.path.data(), session.path.size());
+  struct stat status {};
+  return system::file_status(path, status) && status.st_uid != *session.user && status.st_uid != system::user_id() && knows_users();
+}
+
+// By the path, or by the name that anybody may have who comes first once the session is over.
+int connect_to(int socket, const Address& session) noexcept {
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
-  const int by_path = connect_to(socket, path, 0);
-  if (by_path == 0 || by_path == -EAGAIN) return by_path;  // -EAGAIN: it is there, and has too much to do
-  return connect_to(socket, path, 1) == 0 ? 0 : by_path;
+  const int by_path = may_look_at_session() && is_replaced(session) ? -ECONNREFUSED : connect_to(socket, session.path, 0);
+  // -EAGAIN: it is there, and has too much to do. Without a token, nobody is known by that name.
+  if (by_path == 0 || by_path == -EAGAIN || session.token.empty()) return by_path;
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStrangersLimit, sizeof(kStrangersLimit));
+  return connect_to(socket, session.path, 1) == 0 ? 0 : by_path;
+}
+
+enum class Listener {
+  kSession,   // as far as is known
+  kUnknown,   // users have other numbers here
+  kStranger,
+};
+Listener who_listens(int socket, const Address& session) noexcept {
+  if (!session.user || !may_look_at_session()) return Listener::kSession;
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Listener::kStranger;
+  if (peer.uid == *session.user) return Listener::kSession;
+  return knows_users() ? Listener::kStranger : Listener::kUnknown;
 }
 
 bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept {
@@ -185,9 +229,14 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   if (address == nullptr) return joining;
   const Address session(address);
   OwnDescriptor socket = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  joining.problem = socket.was_opened() ? -connect_to(socket.number(), session.path) : refused(errno);
+  joining.problem = socket.was_opened() ? -connect_to(socket.number(), session) : refused(errno);
   if (joining.problem == EPERM) joining.problem = kNoSockets;
-  if (joining.problem == 0) joining.connection = join_over(socket, session.token, ancestry);
+  const Listener listener = joining.problem == 0 ? who_listens(socket.number(), session) : Listener::kStranger;
+  if (listener != Listener::kStranger) {
+    const timeval& limit = listener == Listener::kSession ? kStepLimit : kStrangersLimit;
+    setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    joining.connection = join_over(socket, session.token, ancestry);
+  }
   if (!joining.connection) socket.close();
   return joining;
 }

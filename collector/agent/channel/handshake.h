@@ -23,8 +23,9 @@ struct Joining {
   int problem = 0;  // errno of what lay between us and a session that may be there and can't know of it; 0: none did
 };
 
-// Reports to the session at this address (channel::kSocketVariable). No connection when there is no such session or it refuses. Takes two
-// seconds at most. errno is kept.
+// Reports to the session at this address (channel::kSocketVariable). No connection when there is no such session or it refuses. The session has five
+// seconds for each of taking the connection and answering. Another user who listens at its address is left at once, without a word; where users have
+// other numbers for this process than for the session, who listens there has a second. errno is kept.
 Joining connect_to_session(const char* address, Ancestry ancestry) noexcept;
 
 // Leaves word of a process that can't report, in the file for that beside the session's socket. Where there is none, it does nothing. errno is kept.

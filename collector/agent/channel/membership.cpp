@@ -110,6 +110,13 @@ void leave() noexcept {
   membership.left_before = membership.connection.memory;
 }
 
+// Whether the session that the parent is in is over: then nobody, or anybody, listens at its address. Requires: join_lock is held.
+bool parent_has_lost_session() noexcept {
+  if (!membership.inherited_socket.was_opened() || !may_look_at_session()) return false;
+  pollfd socket{membership.inherited_socket.number(), 0, 0};
+  return socket.fd >= 0 && system::poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 // Looks until it has ended, at most so long.
 SessionState state_within(int milliseconds) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return SessionState::kNone;
@@ -126,7 +133,9 @@ State try_to_join() noexcept {
   if (state != State::kUntried) return state;
   if (may_join() && !is_own_process()) return State::kUntried;  // the child of a vfork, which would take its parent's place
   follow_membership();
-  const Joining joining = may_join() ? connect_to_session(session_address(), membership.ancestry) : Joining{.connection = {}, .problem = EPERM};
+  Joining joining;
+  if (!may_join()) joining.problem = EPERM;
+  if (may_join() && !parent_has_lost_session()) joining = connect_to_session(session_address(), membership.ancestry);
   leave_word(joining.problem);
   if (may_join()) give_up_inheritance();
   if (!joining.connection) {

@@ -2,8 +2,8 @@
 //
 // A process joins by itself at most once, at the first event that could be recorded; where there is no session it stays silent until one
 // attaches to it. A forked child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event. Until then
-// it holds its parent's socket open, so that the session knows that somebody may come; a child that finds no way leaves word of it in its
-// parent's memory.
+// it holds its parent's socket open, so that the session knows that somebody may come, and it knows when the session is over; a child that finds no way leaves
+// word of it in its parent's memory.
 // Each fork, and each session that attaches, starts a new generation (process/forks.h), by which threads notice that what they hold belongs
 // to another.
 //
@@ -21,7 +21,7 @@ namespace lanescope::agent {
 // Remembers what the environment says, while the agent is loaded. Later, another thread may be changing it.
 void read_environment() noexcept;
 
-// Joins if that was not tried yet, while other callers wait (two seconds at most). Returns the shared memory, which is empty where there is
+// Joins if that was not tried yet, while other callers wait (ten seconds at most: channel/handshake.h). Returns the shared memory, which is empty where there is
 // no session.
 channel::SharedMemory join_recording() noexcept;
 

@@ -50,6 +50,13 @@ inline long read_link(const char* link, char* path, std::size_t size) noexcept {
 // Of an open file; false where there is none.
 inline bool file_status(int descriptor, struct stat& status) noexcept { return system_call(SYS_fstat, descriptor, word(&status)) == 0; }
 
+// Of what lies at this path; false where nothing does.
+inline bool file_status(const char* path, struct stat& status) noexcept {
+  constexpr int kFromHere = -100;  // AT_FDCWD
+  return system_call(SYS_newfstatat, kFromHere, word(path), word(&status), 0) == 0;
+}
+inline std::uint32_t user_id() noexcept { return static_cast<std::uint32_t>(system_call(SYS_geteuid)); }
+
 inline void* address_or_null(long answer) noexcept {
   constexpr long kLastError = -4095;
   return answer < 0 && answer >= kLastError ? nullptr : reinterpret_cast<void*>(answer);

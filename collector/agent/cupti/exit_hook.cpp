@@ -6,8 +6,8 @@
 
 #include <dlfcn.h>
 
-#include "agent/channel/end_signals.h"
 #include "agent/cupti/injection.h"
+#include "agent/process/handlers.h"
 
 namespace lanescope::agent::cupti {
 
@@ -36,7 +36,7 @@ void finish_before_exits() noexcept {
   real_exit.store(reinterpret_cast<void (*)(int)>(plain), std::memory_order_relaxed);
   constexpr std::size_t kMostOfExec = 16;
   constexpr std::size_t kExits = 2;
-  const auto signals = end_signal_redirections();
+  const auto signals = handler_redirections();
   void* const to = reinterpret_cast<void*>(&exit_after_finish);
   Redirection redirections[kExits + signals.size() + kMostOfExec] = {{"_exit", plain, to}, {"_Exit", standard, to}};
   Redirection* const execs = std::copy(signals.begin(), signals.end(), redirections + kExits);

@@ -1,8 +1,14 @@
 #include "agent/nvtx/names.h"
 
+#include <array>
+#include <cstring>
+#include <new>
+#include <utility>
+
 #include "agent/channel/membership.h"
 #include "agent/core/arena.h"
 #include "agent/core/system_calls.h"
+#include "agent/nvtx/kept_names.h"
 #include "agent/nvtx/payload.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
@@ -10,36 +16,39 @@
 namespace lanescope::agent::nvtx {
 namespace {
 
-constexpr std::size_t kNamesLimit = 64u << 20;  // bytes
+constexpr std::size_t kMadeLimit = 64u << 20;  // bytes, for domains and registered strings
+constexpr std::size_t kKeptLimit = 8u << 20;   // for each sort of other names
+constexpr std::size_t kDomainBuckets = 4'096;
+constexpr std::size_t kStringBuckets = 65'536;
 
-struct CategoryName {
-  std::uint32_t domain;
-  std::uint32_t category;
-  std::string_view name;
-  CategoryName* next;
+struct CategoryKey {
+  std::uint32_t domain = 0;
+  std::uint32_t category = 0;
+  bool operator==(const CategoryKey&) const = default;
 };
 
-struct ThreadName {
-  std::uint32_t thread_id;
-  std::string_view name;
-  ThreadName* next;
+struct CudaKey {
+  CudaResource resource = CudaResource::kDevice;
+  std::uint32_t context = 0;
+  std::uint32_t id = 0;
+  bool operator==(const CudaKey&) const = default;
 };
 
-struct CudaName {
-  CudaResource resource;
-  std::uint32_t context;
-  std::uint32_t id;
-  std::string_view name;
-  CudaName* next;
-};
+// What stands for those for which there is no room.
+constinit Domain other_domain{.id = 0, .name = "(domains without room)"};
+constinit RegisteredString other_string{.text = "(registered string without room)"};
 
 struct Names {
-  Arena arena{kNamesLimit};
-  Domain* domains = nullptr;  // newest first, as are the others
-  CategoryName* categories = nullptr;
-  ThreadName* threads = nullptr;
-  CudaName* of_cuda = nullptr;
+  Arena made{kMadeLimit};
+  Domain* newest = nullptr;
+  std::array<Domain*, kDomainBuckets> domains_by_name{};
+  std::array<Domain*, kDomainBuckets> domains_by_id{};
+  std::array<RegisteredString*, kStringBuckets> strings{};
+  KeptNames<CategoryKey> categories{kKeptLimit};
+  KeptNames<std::uint32_t> threads{kKeptLimit};
+  KeptNames<CudaKey> of_cuda{kKeptLimit};
   std::uint32_t forking_thread = 0;  // in a forked child: the id that its thread had in the parent
+  bool is_shortage_told = false;     // to this session
 };
 constinit Names names;
 constinit Lock names_lock;
@@ -67,29 +76,66 @@ void tell_thread(std::uint32_t thread_id, std::string_view name) noexcept {
   write_metadata(record, name);
 }
 
-void tell_cuda_resource(const CudaName& named) noexcept {
+void tell_cuda_resource(const CudaKey& key, std::string_view name) noexcept {
   channel::Record record{};
-  const bool is_stream = named.resource == CudaResource::kStream;
+  const bool is_stream = key.resource == CudaResource::kStream;
   record.type = is_stream ? channel::RecordType::kStreamName : channel::RecordType::kCudaName;
-  record.category = is_stream ? named.context : static_cast<std::uint32_t>(named.resource);
-  record.id = named.id;
-  write_metadata(record, named.name);
+  record.category = is_stream ? key.context : static_cast<std::uint32_t>(key.resource);
+  record.id = key.id;
+  write_metadata(record, name);
 }
 
-// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first:
-// what counts per key is told once.
+// Made in one piece with its name; null where there is no room. Requires: the lock is held.
+template <typename Made>
+Made* make(std::string_view name, std::string_view Made::*member) noexcept {
+  void* const memory = names.made.allocate(sizeof(Made) + name.size());
+  if (memory == nullptr) return nullptr;
+  Made* const made = ::new (memory) Made;
+  auto* const text = static_cast<char*>(memory) + sizeof(Made);
+  if (!name.empty()) std::memcpy(text, name.data(), name.size());
+  made->*member = {text, name.size()};
+  return made;
+}
+
+// Requires: the lock is held.
+void add(Domain& domain) noexcept {
+  domain.id = names.newest == nullptr ? 1 : names.newest->id + 1;
+  domain.next = names.newest;
+  names.newest = &domain;
+  for (const auto& [bucket, next] : {std::pair(&names.domains_by_name[hash_of(domain.name) % kDomainBuckets], &Domain::next_of_name),
+                                     std::pair(&names.domains_by_id[domain.id % kDomainBuckets], &Domain::next_of_id)}) {
+    domain.*next = *bucket;
+    *bucket = &domain;
+  }
+}
+
+Domain* find_domain(std::string_view name) noexcept {
+  Domain* known = names.domains_by_name[hash_of(name) % kDomainBuckets];
+  while (known != nullptr && known->name != name) known = known->next_of_name;
+  return known;
+}
+
+// Requires: the lock is not held.
+void tell_shortage(const char* sentence) noexcept {
+  {
+    const ScopedLock lock(names_lock);
+    if (std::exchange(names.is_shortage_told, true)) return;
+  }
+  report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning, sentence);
+}
+
+// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id.
 void repeat() noexcept {
   repeat_schemas();
   const ScopedLock lock(names_lock);  // other threads of the program go on naming
-  for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next) tell_domain(*domain);
-  for (const CategoryName* entry = names.categories; entry != nullptr; entry = entry->next)
-    tell_category(entry->domain, entry->category, entry->name);
-  const bool is_forked = names.forking_thread != 0;
-  for (const CudaName* entry = names.of_cuda; entry != nullptr && !is_forked; entry = entry->next) tell_cuda_resource(*entry);
-  for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {
-    if (!is_forked) tell_thread(entry->thread_id, entry->name);
-    if (is_forked && entry->thread_id == names.forking_thread)
-      return tell_thread(static_cast<std::uint32_t>(system::process_id()), entry->name);
+  names.is_shortage_told = false;
+  for (const Domain* domain = names.newest; domain != nullptr; domain = domain->next) tell_domain(*domain);
+  names.categories.each([](const CategoryKey& key, std::string_view name) { tell_category(key.domain, key.category, name); });
+  if (names.forking_thread == 0) {
+    names.of_cuda.each(tell_cuda_resource);
+    names.threads.each(tell_thread);
+  } else if (const std::string_view name = names.threads.find(names.forking_thread); !name.empty()) {
+    tell_thread(static_cast<std::uint32_t>(system::process_id()), name);
   }
 }
 
@@ -104,47 +150,55 @@ void prepare_names() noexcept {
 
 Domain* domain_named(std::string_view name) noexcept {
   Domain* domain = nullptr;
+  bool is_new = true;
   {
     const ScopedLock lock(names_lock);
-    for (Domain* known = names.domains; known != nullptr; known = known->next)
-      if (known->name == name) return known;
-    domain = names.arena.create<Domain>();
-    if (domain == nullptr) return nullptr;
-    domain->id = names.domains == nullptr ? 1 : names.domains->id + 1;
-    domain->name = names.arena.copy(name);
-    domain->next = names.domains;
-    names.domains = domain;
+    if (Domain* const known = find_domain(name)) return known;
+    domain = make(name, &Domain::name);
+    if (domain == nullptr) {
+      domain = &other_domain;
+      is_new = domain->id == 0;
+    }
+    if (is_new) add(*domain);
   }
-  tell_domain(*domain);
+  if (is_new) tell_domain(*domain);
+  if (domain == &other_domain)
+    tell_shortage(
+        "The program has made more NVTX domains than there is room for: events of further ones are shown in the domain \"(domains without room)\". Make a domain once, and name "
+        "what differs by ranges or categories.");
   return domain;
 }
 
 std::string_view domain_name(std::uint32_t id) noexcept {
   const ScopedLock lock(names_lock);
-  for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next)
+  for (const Domain* domain = names.domains_by_id[id % kDomainBuckets]; domain != nullptr; domain = domain->next_of_id)
     if (domain->id == id) return domain->name;
   return {};
 }
 
 RegisteredString* register_string(std::string_view text) noexcept {
-  const ScopedLock lock(names_lock);
-  auto* string = names.arena.create<RegisteredString>();
-  if (string != nullptr) string->text = names.arena.copy(text);
-  return string;
+  const std::uint32_t hash = hash_of(text);
+  {
+    const ScopedLock lock(names_lock);
+    RegisteredString*& bucket = names.strings[hash % kStringBuckets];
+    for (RegisteredString* known = bucket; known != nullptr; known = known->next_in_bucket)
+      if (known->hash == hash && known->text == text) return known;
+    if (RegisteredString* const made = make(text, &RegisteredString::text)) {
+      made->hash = hash;
+      made->next_in_bucket = bucket;
+      return bucket = made;
+    }
+  }
+  tell_shortage(
+      "The program has registered more different NVTX strings than there is room for: what further ones name is shown as \"(registered string without room)\". Register texts that come "
+      "again, and pass others as they are.");
+  return &other_string;
 }
 
 void name_category(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept {
   {
     const ScopedLock lock(names_lock);
-    CategoryName* entry = names.categories;
-    while (entry != nullptr && (entry->domain != domain || entry->category != category)) entry = entry->next;
-    if (entry != nullptr && entry->name == name) return;
-    if (entry == nullptr) {
-      entry = names.arena.create<CategoryName>(domain, category, std::string_view(), names.categories);
-      if (entry == nullptr) return;
-      names.categories = entry;
-    }
-    entry->name = names.arena.copy(name);
+    if (!names.categories.keep({domain, category}, name)) return;
   }
   tell_category(domain, category, name);
 }
@@ -153,35 +207,18 @@ void name_thread(std::uint32_t thread_id, std::string_view name) noexcept {
   if (thread_id == system::thread_id()) own_thread_id = thread_id;
   {
     const ScopedLock lock(names_lock);
-    ThreadName* entry = names.threads;
-    while (entry != nullptr && entry->thread_id != thread_id) entry = entry->next;
-    if (entry != nullptr && entry->name == name) return;
-    if (entry == nullptr) {
-      entry = names.arena.create<ThreadName>(thread_id, std::string_view(), names.threads);
-      if (entry == nullptr) return;
-      names.threads = entry;
-    }
-    entry->name = names.arena.copy(name);
+    if (!names.threads.keep(thread_id, name)) return;
   }
   tell_thread(thread_id, name);
 }
 
 void name_cuda_resource(CudaResource resource, std::uint32_t context, std::uint32_t id, std::string_view name) noexcept {
-  CudaName told{};
+  const CudaKey key{resource, context, id};
   {
     const ScopedLock lock(names_lock);
-    CudaName* entry = names.of_cuda;
-    while (entry != nullptr && (entry->resource != resource || entry->context != context || entry->id != id)) entry = entry->next;
-    if (entry != nullptr && entry->name == name) return;
-    if (entry == nullptr) {
-      entry = names.arena.create<CudaName>(resource, context, id, std::string_view(), names.of_cuda);
-      if (entry == nullptr) return;
-      names.of_cuda = entry;
-    }
-    entry->name = names.arena.copy(name);
-    told = *entry;
+    if (!names.of_cuda.keep(key, name)) return;
   }
-  tell_cuda_resource(told);
+  tell_cuda_resource(key, name);
 }
 
 }  // namespace lanescope::agent::nvtx

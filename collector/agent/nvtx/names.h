@@ -1,9 +1,10 @@
 // What NVTX gives names to: domains, their categories, threads, devices, contexts and streams; and the strings that a program registers.
 //
-// What is made here lives as long as the process: NVTX hands out pointers to it. Names are told to the host at once, and again to the next
-// session and by a forked child, which has none of CUDA's.
+// Domains and registered strings live as long as the process: NVTX hands out pointers to them; there is one for equal names. Where the room for them ends,
+// one stands for all others, and the session is told. Names are told to the host at once, and again to the next session and by a forked child,
+// which has none of CUDA's: those of categories, threads and CUDA's the newest of each sort (kept_names.h).
 //
-// Threads: any; under a lock, so not for hot paths. Reading a Domain or a RegisteredString needs none: they never change.
+// Threads: any; under a lock, for some loads and a copy, whatever was named before. Reading a Domain or a RegisteredString needs none: they never change.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,24 @@ namespace lanescope::agent::nvtx {
 struct Domain {
   std::uint32_t id = 0;  // of NvtxDomain; the default domain is 0 and has no Domain
   std::string_view name;
-  Domain* next = nullptr;
+  Domain* next = nullptr;            // made before it
+  Domain* next_of_name = nullptr;    // in its bucket, as the next
+  Domain* next_of_id = nullptr;
 };
 
 struct RegisteredString {
   std::string_view text;
+  std::uint32_t hash = 0;
+  RegisteredString* next_in_bucket = nullptr;
 };
 
-// The domain of this name, made where it is new. Null when there is no memory.
+// The domain of this name, made where it is new.
 Domain* domain_named(std::string_view name) noexcept;
 
 // The name of a domain; empty for the default domain, and for none that is known.
 std::string_view domain_name(std::uint32_t id) noexcept;
 
-// Null when there is no memory.
+// Of this text, made where it is new.
 RegisteredString* register_string(std::string_view text) noexcept;
 
 void name_category(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept;

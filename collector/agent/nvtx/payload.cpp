@@ -67,6 +67,7 @@ constexpr std::size_t kShownBytes = 96;
 constexpr Field kUnknownFields[] = {{.name = "schema"}, {.name = "size"}, {.name = "bytes"}};
 constinit std::atomic<Schema*> unknown_schema{nullptr};
 constinit std::atomic<bool> has_told_of_unknown{false};
+constinit std::atomic<bool> has_told_of_shortage{false};
 
 std::size_t bucket_of(std::uint32_t domain, std::uint64_t id) noexcept { return (id ^ domain * 31u) % kBuckets; }
 
@@ -333,6 +334,13 @@ const Schema* schema_of_unknown() noexcept {
   return schema;
 }
 
+void tell_no_room() noexcept {
+  if (has_told_of_shortage.exchange(true, std::memory_order_relaxed)) return;
+  report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning,
+         "The program has registered more schemas of NVTX's structured data than there is room for: data of further ones is shown as bytes. Register each "
+         "schema once.");
+}
+
 void tell_of_unknown(const Schema& schema) noexcept {
   if (has_told_of_unknown.exchange(true, std::memory_order_relaxed)) return;
   tell(schema);
@@ -373,44 +381,49 @@ std::uint64_t register_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
   if (attributes == nullptr || (attributes->fieldMask & kNeeded) != kNeeded || attributes->entries == nullptr) return 0;
   Schema* schema = nullptr;
+  std::uint64_t id = 0;
   {
     const ScopedLock lock(schema_lock);
+    id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
     schema = memory.create<Schema>();
-    if (schema == nullptr) return 0;
-    schema->id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
-    schema->domain = domain;
-    if ((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) schema->name = memory.copy(bounded_text(attributes->name));
-    if (!add_fields(*schema, *attributes)) return 0;
-    add(*schema);
+    if (schema != nullptr) {
+      schema->id = id;
+      schema->domain = domain;
+      if ((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) schema->name = memory.copy(bounded_text(attributes->name));
+      add_fields(*schema, *attributes) ? add(*schema) : void(schema = nullptr);
+    }
   }
-  tell(*schema);
-  return schema->id;
+  schema != nullptr ? tell(*schema) : tell_no_room();
+  return id;
 }
 
 std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAttr_t* attributes) noexcept {
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES;
   if (attributes == nullptr || (attributes->fieldMask & kNeeded) != kNeeded || attributes->entries == nullptr) return 0;
   Schema* schema = nullptr;
+  std::uint64_t id = 0;
   {
     const ScopedLock lock(schema_lock);
-    schema = memory.create<Schema>();
+    id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
     const std::size_t count = std::min(attributes->numEntries, kMaximumEnumerators);
     auto* enumerators = allocate<Enumerator>(count);
-    if (schema == nullptr || enumerators == nullptr) return 0;
-    for (std::size_t i = 0; i < count; ++i)
-      enumerators[i] = {memory.copy(bounded_text(attributes->entries[i].name)), attributes->entries[i].value};
-    schema->id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
-    schema->domain = domain;
-    schema->is_enumeration = true;
-    const bool has_size = (attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) != 0 && attributes->sizeOfEnum != 0;
-    schema->size = schema->alignment =
-        has_size ? static_cast<std::uint32_t>(std::min<std::size_t>(attributes->sizeOfEnum, 8)) : sizeof(int);
-    schema->enumerators = enumerators;
-    schema->enumerator_count = count;
-    add(*schema);
+    schema = enumerators == nullptr ? nullptr : memory.create<Schema>();
+    if (schema != nullptr) {
+      for (std::size_t i = 0; i < count; ++i)
+        enumerators[i] = {memory.copy(bounded_text(attributes->entries[i].name)), attributes->entries[i].value};
+      schema->id = id;
+      schema->domain = domain;
+      schema->is_enumeration = true;
+      const bool has_size = (attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) != 0 && attributes->sizeOfEnum != 0;
+      schema->size = schema->alignment =
+          has_size ? static_cast<std::uint32_t>(std::min<std::size_t>(attributes->sizeOfEnum, 8)) : sizeof(int);
+      schema->enumerators = enumerators;
+      schema->enumerator_count = count;
+      add(*schema);
+    }
   }
-  tell(*schema);
-  return schema->id;
+  schema != nullptr ? tell(*schema) : tell_no_room();
+  return id;
 }
 
 void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
@@ -438,6 +451,7 @@ void prepare_payloads() noexcept { hold_across_forks(schema_lock); }
 
 void repeat_schemas() noexcept {
   has_told_of_unknown.store(false, std::memory_order_relaxed);
+  has_told_of_shortage.store(false, std::memory_order_relaxed);
   const ScopedLock lock(schema_lock);
   for (const Schema* schema = newest; schema != nullptr; schema = schema->next) tell(*schema);
 }

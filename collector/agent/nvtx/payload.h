@@ -15,7 +15,8 @@
 
 namespace lanescope::agent::nvtx {
 
-// The id by which the program names the schema from now on: its own where it chose one, else a new one. 0 when there is no memory.
+// The id by which the program names the schema from now on: its own where it chose one, else a new one. Data of one for which there was
+// no room is as of an unknown one, and the session is told. 0 where the attributes say too little.
 std::uint64_t register_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_t* attributes) noexcept;
 std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAttr_t* attributes) noexcept;
 

@@ -58,7 +58,7 @@ Result file_call(Function& function, channel::FileOperation operation, Use use, 
   if (!is_active.load(std::memory_order_relaxed) || Quiet::is_on()) return next(parameters...);
   const std::int64_t start = monotonic_now();
   const Result result = next(parameters...);
-  const std::int64_t end = note(function.name, start);
+  const std::int64_t end = note(function.shown(), start);
   if (files_asked.load(std::memory_order_relaxed) != FilesAsked::kNo) note_file(operation, start, end, use(result));
   return result;
 }

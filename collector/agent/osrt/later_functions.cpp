@@ -23,6 +23,7 @@ using Time = const timespec*;
 
 constinit Function mutex_timedlock{"pthread_mutex_timedlock", nullptr};
 constinit Function cond_timedwait{"pthread_cond_timedwait", "GLIBC_2.3.2"};
+constinit Function plain_control_file{"fcntl", nullptr};
 constinit Function semaphore_timedwait{"sem_timedwait", nullptr};
 
 template <typename... Parameters>
@@ -71,6 +72,8 @@ int semaphore_clockwait(sem_t* semaphore, clockid_t clock, Time until) {
   return next(semaphore_timedwait, semaphore, &time);
 }
 
+int control_file(int descriptor, int command, long argument) { return next(plain_control_file, descriptor, command, argument); }
+
 template <typename Function>
 void* address(Function* function) noexcept {
   return reinterpret_cast<void*>(function);
@@ -82,6 +85,7 @@ void* stand_in_for(const char* name) noexcept {
   if (std::strcmp(name, "epoll_pwait2") == 0) return address(pwait2);
   if (std::strcmp(name, "pthread_mutex_clocklock") == 0) return address(mutex_clocklock);
   if (std::strcmp(name, "pthread_cond_clockwait") == 0) return address(cond_clockwait);
+  if (std::strcmp(name, "fcntl64") == 0) return address(control_file);
   if (std::strcmp(name, "sem_clockwait") == 0) return address(semaphore_clockwait);
   return nullptr;
 }

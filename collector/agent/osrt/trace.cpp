@@ -13,7 +13,7 @@ namespace lanescope::agent::osrt {
 
 constinit std::atomic<bool> is_active{false};
 constinit std::atomic<Redirected (*)(Recorded)> redirect{nullptr};
-constinit std::atomic<void (*)()> redirect_filters{nullptr};
+constinit std::atomic<void (*)()> redirect_process{nullptr};
 
 namespace {
 
@@ -42,9 +42,9 @@ void* Function::find() noexcept {
   return found;
 }
 
-void watch_filters() noexcept {
+void watch_process_calls() noexcept {
   const auto look = [] {
-    if (auto* const now = redirect_filters.load(std::memory_order_acquire)) now();
+    if (auto* const now = redirect_process.load(std::memory_order_acquire)) now();
   };
   look();
   before_forking(look);

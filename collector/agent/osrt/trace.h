@@ -20,6 +20,8 @@ struct Function {
   const char* name;
   const char* version;  // of its symbol, where it has several; else null
   std::atomic<void*> next{nullptr};
+  const char* plain = nullptr;  // where it is a form of a function that compilers and headers put in its place: that one's name
+  [[nodiscard]] const char* shown() const noexcept { return plain != nullptr ? plain : name; }
 
   // The one that the target would call without us, or what stands in for it (later_functions.h). Any thread.
   void* address() noexcept {
@@ -39,11 +41,12 @@ enum class Recorded {
 // What redirects the calls of a process that runs already; null where there are no wrappers, as in tests, and where the agent stands before
 // them. Safe to be called again, for files that were loaded meanwhile.
 extern constinit std::atomic<Redirected (*)(Recorded)> redirect;
-// The same of those calls alone by which a process forbids itself system calls (filter_calls.h). Any thread.
-extern constinit std::atomic<void (*)()> redirect_filters;
+// The same of those calls alone by which a process forbids itself system calls (filter_calls.h), or asks who awaits a signal (process/handlers.h). Any
+// thread.
+extern constinit std::atomic<void (*)()> redirect_process;
 
-// From here on such calls of the files that are loaded now, or before a fork, are noticed in a process that does not record its calls.
-void watch_filters() noexcept;
+// From here on such calls of the files that are loaded now, or before a fork, come to the agent in a process that does not record its calls.
+void watch_process_calls() noexcept;
 
 // A call has returned: just now, which is the result. Keeps errno.
 std::int64_t note(const char* name, std::int64_t start) noexcept;
@@ -54,7 +57,7 @@ Result call(Function& function, Parameters... parameters) noexcept(false) {
   if (!is_active.load(std::memory_order_relaxed) || Quiet::is_on()) return next(parameters...);
   const std::int64_t start = monotonic_now();
   const Result result = next(parameters...);
-  note(function.name, start);
+  note(function.shown(), start);
   return result;
 }
 

@@ -2,6 +2,7 @@
 //
 // They hold nothing while the real call runs, so a thread may be cancelled in it, a signal handler may call them again, and the child of a
 // vfork, which shares our memory, finds it as its parent left it.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -9,12 +10,15 @@
 #include <string_view>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -27,6 +31,7 @@
 #include "agent/osrt/filter_calls.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/handlers.h"
 #include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
 
@@ -101,7 +106,19 @@ using Address = const struct sockaddr*;
   X(int, posix_spawnp, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), \
     (a, b, c, d, e, f))                                                                                                   \
   X(int, system, nullptr, (const char* a), (a))                                                                           \
-  X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t * c, int d), (a, b, c, d))
+  X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t * c, int d), (a, b, c, d))                                       \
+  X(int, pause, nullptr, (), ())                                                                                          \
+  X(int, sigsuspend, nullptr, (const sigset_t* a), (a))                                                                   \
+  X(int, sigwait, nullptr, (const sigset_t* a, int* b), (a, b))                                                           \
+  X(int, sigwaitinfo, nullptr, (const sigset_t* a, siginfo_t* b), (a, b))                                                 \
+  X(int, sigtimedwait, nullptr, (const sigset_t* a, siginfo_t* b, Time c), (a, b, c))                                     \
+  X(int, lockf, nullptr, (int a, int b, off_t c), (a, b, c))                                                              \
+  X(int, recvmmsg, nullptr, (int a, struct mmsghdr* b, unsigned c, int d, struct timespec* e), (a, b, c, d, e))           \
+  X(int, sendmmsg, nullptr, (int a, struct mmsghdr* b, unsigned c, int d), (a, b, c, d))                                  \
+  X(ssize_t, msgrcv, nullptr, (int a, void* b, size_t c, long d, int e), (a, b, c, d, e))                                 \
+  X(int, msgsnd, nullptr, (int a, const void* b, size_t c, int d), (a, b, c, d))                                          \
+  X(int, semop, nullptr, (int a, struct sembuf* b, size_t c), (a, b, c))                                                  \
+  X(int, semtimedop, nullptr, (int a, struct sembuf* b, size_t c, Time d), (a, b, c, d))
 
 // What uses files: X(the same, what it does to one, what that says of it, r being the result).
 #define LANESCOPE_FILE_CALLS(X)                                                                                              \
@@ -127,12 +144,40 @@ using Address = const struct sockaddr*;
   X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f), kMap, mapped(r, b, d, e)) \
   X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kRead, transferred(a, r))        \
   X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kWrite, transferred(a, r))      \
+  X(int, creat, nullptr, (const char* a, mode_t b), (a, b), kOpen, opened(r))                                                \
+  X(ssize_t, preadv2, nullptr, (int a, const struct iovec* b, int c, off_t d, int e), (a, b, c, d, e), kRead, transferred(a, r))   \
+  X(ssize_t, pwritev2, nullptr, (int a, const struct iovec* b, int c, off_t d, int e), (a, b, c, d, e), kWrite, transferred(a, r)) \
   X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))                    \
   X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))
 
+// What the C library's headers put in the place of these where a buffer's size is known (_FORTIFY_SOURCE), or offsets have 64 bits: X(result, name, plain name,
+// parameters, arguments), the same of files.
+#define LANESCOPE_OTHER_FORMS(X)                                                                                                                        \
+  X(int, __poll_chk, poll, (struct pollfd * a, nfds_t b, int c, size_t d), (a, b, c, d))                                                                \
+  X(int, __ppoll_chk, ppoll, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d, size_t e), (a, b, c, d, e))                                       \
+  X(ssize_t, __recv_chk, recv, (int a, void* b, size_t c, size_t d, int e), (a, b, c, d, e))                                                            \
+  X(ssize_t, __recvfrom_chk, recvfrom, (int a, void* b, size_t c, size_t d, int e, struct sockaddr* f, socklen_t* g), (a, b, c, d, e, f, g))            \
+  X(int, ftruncate64, ftruncate, (int a, off_t b), (a, b))                                                                                              \
+  X(int, lockf64, lockf, (int a, int b, off_t c), (a, b, c))
+#define LANESCOPE_OTHER_FILE_FORMS(X)                                                                                                                   \
+  X(ssize_t, __read_chk, read, (int a, void* b, size_t c, size_t d), (a, b, c, d), kRead, transferred(a, r))                                            \
+  X(ssize_t, __pread_chk, pread, (int a, void* b, size_t c, off_t d, size_t e), (a, b, c, d, e), kRead, transferred(a, r))                              \
+  X(ssize_t, __pread64_chk, pread64, (int a, void* b, size_t c, off_t d, size_t e), (a, b, c, d, e), kRead, transferred(a, r))                          \
+  X(size_t, __fread_chk, fread, (void* a, size_t b, size_t c, size_t d, FILE* e), (a, b, c, d, e), kRead, transferred(e, c, r))                         \
+  X(int, __open_2, open, (const char* a, int b), (a, b), kOpen, opened(r))                                                                              \
+  X(int, __open64_2, open64, (const char* a, int b), (a, b), kOpen, opened(r))                                                                          \
+  X(int, __openat_2, openat, (int a, const char* b, int c), (a, b, c), kOpen, opened(r))                                                                \
+  X(int, __openat64_2, openat64, (int a, const char* b, int c), (a, b, c), kOpen, opened(r))                                                            \
+  X(int, creat64, creat, (const char* a, mode_t b), (a, b), kOpen, opened(r))                                                                           \
+  X(ssize_t, preadv64, preadv, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kRead, transferred(a, r))                                  \
+  X(ssize_t, pwritev64, pwritev, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d), kWrite, transferred(a, r))                               \
+  X(ssize_t, preadv64v2, preadv2, (int a, const struct iovec* b, int c, off_t d, int e), (a, b, c, d, e), kRead, transferred(a, r))                     \
+  X(ssize_t, pwritev64v2, pwritev2, (int a, const struct iovec* b, int c, off_t d, int e), (a, b, c, d, e), kWrite, transferred(a, r))
+
 enum Index : std::size_t {
 #define LANESCOPE_INDEX(result, name, ...) k_##name,
-  LANESCOPE_CALLS(LANESCOPE_INDEX) LANESCOPE_FILE_CALLS(LANESCOPE_INDEX)
+  LANESCOPE_CALLS(LANESCOPE_INDEX) LANESCOPE_FILE_CALLS(LANESCOPE_INDEX) LANESCOPE_OTHER_FORMS(LANESCOPE_INDEX)
+      LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_INDEX)
 #undef LANESCOPE_INDEX
       k_pthread_mutex_lock,
   k_pthread_mutex_trylock,
@@ -143,13 +188,18 @@ enum Index : std::size_t {
   k__exit,
   k__Exit,
   k_quick_exit,
+  k_fcntl,
+  k_fcntl64,
 };
 
 constinit Function functions[] = {
 #define LANESCOPE_FUNCTION(result, name, version, ...) {#name, version},
     LANESCOPE_CALLS(LANESCOPE_FUNCTION) LANESCOPE_FILE_CALLS(LANESCOPE_FUNCTION)
 #undef LANESCOPE_FUNCTION
-        {"pthread_mutex_lock", nullptr},
+#define LANESCOPE_FUNCTION(result, name, plain, ...) {#name, nullptr, nullptr, #plain},
+        LANESCOPE_OTHER_FORMS(LANESCOPE_FUNCTION) LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_FUNCTION)
+#undef LANESCOPE_FUNCTION
+            {"pthread_mutex_lock", nullptr},
     {"pthread_mutex_trylock", nullptr},
     {"pthread_cond_wait", "GLIBC_2.3.2"},
     {"pthread_cond_timedwait", "GLIBC_2.3.2"},
@@ -158,6 +208,8 @@ constinit Function functions[] = {
     {"_exit", nullptr},
     {"_Exit", nullptr},
     {"quick_exit", "GLIBC_2.24"},
+    {"fcntl", nullptr},
+    {"fcntl64", nullptr, nullptr, "fcntl"},
 };
 
 // Only puts the function in front of the arguments, which stand in parentheses.
@@ -174,6 +226,7 @@ constinit Function functions[] = {
   extern "C" LANESCOPE_HIDDEN result own_##name parameters { return call<result>(functions[k_##name] LANESCOPE_UNPACK arguments); } \
   extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) result lanescope_##name parameters __asm__(#name);
 LANESCOPE_CALLS(LANESCOPE_WRAPPER)
+LANESCOPE_OTHER_FORMS(LANESCOPE_WRAPPER)
 #undef LANESCOPE_WRAPPER
 #define LANESCOPE_FILE_WRAPPER(result, name, version, parameters, arguments, operation, use)                                               \
   extern "C" LANESCOPE_HIDDEN result own_##name parameters {                                                                               \
@@ -181,7 +234,20 @@ LANESCOPE_CALLS(LANESCOPE_WRAPPER)
   }                                                                                                                                        \
   extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) result lanescope_##name parameters __asm__(#name);
 LANESCOPE_FILE_CALLS(LANESCOPE_FILE_WRAPPER)
+LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_FILE_WRAPPER)
 #undef LANESCOPE_FILE_WRAPPER
+
+// It waits for locks of files alone. What it is given beside the command comes as a word, or not at all.
+namespace {
+int control_file(Function& function, int descriptor, int command, long argument) {
+  if (command == F_SETLKW || command == F_OFD_SETLKW) return call<int>(function, descriptor, command, argument);
+  return reinterpret_cast<int (*)(int, int, ...)>(function.address())(descriptor, command, argument);
+}
+}  // namespace
+extern "C" LANESCOPE_HIDDEN int own_fcntl(int a, int b, long c) { return control_file(functions[k_fcntl], a, b, c); }
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fcntl"))) int lanescope_fcntl(int, int, long) __asm__("fcntl");
+extern "C" LANESCOPE_HIDDEN int own_fcntl64(int a, int b, long c) { return control_file(functions[k_fcntl64], a, b, c); }
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fcntl64"))) int lanescope_fcntl64(int, int, long) __asm__("fcntl64");
 
 // A lock that is free costs no look at the clock.
 extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -252,6 +318,21 @@ extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit
 
 namespace {
 
+// The calls by which a process forbids itself system calls, and those by which it asks who awaits a signal. A look that comes while another thread
+// looks is left out.
+void redirect_process_calls() noexcept {
+  static constinit std::atomic<bool> is_looking{false};
+  static constinit lanescope::agent::CallSlots slots;
+  if (is_looking.exchange(true, std::memory_order_acquire)) return;
+  const auto handlers = lanescope::agent::handler_redirections();
+  constexpr std::size_t kOthers = 2;
+  lanescope::agent::Redirection redirections[kOthers + handlers.size()] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
+                                                                          lanescope::agent::osrt::redirected_prctl()};
+  std::copy(handlers.begin(), handlers.end(), redirections + kOthers);
+  slots.redirect(redirections);
+  is_looking.store(false, std::memory_order_release);
+}
+
 // Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
 lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
   static constinit lanescope::agent::CallSlots slots;
@@ -259,32 +340,25 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
   const lanescope::agent::Redirection redirections[] = {
 #define LANESCOPE_REDIRECTION(result, name, ...) \
   {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
-      LANESCOPE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_FILE_CALLS(LANESCOPE_REDIRECTION)
+      LANESCOPE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_FILE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_OTHER_FORMS(LANESCOPE_REDIRECTION)
+          LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
           {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
       {"pthread_cond_wait", functions[k_pthread_cond_wait].address(), reinterpret_cast<void*>(&own_pthread_cond_wait)},
       {"pthread_cond_timedwait", functions[k_pthread_cond_timedwait].address(), reinterpret_cast<void*>(&own_pthread_cond_timedwait)},
       {"pthread_cond_signal", functions[k_pthread_cond_signal].address(), reinterpret_cast<void*>(&own_pthread_cond_signal)},
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
+      {"fcntl", functions[k_fcntl].address(), reinterpret_cast<void*>(&own_fcntl)},
+      {"fcntl64", functions[k_fcntl64].address(), reinterpret_cast<void*>(&own_fcntl64)},
       kept_callers.dlopen,
       kept_callers.syscall,
       lanescope::agent::osrt::redirected_prctl(),
   };
   const lanescope::agent::Redirected result = slots.redirect(redirections);
+  redirect_process_calls();
   lanescope::agent::osrt::files_asked.store(lanescope::agent::osrt::FilesAsked::kUnknown, std::memory_order_relaxed);
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
   return result;
-}
-
-// A look that comes while another thread looks is left out.
-void redirect_filter_calls() noexcept {
-  static constinit std::atomic<bool> is_looking{false};
-  static constinit lanescope::agent::CallSlots slots;
-  if (is_looking.exchange(true, std::memory_order_acquire)) return;
-  const lanescope::agent::Redirection redirections[] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
-                                                        lanescope::agent::osrt::redirected_prctl()};
-  slots.redirect(redirections);
-  is_looking.store(false, std::memory_order_release);
 }
 
 }  // namespace
@@ -314,7 +388,7 @@ __attribute__((constructor)) static void find_functions() {
   if (is_preloaded) lanescope::agent::osrt::note_loaded_files();
   if (is_preloaded) return;
   lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
-  lanescope::agent::osrt::redirect_filters.store(redirect_filter_calls, std::memory_order_release);
+  lanescope::agent::osrt::redirect_process.store(redirect_process_calls, std::memory_order_release);
 }
 
 __attribute__((destructor)) static void end_of_process() { lanescope::agent::python_lock::end_of_process(); }

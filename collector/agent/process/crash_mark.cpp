@@ -7,6 +7,7 @@
 #include "agent/core/fault_guard.h"
 #include "agent/core/system_calls.h"
 #include "agent/process/forks.h"
+#include "agent/process/handlers.h"
 
 namespace lanescope::agent {
 namespace {
@@ -16,7 +17,6 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constinit std::atomic<channel::AgentStatus*> marked{nullptr};
 constinit std::atomic<bool> is_watching{false};
 constinit std::atomic<void (*)()> last_work{nullptr};
-constinit struct sigaction previous[NSIG] = {};  // written before the handler that reads it is set
 
 void mark(int signal, const siginfo_t* information) noexcept {
   channel::AgentStatus* status = marked.load(std::memory_order_acquire);
@@ -36,7 +36,7 @@ void on_signal(int signal, siginfo_t* information, void* context) noexcept {
   if (is_own_deed(signal, *information)) leave_guarded_work();
   const int saved_errno = errno;
   mark(signal, information);
-  const struct sigaction& before = previous[signal];
+  const SignalAction& before = action_before(signal);
   const bool is_awaited = (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL;
   if (void (*const work)() = last_work.load(std::memory_order_acquire); work != nullptr && (signal == SIGABRT || !is_awaited)) work();
   if ((before.sa_flags & SA_SIGINFO) != 0) {
@@ -48,7 +48,7 @@ void on_signal(int signal, siginfo_t* information, void* context) noexcept {
     return before.sa_handler(signal);
   }
   // A fault comes again once we return, and then ends the process where it happened; a signal that was sent has to be sent again.
-  sigaction(signal, &before, nullptr);
+  set_action(signal, &before, nullptr);
   if (information->si_code <= 0)
     system::system_call(SYS_rt_tgsigqueueinfo, system::process_id(), system::thread_id(), signal, system::word(information));
   errno = saved_errno;
@@ -60,13 +60,13 @@ void mark_crashes_in(channel::AgentStatus* status) noexcept {
   marked.store(status, std::memory_order_release);
   if (status == nullptr || is_watching.exchange(true)) return;
   for (const int signal : kSignals) {
-    struct sigaction& before = previous[signal];
-    if (sigaction(signal, nullptr, &before) != 0) continue;
+    SignalAction before{};
+    if (set_action(signal, nullptr, &before) != 0) continue;
     if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) continue;
-    struct sigaction ours = before;  // its mask, and whether it holds once
+    SignalAction ours = before;  // its mask, and whether it holds once
     ours.sa_sigaction = on_signal;
     ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
-    sigaction(signal, &ours, nullptr);
+    stand_before(signal, ours, before);
   }
 }
 

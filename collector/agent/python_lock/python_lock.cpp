@@ -100,20 +100,29 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
   errno = saved_errno;
 }
 
-// libpython, where it was loaded for nobody but its loader.
-void* symbol_of_library(const char* name) noexcept {
-  const LoadedFile file = find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); });
-  void* library = *file.path != '\0' ? load_file(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
-  if (library == nullptr) return nullptr;
-  void* symbol = dlsym(library, name);
-  dlclose(library);
-  return symbol;
-}
+// libpython, where it was loaded for nobody but its loader. Its variables are read at any time from here on, so it stays where it is though the
+// program should close it: as it stays of itself where others can see it, by the look-up.
+class Library {
+ public:
+  Library() noexcept {
+    const LoadedFile file = find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); });
+    if (*file.path != '\0') handle_ = load_file(file.path, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
 
-void* symbol(const char* name) noexcept {
-  void* found = dlsym(RTLD_DEFAULT, name);
-  return found != nullptr ? found : symbol_of_library(name);
-}
+  void* symbol(const char* name) const noexcept {
+    void* found = dlsym(RTLD_DEFAULT, name);
+    return found != nullptr || handle_ == nullptr ? found : dlsym(handle_, name);
+  }
+  void stays() noexcept { handle_ = nullptr; }
+
+ private:
+  void* handle_ = nullptr;
+};
 
 void tell_obstacle() noexcept {
   if (!join_recording()) return;
@@ -131,16 +140,20 @@ void tell_obstacle() noexcept {
 void look_for_interpreter() noexcept {
   if (interpreter.runtime != nullptr) return;
   const Quiet quiet;
-  const void* runtime = symbol("_PyRuntime");
+  Library library;
+  const void* runtime = library.symbol("_PyRuntime");
   is_awaited.store(runtime == nullptr, std::memory_order_relaxed);
   if (runtime == nullptr) {
     dlerror();  // is not the program's
     return;
   }
-  const auto get_version = reinterpret_cast<const char* (*)()>(symbol("Py_GetVersion"));
+  const auto get_version = reinterpret_cast<const char* (*)()>(library.symbol("Py_GetVersion"));
   interpreter.runtime = runtime;
   const bool is_known = find_lock_place(runtime, get_version != nullptr ? get_version() : nullptr, interpreter.place);
-  if (is_known) interpreter.locks.begin(runtime, interpreter.place);
+  if (is_known) {
+    interpreter.locks.begin(runtime, interpreter.place);
+    library.stays();
+  }
   if (!is_known || interpreter.place.is_optional) tell_obstacle();
   is_watched.store(is_known, std::memory_order_release);
 }

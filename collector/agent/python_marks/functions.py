@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import sys
+import threading
 import types
 
 _COLORS = {  # of the nvtx package and of CSS, RGB
@@ -53,6 +54,58 @@ def _nvtx():
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+# A mark is a frame of its own above the function's, and takes some more for a moment. The limit of recursion is higher by as much while marked functions are on
+# the stack, so that a program has the depth that it has without marks.
+_EACH = 32  # nested marks of a thread, for which the limit is raised at once; as many frames are for a moment
+
+
+class _Room(threading.local):
+    depth = 0
+
+
+_room = _Room()
+
+
+class _Limit:
+    """The limit of recursion, above what the program has set."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._set = 0  # as it was set here last; another one is the program's
+        self._changes = 0  # by the program
+        self._owed = 0  # frames by which it is higher than it should be
+
+    def raise_by(self, frames):
+        """What it takes to lower it again."""
+        with self._lock:
+            now = sys.getrecursionlimit()
+            if now != self._set:
+                self._changes += 1
+                self._owed = 0
+            try:
+                sys.setrecursionlimit(now + frames)
+            except RecursionError:  # some versions keep a distance to the depth that there is
+                frames = 0
+            self._set = now + frames
+            return self._changes, frames
+
+    def lower(self, raised):
+        changes, frames = raised
+        with self._lock:
+            if sys.getrecursionlimit() != self._set or changes != self._changes:
+                return
+            self._owed += frames
+            try:
+                sys.setrecursionlimit(self._set - self._owed)
+            except RecursionError:  # later, then
+                return
+            self._set -= self._owed
+            self._owed = 0
+
+
+_limit = _Limit()
 
 
 class _Function:
@@ -98,8 +151,17 @@ class _Function:
 
         @functools.wraps(function)
         def call(*arguments, **named):
-            with mark:
-                return function(*arguments, **named)
+            raised = None
+            _room.depth += 1
+            try:
+                if _room.depth % _EACH == 1:
+                    raised = _limit.raise_by(_EACH if _room.depth > 1 else 2 * _EACH)
+                with mark:
+                    return function(*arguments, **named)
+            finally:
+                _room.depth -= 1
+                if raised is not None:
+                    _limit.lower(raised)
 
         setattr(call, _MARKED, True)
         return call

@@ -7,19 +7,14 @@
 #include <iterator>
 #include <sstream>
 
+#include "collector/attach/process_text.h"
+
 namespace lanescope::cpu {
 namespace {
 
 constexpr pid_t kKernelThreads = 2;  // the parent of them all
 
 std::filesystem::path folder_of(pid_t process) { return std::filesystem::path("/proc") / std::to_string(process); }
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
 
 std::vector<std::uint32_t> numbered_entries(const std::filesystem::path& folder) {
   std::vector<std::uint32_t> numbers;
@@ -35,7 +30,7 @@ std::vector<std::uint32_t> numbered_entries(const std::filesystem::path& folder)
 
 // Fields of a stat file from the third on; the second is a name in parentheses, which goes to `name`.
 std::vector<std::string> stat_fields(const std::filesystem::path& path, std::string& name) {
-  const std::string stat = content_of(path);
+  const std::string stat = attach::process_text(path);
   const std::size_t open = stat.find('(');
   const std::size_t close = stat.rfind(')');
   if (open == std::string::npos || close == std::string::npos) return {};
@@ -81,12 +76,7 @@ ProcessNow process_now(pid_t process) {
   now.of_kernel = process == kKernelThreads || now.parent == kKernelThreads;
   std::error_code ignored;
   now.executable = std::filesystem::read_symlink(folder_of(process) / "exe", ignored).string();
-  const std::string arguments = content_of(folder_of(process) / "cmdline");
-  for (std::size_t begin = 0; begin < arguments.size();) {
-    const std::size_t end = std::min(arguments.find('\0', begin), arguments.size());
-    now.arguments.push_back(arguments.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  now.arguments = attach::process_arguments(folder_of(process));
   return now;
 }
 

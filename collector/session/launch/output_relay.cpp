@@ -82,13 +82,15 @@ class Backlog {
 // longer.
 class RelayProcess {
  public:
+  // `standard_error`: -1 where it goes to standard output.
   RelayProcess(int standard_output, int standard_error, int host, TargetOutput mode, std::span<char> memory)
       : host_(host), backlog_(memory) {
     streams_[0].source = standard_output;
     streams_[1].source = standard_error;
+    if (standard_error < 0) close(STDERR_FILENO);  // who reads it waits for one end alone
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       streams_[i].piece.stream = static_cast<OutputStream>(i);
-      if (mode != TargetOutput::kShowAndStore) continue;
+      if (mode != TargetOutput::kShowAndStore || !streams_[i].is_open()) continue;
       streams_[i].destination = i == 0 ? STDOUT_FILENO : STDERR_FILENO;
       struct stat status {};
       const bool is_known = fstat(streams_[i].destination, &status) == 0;
@@ -231,6 +233,18 @@ void tell_loss(OutputStream stream, const Piece& piece, const OutputRelay::Tell&
          " are shown, but not in the recording: they came faster than it could store them.");
 }
 
+// Whether our standard output and error are the same open file, pipe or terminal.
+bool are_one_output() {
+  struct stat output {};
+  struct stat error {};
+  if (fstat(STDOUT_FILENO, &output) != 0 || fstat(STDERR_FILENO, &error) != 0) return false;
+  if (output.st_dev != error.st_dev || output.st_ino != error.st_ino) return false;
+  constexpr int kCompareFiles = 0;  // KCMP_FILE
+  const pid_t own = getpid();
+  const long order = syscall(SYS_kcmp, own, own, kCompareFiles, STDOUT_FILENO, STDERR_FILENO);
+  return order == 0 || !S_ISREG(output.st_mode);  // a file that was opened twice has two places at which is written
+}
+
 Error no_descriptors() {
   return {
       "The program's output can't be captured: the system has no processes or file descriptors left. Close other programs and try again."};
@@ -240,15 +254,23 @@ Error no_descriptors() {
 
 Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   OutputRelay relay;
+  if (mode == TargetOutput::kLeave) return relay;
+  const bool are_one = mode == TargetOutput::kShowAndStore && are_one_output();
   int standard_output[2];
   int standard_error[2];
   int copies[2];
   if (pipe2(standard_output, O_CLOEXEC) != 0) return no_descriptors();
   FileDescriptor read_output(standard_output[0]);
   relay.pipes_[0] = FileDescriptor(standard_output[1]);
-  if (pipe2(standard_error, O_CLOEXEC) != 0) return no_descriptors();
-  FileDescriptor read_error(standard_error[0]);
-  relay.pipes_[1] = FileDescriptor(standard_error[1]);
+  FileDescriptor read_error;
+  if (are_one) {
+    relay.pipes_[1] = FileDescriptor(fcntl(standard_output[1], F_DUPFD_CLOEXEC, 0));
+    if (!relay.pipes_[1].valid()) return no_descriptors();
+  } else {
+    if (pipe2(standard_error, O_CLOEXEC) != 0) return no_descriptors();
+    read_error = FileDescriptor(standard_error[0]);
+    relay.pipes_[1] = FileDescriptor(standard_error[1]);
+  }
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return no_descriptors();
   relay.copies_ = FileDescriptor(copies[0]);
   FileDescriptor to_host(copies[1]);
@@ -262,7 +284,7 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     if (child != 0) _exit(child > 0 ? 0 : 1);  // the relay is no child of ours, so nobody has to wait for it
     ignore_signals();
     prctl(PR_SET_NAME, "lanescope-relay");
-    close_all_but({read_output.get(), read_error.get(), to_host.get()});
+    close_all_but({read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()});
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
   }

@@ -1,5 +1,8 @@
 // Passes what the target prints on to our own standard output and error, and gives the host a copy.
 //
+// Where our own standard output and error are one, as in a terminal and behind 2>&1, the target's are as well, so that all that it prints keeps its order;
+// it counts as standard output then.
+//
 // It is a process of its own: when the host dies, or leaves a target running, what the target prints still arrives and no write of it
 // fails. A write of the target's waits while our own output takes nothing, and never for the host. Once nobody reads our output any more,
 // the target's writes fail as they would without us. It ends once the target and all its descendants have closed both pipes.
@@ -19,10 +22,10 @@ enum class OutputStream : std::uint8_t { kStandardOutput = 0, kStandardError = 1
 
 class OutputRelay {
  public:
-  // Fails when the system has no descriptors or processes left.
+  // Fails when the system has no descriptors or processes left. With kLeave there is no relay, and nothing ever comes.
   static Result<OutputRelay> start(TargetOutput mode);
 
-  // For the target: becomes its descriptor 1 or 2. Close both here once the target has them.
+  // For the target: becomes its descriptor 1 or 2; -1: it has ours. Close both here once the target has them.
   [[nodiscard]] int write_end(OutputStream stream) const { return pipes_[static_cast<std::size_t>(stream)].get(); }
   void close_write_ends();
 

@@ -173,7 +173,10 @@ ControlSocket::~ControlSocket() {
   rmdir(path_.parent_path().c_str());
 }
 
-std::string ControlSocket::address() const { return token_.empty() ? path_.string() : path_.string() + channel::kTokenMark + token_; }
+std::string ControlSocket::address() const {
+  if (token_.empty()) return path_.string();
+  return path_.string() + channel::kTokenMark + token_ + channel::kUserMark + std::to_string(geteuid());
+}
 
 std::array<int, 2> ControlSocket::descriptors() const noexcept {
   if (is_clogged_) return {-1, -1};

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -19,33 +18,22 @@
 #include <thread>
 
 #include "collector/attach/process_list.h"
+#include "collector/attach/process_text.h"
 
 namespace lanescope::session {
 namespace {
 
-// What can be read: a process may end in between, which iterators over the file would answer with an exception.
-std::string file_content(const std::filesystem::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
+using attach::process_text;
 
 std::filesystem::path folder_of(pid_t pid) { return std::filesystem::path("/proc") / std::to_string(pid); }
 
-std::vector<std::string> split_at_zeros(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\0', begin);
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end == std::string::npos ? text.size() : end + 1;
-  }
-  return parts;
-}
+// What a process's program was started with, in /proc/PID/environ.
+constexpr std::size_t kMostVariables = 1u << 16;
+std::string start_environment_text(pid_t pid) { return process_text(folder_of(pid) / "environ", attach::kMostEnvironmentBytes); }
 
 // The fields of /proc/PID/stat from the third on (state, parent, ...): the second is the name, which may hold anything.
 std::vector<std::string> stat_fields(pid_t pid) {
-  const std::string stat = file_content(folder_of(pid) / "stat");
+  const std::string stat = process_text(folder_of(pid) / "stat");
   const std::size_t close = stat.rfind(')');
   if (close == std::string::npos) return {};
   std::istringstream fields(stat.substr(close + 1));
@@ -62,7 +50,7 @@ std::string line_of(const std::string& status, std::string_view word) {
 
 // Of a process that is gone, ours.
 uid_t effective_user(pid_t pid) {
-  std::istringstream users(line_of(file_content(folder_of(pid) / "status"), "Uid:"));
+  std::istringstream users(line_of(process_text(folder_of(pid) / "status"), "Uid:"));
   uid_t real = 0;
   uid_t effective = 0;
   return users >> real >> effective ? effective : geteuid();
@@ -102,7 +90,7 @@ bool may_come_from(const std::vector<std::string>& arguments, const std::vector<
 ProcessDescription describe_process(pid_t pid) {
   std::error_code ignored;
   return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(),
-          split_at_zeros(file_content(folder_of(pid) / "cmdline"))};
+          attach::process_arguments(folder_of(pid))};
 }
 
 ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program, const std::vector<std::string>& command) {
@@ -116,10 +104,11 @@ ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& pro
 std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names) {
   std::map<std::string, std::string> variables;
   if (names.empty()) return variables;
-  for (const std::string& entry : split_at_zeros(file_content(folder_of(pid) / "environ"))) {
+  const std::string environment = start_environment_text(pid);
+  for (const std::string_view entry : attach::parts_at_zeros(environment, kMostVariables)) {
     const std::size_t equals = entry.find('=');
-    const std::string_view name = std::string_view(entry).substr(0, equals);
-    if (equals != std::string::npos && std::find(names.begin(), names.end(), name) != names.end())
+    const std::string_view name = entry.substr(0, equals);
+    if (equals != std::string_view::npos && std::find(names.begin(), names.end(), name) != names.end())
       variables.emplace(name, entry.substr(equals + 1));
   }
   return variables;
@@ -138,7 +127,7 @@ std::vector<pid_t> processes_started_with(std::string_view name, std::string_vie
 }
 
 pid_t newest_task() {
-  const std::string load = file_content("/proc/loadavg");
+  const std::string load = process_text("/proc/loadavg");
   return std::atoi(load.c_str() + load.rfind(' ') + 1);
 }
 
@@ -150,7 +139,7 @@ std::int64_t clock_shift(pid_t pid) {
   // Of CLOCK_MONOTONIC, against the machine's. The kernel tells what the children of a process get, which is its own unless it has asked for another.
   const auto offset = [&](const std::filesystem::path& process) -> std::optional<std::int64_t> {
     if (space(process, "time") != space(process, "time_for_children")) return std::nullopt;
-    std::istringstream lines(file_content(process / "timens_offsets"));
+    std::istringstream lines(process_text(process / "timens_offsets"));
     std::string clock;
     for (std::int64_t seconds = 0, nanoseconds = 0; lines >> clock >> seconds >> nanoseconds;)
       if (clock == "monotonic") return seconds * 1'000'000'000 + nanoseconds;
@@ -163,12 +152,12 @@ std::int64_t clock_shift(pid_t pid) {
 }
 
 pid_t parent_of_process(pid_t pid) {
-  const std::string status = file_content(folder_of(pid) / "status");
+  const std::string status = process_text(folder_of(pid) / "status");
   return line_of(status, "Tgid:") == std::to_string(pid) ? std::atoi(line_of(status, "PPid:").c_str()) : 0;
 }
 
 ProgramState program_state(pid_t pid) {
-  const std::string stat = file_content(folder_of(pid) / "stat");
+  const std::string stat = process_text(folder_of(pid) / "stat");
   const std::size_t open = stat.find('(');
   const std::size_t close = stat.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
@@ -178,19 +167,20 @@ ProgramState program_state(pid_t pid) {
   return {true, stat.substr(open + 1, close - open - 1), std::strtoull(fields[kStackStart].c_str(), nullptr, 10)};
 }
 
-bool has_arguments(pid_t pid) { return !file_content(folder_of(pid) / "cmdline").empty(); }
+bool has_arguments(pid_t pid) { return !process_text(folder_of(pid) / "cmdline", 1).empty(); }
 
 StartEnvironment start_environment(pid_t pid, std::string_view variable) {
   const std::filesystem::path path = folder_of(pid) / "environ";
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return effective_user(pid) != geteuid() ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
   close(file);
-  const std::string content = file_content(path);
+  const std::string content = start_environment_text(pid);
   if (content.empty()) return StartEnvironment::kWithout;
-  const std::vector<std::string> entries = split_at_zeros(content);
-  const auto sets = [&](const std::string& entry) { return entry.starts_with(variable) && entry.substr(variable.size()).starts_with('='); };
+  const std::vector<std::string_view> entries = attach::parts_at_zeros(content, kMostVariables);
+  const auto sets = [&](std::string_view entry) { return entry.starts_with(variable) && entry.substr(variable.size()).starts_with('='); };
   if (std::any_of(entries.begin(), entries.end(), sets)) return StartEnvironment::kWith;
-  const auto is_variable = [](const std::string& entry) { return entry.find('=') != std::string::npos; };
+  if (content.size() == attach::kMostEnvironmentBytes || entries.size() == kMostVariables) return StartEnvironment::kUnknown;  // there may be more
+  const auto is_variable = [](std::string_view entry) { return entry.find('=') != std::string_view::npos; };
   return std::all_of(entries.begin(), entries.end(), is_variable) ? StartEnvironment::kWithout : StartEnvironment::kUnknown;
 }
 
@@ -203,7 +193,7 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
 bool may_end(pid_t pid, int signal) {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH})
     if (signal == harmless) return false;
-  std::istringstream status(file_content(folder_of(pid) / "status"));
+  std::istringstream status(process_text(folder_of(pid) / "status"));
   std::uint64_t handled = 0;
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:")) handled |= std::strtoull(line.c_str() + 7, nullptr, 16);
@@ -231,7 +221,7 @@ std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
 }
 
 std::string thread_name(pid_t pid, std::uint32_t thread) {
-  std::string name = file_content(folder_of(pid) / "task" / std::to_string(thread) / "comm");
+  std::string name = process_text(folder_of(pid) / "task" / std::to_string(thread) / "comm");
   if (!name.empty() && name.back() == '\n') name.pop_back();
   return name;
 }

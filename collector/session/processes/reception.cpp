@@ -9,19 +9,29 @@ namespace {
 
 constexpr std::int64_t kStrangersTime = 1'000'000'000;  // ns
 constexpr std::ptrdiff_t kMostStrangers = 64;
+constexpr int kMostAtOnce = 256;  // visitors, as many as may wait at a socket of ours: others have their turn after that
 
 }  // namespace
 
 void Reception::let_in(std::vector<Guest>& guests) {
-  while (std::optional<ControlSocket::Visitor> visitor = socket_ ? socket_->accept() : std::nullopt) {
-    if (!visitor->connection.valid()) {
-      if (visitor->is_known && visitor->pid > 0) guests.push_back({Outcome::kNoDescriptor, {visitor->pid}, {}});
-      continue;
-    }
-    const auto strangers = std::count_if(silent_.begin(), silent_.end(), [](const Silent& each) { return each.limit != 0; });
-    if (visitor->is_known || strangers < kMostStrangers)
+  for (int visitors = 0; visitors < kMostAtOnce && socket_; ++visitors) {
+    std::optional<ControlSocket::Visitor> visitor = socket_->accept();
+    if (!visitor) return;
+    if (visitor->connection.valid())
       silent_.push_back({std::move(visitor->connection), visitor->is_known ? 0 : monotonic_now() + kStrangersTime});
+    else if (visitor->is_known && visitor->pid > 0)
+      guests.push_back({Outcome::kNoDescriptor, {visitor->pid}, {}});
   }
+}
+
+void Reception::send_old_strangers_away() {
+  const auto is_stranger = [](const Silent& each) { return each.limit != 0; };
+  auto too_many = std::count_if(silent_.begin(), silent_.end(), is_stranger) - kMostStrangers;
+  std::erase_if(silent_, [&](const Silent& each) { return is_stranger(each) && too_many-- > 0; });
+}
+
+bool Reception::is_somebody_waiting() const noexcept {
+  return std::any_of(silent_.begin(), silent_.end(), [](const Silent& each) { return each.limit == 0; });
 }
 
 std::vector<Reception::Guest> Reception::receive() {
@@ -39,6 +49,7 @@ std::vector<Reception::Guest> Reception::receive() {
     if (is_ours && state == GreetingState::kOtherLayout) guests.push_back({Outcome::kOtherLayout, greeting, {}});
     return true;
   });
+  send_old_strangers_away();
   return guests;
 }
 

@@ -1,6 +1,7 @@
 // Those who have connected to the recording and wait for an answer.
 //
-// Everything here is done at once or not at all: a visitor that says nothing keeps nobody waiting.
+// Everything here is done at once or not at all: a visitor that says nothing keeps nobody waiting, and many visitors neither. Of strangers, the newest
+// are heard: who shows the token does so as it comes.
 #pragma once
 
 #include <poll.h>
@@ -42,8 +43,8 @@ class Reception {
   // From here on nobody is let in, and who tries knows at once.
   void close();
 
-  // Whether somebody has connected and not said yet who it is.
-  [[nodiscard]] bool is_somebody_waiting() const noexcept { return !silent_.empty(); }
+  // Whether somebody of ours has connected and not said yet what it is. Strangers, whom anybody can send in any number, keep no recording from its end.
+  [[nodiscard]] bool is_somebody_waiting() const noexcept;
   // What to wait for.
   void add_sources(std::vector<pollfd>& sources) const;
 
@@ -53,6 +54,7 @@ class Reception {
     std::int64_t limit;  // CLOCK_MONOTONIC ns until which a stranger is to show our token; 0: it is known
   };
   void let_in(std::vector<Guest>& guests);
+  void send_old_strangers_away();
 
   std::optional<ControlSocket> socket_;  // none once it is closed
   std::vector<Silent> silent_;

@@ -73,6 +73,18 @@ TEST_CASE("the agent calls none of the functions of the C library that it stands
   CHECK(called == std::set<std::string>{});
 }
 
+TEST_CASE("where the agent stands before a function, it does before each form of it that headers put in its place") {
+  std::set<std::string> exported;
+  std::istringstream symbols(output_of("nm -D --defined-only '" + kAgent + "'"));
+  for (std::string address, type, name; symbols >> address >> type >> name;) exported.insert(name);
+  REQUIRE(exported.contains("read"));
+  for (const std::string& name : exported)
+    for (const std::string& form : {"__" + name + "_chk", "__" + name + "_2", name + "64", "__" + name + "64_2"}) {
+      CAPTURE(form);
+      CHECK((dlsym(RTLD_DEFAULT, form.c_str()) == nullptr || exported.contains(form)));
+    }
+}
+
 TEST_CASE("what the agent stands before and the C library of 2018 has not, it can do itself") {
   constexpr int kOldestMinor = 27;
   std::set<std::string> exported;

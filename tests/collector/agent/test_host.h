@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <poll.h>
@@ -47,10 +48,15 @@ class HostedProcess {
   ~HostedProcess() {
     munmap(mapping_, bytes_);
     close(file_);
-    close(connection_);
+    hang_up();
   }
   HostedProcess(const HostedProcess&) = delete;
   HostedProcess& operator=(const HostedProcess&) = delete;
+
+  // As a recorder that is over.
+  void hang_up() {
+    if (connection_ >= 0) close(std::exchange(connection_, -1));
+  }
 
   // Reads whatever lies in the rings now.
   void read() {

@@ -1,9 +1,16 @@
 // The real agent in a real program, with every NVTX call counted.
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "nvtx_threads_facts.h"
 #include "support/catch.h"
@@ -46,6 +53,91 @@ TEST_CASE("a program takes memory from who knows the token of its session, and f
     CHECK(std::string(process->hello.token, sizeof(process->hello.token)) == shown);
     CHECK(process->records.empty() == (host.token != known));
   }
+}
+
+namespace {
+
+// Somebody who listens where a session did, by the name or in the place of its socket, and says nothing. Counts who comes, and what they say.
+class SilentListener {
+ public:
+  enum class Place { kName, kPath };
+  SilentListener(const std::string& path, Place place) : listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::size_t begin = place == Place::kName ? 1 : 0;
+    path.copy(address.sun_path + begin, sizeof(address.sun_path) - begin - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+    REQUIRE(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    REQUIRE(listen(listener_, 64) == 0);
+  }
+  ~SilentListener() { close(listener_); }
+  SilentListener(const SilentListener&) = delete;
+  SilentListener& operator=(const SilentListener&) = delete;
+
+  // Of all who have come until now and have hung up.
+  struct Heard {
+    int visitors = 0;
+    int words = 0;
+  };
+  [[nodiscard]] Heard heard() const {
+    Heard heard;
+    for (int visitor = -1; (visitor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; close(visitor)) {
+      channel::Hello hello;
+      ++heard.visitors;
+      heard.words += recv(visitor, &hello, sizeof(hello), 0) > 0 ? 1 : 0;
+    }
+    return heard;
+  }
+ private:
+  int listener_;
+};
+
+int run_with(const std::string& address, const std::string& command) {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  return std::system(("NVTX_INJECTION64_PATH=" + agent + " LANESCOPE_SOCKET='" + address + "' " + command + " > /dev/null").c_str());
+}
+
+}  // namespace
+
+TEST_CASE("a program leaves another user who listens at the address of its session before a word is said") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "control").string();
+  const std::string token(channel::kTokenLetters, 'a');
+  const auto place = GENERATE(SilentListener::Place::kName, SilentListener::Place::kPath);
+  const SilentListener listener(path, place);
+  constexpr uid_t kNobody = 65534;
+  if (place == SilentListener::Place::kPath && chown(path.c_str(), kNobody, kNobody) != 0) {
+    WARN("Giving a file to another user takes root.");
+    return;
+  }
+  const std::string somebody = std::to_string(geteuid() + 4711);
+  CHECK(run_with(path + channel::kTokenMark + token + channel::kUserMark + somebody, kProgram) == 0);
+  const SilentListener::Heard heard = listener.heard();
+  CHECK(heard.words == 0);
+  CHECK((heard.visitors == 0) == (place == SilentListener::Place::kPath));  // a file of another user's is not even tried
+}
+
+TEST_CASE("what comes without a token is no session's name") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "control").string();
+  const SilentListener listener(path, SilentListener::Place::kName);
+  CHECK(run_with(path, kProgram) == 0);
+  CHECK(listener.heard().visitors == 0);
+}
+
+TEST_CASE("children that are forked once the session is over ask nobody") {
+  TestHost host;
+  const TemporaryFolder folder;
+  const std::filesystem::path go = folder.path() / "go";
+  host.on_serve = [&] {
+    if (std::filesystem::exists(go) || host.processes.empty() || host.processes.front()->records.empty()) return;
+    host.processes.front()->hang_up();
+    std::ofstream(go).flush();
+  };
+  // With "children 20", which make ranges of their own.
+  REQUIRE(WEXITSTATUS(host.run({program("lanescope_program_lives").string(), "children", "20"}, {{"LIVES_UNTIL", go.string()}})) == 7);
+  CHECK(std::filesystem::exists(go));
+  CHECK(host.processes.size() == 1);
 }
 
 TEST_CASE("every NVTX range, mark and name of a program with threads is recorded") {

@@ -36,21 +36,24 @@ std::string everything(OutputRelay& relay, OutputStream wanted) {
   }
 }
 
-// Our own standard output, while this lives: where the relay shows what the target prints.
+// Our own standard output, or error, while this lives: where the relay shows what the target prints.
 class StandardOutput {
  public:
-  explicit StandardOutput(int descriptor) : before_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) { dup2(descriptor, STDOUT_FILENO); }
+  explicit StandardOutput(int descriptor, int which = STDOUT_FILENO) : which_(which), before_(fcntl(which, F_DUPFD_CLOEXEC, 3)) {
+    dup2(descriptor, which);
+  }
   ~StandardOutput() { restore(); }
   StandardOutput(const StandardOutput&) = delete;
   StandardOutput& operator=(const StandardOutput&) = delete;
   void restore() {
     if (before_ < 0) return;
-    dup2(before_, STDOUT_FILENO);
+    dup2(before_, which_);
     close(before_);
     before_ = -1;
   }
 
  private:
+  int which_;
   int before_;
 };
 
@@ -194,4 +197,31 @@ TEST_CASE("output that can't be shown is told, and the target prints on") {
   }
   REQUIRE(told.size() == 1);
   CHECK(told.front() == "10 bytes that the program printed to standard output could not be written there: No space left on device.");
+}
+
+TEST_CASE("what a target prints to standard output and error keeps its order where both go to one place") {
+  Pipe shown;
+  auto relay = [&] {
+    const StandardOutput output(shown.ends[1]), error(shown.ends[1], STDERR_FILENO);
+    return OutputRelay::start(lanescope::session::TargetOutput::kShowAndStore);
+  }();
+  REQUIRE(relay);
+  shown.close_writer();
+  std::string printed;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    write_all(relay->write_end(i % 2 == 0 ? OutputStream::kStandardOutput : OutputStream::kStandardError), line);
+    printed += line;
+  }
+  relay->close_write_ends();
+  CHECK(read_to_end(shown.ends[0]) == printed);
+  CHECK(everything(*relay, OutputStream::kStandardOutput) == printed);
+}
+
+TEST_CASE("a target that keeps our output has no pipe, and nothing is waited for") {
+  auto relay = OutputRelay::start(lanescope::session::TargetOutput::kLeave);
+  REQUIRE(relay);
+  CHECK(relay->write_end(OutputStream::kStandardOutput) < 0);
+  CHECK(relay->write_end(OutputStream::kStandardError) < 0);
+  CHECK_FALSE(relay->drain([](OutputStream, std::span<const char>) {}, [](const std::string&) {}));
 }

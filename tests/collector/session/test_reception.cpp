@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -25,7 +26,9 @@ namespace {
 
 enum class Way { kByPath, kByName };
 
-// A connection to the socket at "PATH#TOKEN"; invalid where it is refused.
+std::string token_of(const std::string& address) { return address.substr(address.rfind('#') + 1, channel::kTokenLetters); }
+
+// A connection to the socket at "PATH#TOKEN@USER"; invalid where it is refused.
 FileDescriptor connect_to(const std::string& address, Way way) {
   const std::string path = address.substr(0, address.rfind('#'));
   FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -96,7 +99,7 @@ TEST_CASE("an agent is let in by the path and by the name without a place, and k
   const Reception::Guest guest = only_guest(reception);
   CHECK(guest.outcome == Reception::Outcome::kArrived);
   CHECK(guest.greeting.pid == getpid());
-  CHECK(std::string(guest.answer.token, sizeof(guest.answer.token)) == address.substr(address.size() - channel::kTokenHalf));
+  CHECK(std::string(guest.answer.token, sizeof(guest.answer.token)) == token_of(address).substr(channel::kTokenHalf));
   CHECK_FALSE(reception.is_somebody_waiting());
 }
 
@@ -108,8 +111,8 @@ TEST_CASE("of another user, those alone are let in that have the token") {
   Result<ControlSocket> socket = ControlSocket::create();
   REQUIRE(socket);
   const std::string address = socket->address();
-  const std::string token = address.substr(address.rfind('#') + 1);
-  CHECK(token.size() == channel::kTokenLetters);
+  const std::string token = token_of(address);
+  CHECK(address.substr(address.rfind('#') + 1) == token + "@" + std::to_string(geteuid()));
   Reception reception(std::move(*socket));
   struct Stranger {
     std::string token;
@@ -178,4 +181,84 @@ TEST_CASE("once it is closed, nobody finds it") {
   CHECK(has_hung_up(before));
   CHECK_FALSE(connect_to(address, Way::kByPath).valid());
   CHECK_FALSE(connect_to(address, Way::kByName).valid());
+}
+
+namespace {
+
+// A process of another user that runs this until it is ended. Takes root.
+class OtherUser {
+ public:
+  template <typename Work>
+  explicit OtherUser(Work work) : pid_(fork()) {
+    if (pid_ != 0) return;
+    constexpr uid_t kNobody = 65534;
+    if (setgid(kNobody) == 0 && setuid(kNobody) == 0) work();
+    _exit(0);
+  }
+  ~OtherUser() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  OtherUser(const OtherUser&) = delete;
+  OtherUser& operator=(const OtherUser&) = delete;
+  [[nodiscard]] bool runs() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace
+
+TEST_CASE("strangers who say nothing keep no recording from its end, and shut out nobody who knows the token") {
+  if (geteuid() != 0) {
+    WARN("Becoming another user takes root.");
+    return;
+  }
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  const std::string token = token_of(address);
+  Reception reception(std::move(*socket));
+  constexpr int kStrangers = 100;
+  int report[2];
+  REQUIRE(pipe2(report, O_CLOEXEC) == 0);
+  const auto wait_for_letter = [&] {
+    char letter = 0;
+    return read(report[0], &letter, 1) == 1 ? letter : '\0';
+  };
+  const OtherUser strangers([&] {
+    std::vector<FileDescriptor> held;
+    for (int i = 0; i < kStrangers; ++i) held.push_back(connect_to(address, Way::kByName));
+    if (write(report[1], held.back().valid() ? "s" : "n", 1) == 1) pause();
+  });
+  REQUIRE(wait_for_letter() == 's');
+  CHECK(reception.receive().empty());
+  CHECK_FALSE(reception.is_somebody_waiting());
+  const OtherUser guest([&] {
+    const FileDescriptor connection = connect_to(address, Way::kByName);
+    channel::Hello hello;
+    token.copy(hello.token, sizeof(hello.token));
+    const bool has_greeted = send(connection.get(), &hello, sizeof(hello), 0) == static_cast<ssize_t>(sizeof(hello));
+    if (write(report[1], has_greeted ? "g" : "n", 1) == 1) pause();
+  });
+  REQUIRE(wait_for_letter() == 'g');
+  CHECK(only_guest(reception).outcome == Reception::Outcome::kArrived);
+  close(report[0]);
+  close(report[1]);
+}
+
+TEST_CASE("many who connect and leave hold up nobody") {
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  Reception reception(std::move(*socket));
+  const auto connect_for_ever = [&] {
+    for (;;) connect_to(address, Way::kByName);
+  };
+  const OtherUser one(connect_for_ever), two(connect_for_ever), three(connect_for_ever);
+  // Each look comes back, though they never cease.
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(1)) reception.receive();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  CHECK(one.runs());
 }

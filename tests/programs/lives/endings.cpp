@@ -67,6 +67,63 @@ int leaves_quickly() {
   std::quick_exit(kCode);
 }
 int aborts() { std::abort(); }
+// Says what it is told of the signals that end programs, saves and restores it in each way that there is, and installs what reports crashes only where
+// nobody does, as runtimes of languages do.
+void say(const char* what, int signal, const struct sigaction& action, void (*own)(int)) {
+  const char* const who = action.sa_handler == SIG_DFL ? "default" : action.sa_handler == SIG_IGN ? "ignored" : action.sa_handler == own ? "own" : "another's";
+  std::printf("%s %d %s %x\n", what, signal, who, static_cast<unsigned>(action.sa_handler == SIG_DFL ? 0 : action.sa_flags & ~0x04000000));  // the last is the C library's own
+}
+void report_crash(int signal) {
+  static_cast<void>(write(STDOUT_FILENO, "reported\n", 9));
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+int looks_at_handlers() {
+  constexpr int kAsked[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+  using Handler = void (*)(int);
+  for (const int signal : kAsked) {
+    const auto now = [&](const char* what) {
+      struct sigaction action {};
+      must(sigaction(signal, nullptr, &action) == 0, "sigaction");
+      say(what, signal, action, report_crash);
+    };
+    now("at first");
+    struct sigaction own {};
+    struct sigaction before {};
+    own.sa_handler = report_crash;
+    own.sa_flags = SA_NODEFER;
+    sigaction(signal, &own, &before);
+    say("before", signal, before, report_crash);
+    now("set");
+    sigaction(signal, &before, &own);
+    say("own", signal, own, report_crash);
+    now("restored");
+    for (Handler (*const set)(int, Handler) : {static_cast<Handler (*)(int, Handler)>(::signal), static_cast<Handler (*)(int, Handler)>(sysv_signal)}) {
+      const Handler first = set(signal, report_crash);
+      const Handler second = set(signal, first);
+      std::printf("signal %d %d %d\n", signal, first == SIG_DFL, second == report_crash);
+      now("by signal");
+    }
+  }
+  std::fflush(stdout);
+  for (const int signal : {SIGABRT, SIGSEGV}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler == SIG_DFL) {
+        action.sa_handler = report_crash;
+        sigaction(signal, &action, nullptr);
+      }
+      raise(signal);
+      _exit(0);
+    }
+    std::printf("a child ended with %d\n", code_of(child));
+    std::fflush(stdout);
+  }
+  steps(100);
+  std::abort();
+}
 int faults() {
   volatile std::uintptr_t address = 16;
   *reinterpret_cast<volatile int*>(address) = 1;
@@ -195,6 +252,7 @@ std::vector<Way> endings() {
       {"exit_group", leaves_group},
       {"quick_exit", leaves_quickly},
       {"abort", aborts},
+      {"handlers", looks_at_handlers},
       {"fault", faults},
       {"fault-on-thread", faults_on_thread},
       {"overflows", survives_overflows},

@@ -31,21 +31,23 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 18;
+inline constexpr std::uint32_t kLayoutVersion = 19;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
 // library are
 inline constexpr char kPythonLockVariable[] = "LANESCOPE_PYTHON_LOCK";
 inline constexpr char kPythonLockAlone[] = "alone";
-// environment: address of the session's control socket, "PATH#TOKEN". It listens at PATH, and at the abstract name of the same letters for
+// environment: address of the session's control socket, "PATH#TOKEN@USER". It listens at PATH, and at the abstract name of the same letters for
 // programs that the path does not lead there, or may not: below another root, as another user. By the token each knows the other: who shows its first
-// half is one of ours, and who answers with the second is the session. Others may listen at the address once the session is over.
+// half is one of ours, and who answers with the second is the session. Others may listen at the address once the session is over: USER, a number, is who
+// listens there while it lasts, so that nobody waits for an answer of theirs.
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";
 inline constexpr char kTokenMark = '#';
+inline constexpr char kUserMark = '@';
 inline constexpr std::size_t kTokenHalf = 32;  // letters, of four random bits each
 inline constexpr std::size_t kTokenLetters = 2 * kTokenHalf;
-inline constexpr std::size_t kAddressBytes = 108 + 1 + kTokenLetters;  // of such an address, with a zero byte: the longest path of a socket is 107
+inline constexpr std::size_t kAddressBytes = 108 + 1 + kTokenLetters + 11;  // of such an address, with a zero byte: the longest path of a socket is 107
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
 // socket whose name is this prefix and the process's id; a session that connects sends the path of its control socket first, for children.

@@ -111,6 +111,7 @@ enum class InheritEnvironment { kYes, kNo };
 enum class TargetOutput {
   kShowAndStore,  // the target's stdout and stderr pass through to ours, and are stored
   kStore,         // stored only
+  kLeave,         // it has ours, a terminal where that is one, and nothing is stored
 };
 enum class WaitFor {
   kAll,      // every process that joined the recording, and whatever it started that still holds its output and may join later

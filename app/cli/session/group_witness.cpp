@@ -1,0 +1,111 @@
+#include "session/group_witness.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "collector/attach/process_text.h"
+
+namespace lanescope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 30ms;
+
+// Puts this in the place of our arguments, as far as it goes.
+void show_as_arguments(const std::string& text) {
+  constexpr int kArgumentsBegin = 48;  // fields of /proc/self/stat, proc(5)
+  const std::string stat = attach::process_text("/proc/self/stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return;
+  const char* place = stat.c_str() + name_end + 1;
+  for (int field = 3; place != nullptr && field < kArgumentsBegin; ++field) place = std::strchr(place + 1, ' ');
+  if (place == nullptr) return;
+  char* behind = nullptr;
+  const auto begin = std::strtoull(place, &behind, 10);
+  const auto end = std::strtoull(behind, nullptr, 10);
+  if (begin == 0 || end <= begin) return;
+  auto* const arguments = reinterpret_cast<char*>(begin);
+  std::memset(arguments, 0, end - begin);
+  std::memcpy(arguments, text.data(), std::min<std::size_t>(text.size(), end - begin - 1));
+}
+
+[[noreturn]] void wait_as_witness(int link, const std::string& arguments) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  prctl(PR_SET_NAME, "signal-witness");
+  show_as_arguments(arguments);
+  dup2(link, STDIN_FILENO);
+  syscall(SYS_close_range, STDOUT_FILENO, ~0u, 0);  // nobody is to wait for us who waits for the end of an output
+  const pid_t own = getpid();
+  if (write(STDIN_FILENO, &own, sizeof(own)) != static_cast<ssize_t>(sizeof(own))) _exit(1);
+  for (char order = 0; read(STDIN_FILENO, &order, 1) == 1;) {
+    constexpr timespec kNoWait{0, 0};
+    while (sigtimedwait(&all, nullptr, &kNoWait) > 0) {
+    }
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+GroupWitness GroupWitness::start(const std::vector<std::string>& command) {
+  std::string arguments;
+  for (const std::string& word : command) arguments += word + '\0';
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
+  GroupWitness witness;
+  witness.link_ = channel::FileDescriptor(ends[0]);
+  channel::FileDescriptor other(ends[1]);
+  const pid_t between = fork();
+  if (between == 0) {
+    const pid_t child = fork();
+    if (child != 0) _exit(0);  // so that nobody has to wait for the witness
+    wait_as_witness(ends[1], arguments);
+  }
+  other.reset();
+  if (between < 0) return {};
+  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (read(witness.link_.get(), &witness.pid_, sizeof(witness.pid_)) != static_cast<ssize_t>(sizeof(witness.pid_))) return {};
+  return witness;
+}
+
+bool GroupWitness::is_pending(int signal) const {
+  const std::string status = attach::process_text("/proc/" + std::to_string(pid_) + "/status");
+  for (const char* word : {"\nSigPnd:", "\nShdPnd:"}) {
+    const std::size_t place = status.find(word);
+    if (place != std::string::npos && (std::strtoull(status.c_str() + place + std::strlen(word), nullptr, 16) >> (signal - 1) & 1) != 0) return true;
+  }
+  return false;
+}
+
+bool GroupWitness::has_got(int signal) {
+  if (!link_.valid()) return false;
+  bool has_come = false;
+  for (const auto end = std::chrono::steady_clock::now() + kPatience; !(has_come = is_pending(signal)) && std::chrono::steady_clock::now() < end;)
+    std::this_thread::sleep_for(1ms);
+  forget();
+  return has_come;
+}
+
+void GroupWitness::forget() {
+  const char order = 0;
+  static_cast<void>(!send(link_.get(), &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,35 @@
+// A process of our group that gets the signals that our group gets, and no others: by it is known whether a signal came to us alone, or to the program
+// as well, which is of the same group.
+//
+// timeout(1), supervisors, batch systems and service managers send a signal to a group or to all processes of a job, one after the other; a program that
+// got it twice would take the second for an order to break off. The witness waits with all signals blocked, so the kernel shows what came to it as
+// pending. To who looks for processes by their command it has the program's, as our own command holds it; by its name it is no `lanescope`.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "collector/channel/file_descriptor.h"
+
+namespace lanescope::cli {
+
+class GroupWitness {
+ public:
+  // Without one, where the system has no processes left, nothing is known of other processes. Call it before there are threads.
+  static GroupWitness start(const std::vector<std::string>& command);
+
+  // Whether a signal that has just come to us came to it, too: waits 30 ms at most for who sends it to one process after the other. What came is
+  // forgotten with that.
+  [[nodiscard]] bool has_got(int signal);
+  void forget();
+
+ private:
+  [[nodiscard]] bool is_pending(int signal) const;
+
+  channel::FileDescriptor link_;  // it ends when this is closed
+  pid_t pid_ = 0;
+};
+
+}  // namespace lanescope::cli

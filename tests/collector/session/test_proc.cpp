@@ -1,0 +1,140 @@
+// What is read of processes that lay what the kernel tells of them over as much memory as they like.
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "collector/attach/candidate.h"
+#include "collector/attach/process_text.h"
+#include "processes/proc.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+
+namespace {
+
+constexpr std::size_t kWide = 256u << 20;
+const char kShown[] = "HIDDEN=behind";
+
+// A process whose arguments are that many zero bytes, and its environment as many with one variable behind them. Nothing of it is in memory.
+class WideProcess {
+ public:
+  WideProcess() {
+    int ready[2];
+    REQUIRE(pipe(ready) == 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      const char answer = become_wide() ? 'y' : 'n';
+      if (write(ready[1], &answer, 1) == 1) pause();
+      _exit(0);
+    }
+    close(ready[1]);
+    char answer = 0;
+    REQUIRE(read(ready[0], &answer, 1) == 1);
+    close(ready[0]);
+    is_wide_ = answer == 'y';
+  }
+  ~WideProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  WideProcess(const WideProcess&) = delete;
+  WideProcess& operator=(const WideProcess&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] bool is_wide() const { return is_wide_; }  // else the kernel knows no PR_SET_MM_MAP
+
+ private:
+  static bool become_wide() {
+    char* const region =
+        static_cast<char*>(mmap(nullptr, 2 * kWide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (region == MAP_FAILED) return false;
+    std::memcpy(region + 2 * kWide - sizeof(kShown), kShown, sizeof(kShown));
+    std::array<char, 4096> stat{};
+    std::FILE* const file = std::fopen("/proc/self/stat", "r");
+    if (file == nullptr || std::fread(stat.data(), 1, stat.size() - 1, file) == 0) return false;
+    std::fclose(file);
+    std::array<std::uint64_t, 53> field{};
+    char* place = std::strrchr(stat.data(), ')') + 4;  // behind the state, field 3 of proc(5)
+    for (std::size_t i = 4; i < field.size(); ++i) field[i] = std::strtoull(place, &place, 10);
+    prctl_mm_map map{};
+    map.start_code = field[26];
+    map.end_code = field[27];
+    map.start_stack = field[28];
+    map.start_data = field[45];
+    map.end_data = field[46];
+    map.start_brk = field[47];
+    map.brk = reinterpret_cast<std::uint64_t>(sbrk(0));
+    map.arg_start = reinterpret_cast<std::uint64_t>(region);
+    map.arg_end = map.env_start = map.arg_start + kWide;
+    map.env_end = map.env_start + kWide;
+    map.exe_fd = static_cast<__u32>(-1);
+    return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+  }
+
+  pid_t pid_ = 0;
+  bool is_wide_ = false;
+};
+
+long most_memory_in_use() {  // KiB, ever
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+}  // namespace
+
+TEST_CASE("a process with a quarter of a gigabyte of arguments and of environment costs its readers a few megabytes") {
+  const WideProcess process;
+  if (!process.is_wide()) {
+    WARN("This kernel lets no process choose where its arguments lie.");
+    return;
+  }
+  const long before = most_memory_in_use();
+  CHECK(describe_process(process.pid()).arguments.size() == attach::kMostArguments);
+  const Result<attach::Candidate> candidate = attach::read_candidate(process.pid());
+  REQUIRE(candidate);
+  CHECK(candidate->command_line.size() <= attach::kMostArgumentBytes);
+  CHECK(start_environment(process.pid(), "HIDDEN") == StartEnvironment::kUnknown);
+  const std::string_view name = "HIDDEN";
+  CHECK(start_variables(process.pid(), std::span(&name, 1)).empty());
+  CHECK(has_arguments(process.pid()));
+  CHECK(most_memory_in_use() - before < 32 << 10);
+}
+
+TEST_CASE("the variables and arguments that a program was started with are read whole") {
+  const std::string long_value(1 << 16, 'v');
+  const std::string long_argument(100'000, 'a');
+  int ready[2];
+  REQUIRE(pipe2(ready, O_CLOEXEC) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string variable = "LONG=" + long_value;
+    const char* const arguments[] = {"sh", "-c", "kill -STOP $$", "", long_argument.c_str(), nullptr};
+    const char* const environment[] = {"FIRST=1", variable.c_str(), "LAST=", nullptr};
+    execve("/bin/sh", const_cast<char* const*>(arguments), const_cast<char* const*>(environment));
+    _exit(127);
+  }
+  close(ready[1]);
+  char letter = 0;
+  CHECK(read(ready[0], &letter, 1) == 0);  // exec closes the other end
+  close(ready[0]);
+  CHECK(describe_process(child).arguments == std::vector<std::string>{"sh", "-c", "kill -STOP $$", "", long_argument});
+  const std::array<std::string_view, 3> names{"LONG", "LAST", "NONE"};
+  CHECK(start_variables(child, names) == std::map<std::string, std::string>{{"LONG", long_value}, {"LAST", ""}});
+  CHECK(start_environment(child, "FIRST") == StartEnvironment::kWith);
+  CHECK(start_environment(child, "SECOND") == StartEnvironment::kWithout);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
