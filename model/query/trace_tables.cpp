@@ -26,11 +26,10 @@ enum CounterPlace { kStart, kDuration, kProcess, kGpuUuid, kName, kUnit, kValue 
 
 std::string_view unit_word(std::string_view column) {
   constexpr std::array<std::string_view, 5> kTimes = {"start", "duration", "launch_start", "launch_duration", "period"};
-  constexpr std::array<std::string_view, 4> kSizes = {"bytes", "static_shared_memory", "dynamic_shared_memory", "local_memory_per_thread"};
-  constexpr std::array<std::string_view, 5> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value"};
+  constexpr std::array<std::string_view, 9> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value", "bytes", "static_shared_memory",
+                                                        "dynamic_shared_memory", "local_memory_per_thread"};
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), column) != names.end(); };
   if (among(kTimes)) return kTimeWord;
-  if (among(kSizes)) return kBytesWord;
   return among(kNumbers) ? std::string_view() : kIdentifierWord;
 }
 
