@@ -30,6 +30,7 @@ class Samples {
 
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
+  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // of all ranks, that the recording does not have whole
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // How many processes the sample is of.
   [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
@@ -67,6 +68,7 @@ class Samples {
   Windows slices_;
   std::vector<std::size_t> ranks_;  // of each sample
   std::size_t skipped_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 struct Measured {

@@ -16,7 +16,6 @@
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"
-#include "model/trace/kernel_records.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -252,9 +251,6 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   return finding;
 }
 
-// Whether counters of kernels were read: then it is that which holds up the program, as was asked for.
-bool reads_counters(const Trace& trace) { return !trace.kernel_records().measured.empty() || !trace.kernel_records().counted.empty(); }
-
 // A finding for each cause that takes `least` percent of the loop, and one for all that lies outside of it, if that takes as much of all.
 std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected,
                                      double least) {
@@ -264,7 +260,7 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   std::array<bool, kIdleCauses> done{};
   bool setup_done = percent_of(collected.once.total, whole) < least;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
-    const bool is_asked_for = group.cause == IdleCause::kOverhead && reads_counters(trace);
+    const bool is_asked_for = group.cause == IdleCause::kOverhead && collected.are_counters_read;
     if (is_asked_for) continue;
     if (group.recurrence == Recurrence::kOnce) {
       if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
@@ -324,8 +320,10 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     return answer;
   }
   answer.summary = summary_of(trace, families, loop, collected, gap);
-  if (const Nanoseconds measuring = collected.recurring[static_cast<std::size_t>(IdleCause::kOverhead)].total; measuring > 0 && reads_counters(trace))
-    answer.summary = followed_by(answer.summary, Message("{time} of that went into reading the counters of kernels.", {{"time", duration_text(measuring)}}));
+  if (collected.reading() > 0)
+    answer.summary = followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
+  if (loop.left_out() > 0)
+    answer.summary = followed_by(answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
   answer.tables.push_back(
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});

@@ -159,6 +159,28 @@ TEST_CASE("a rank whose first collectives were not recorded is matched by the en
   CHECK(waits[1].last == 6);
 }
 
+TEST_CASE("GPUs of unlike work are no ranks where nothing tells that they communicate") {
+  const auto trace_of = [](const char* on_second_gpu) {
+    Scenario program;
+    Scenario second = program;
+    second = second.on_another_thread();
+    second.on_gpu(1);
+    for (int step = 0; step < 20; ++step) {
+      const Nanoseconds t = step * 10 * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + 9 * kMillisecond);
+      program.kernel("work", t, t + 5'000, t + 10'000, t + 8 * kMillisecond);
+      program.kernel(on_second_gpu, t + 8 * kMillisecond, t + 8 * kMillisecond + 5'000, t + 8 * kMillisecond + 10'000, t + 8 * kMillisecond + 50'000);
+      second.kernel("fill", t, t + 5'000, t + 10'000, t + 100'000);
+      second.kernel(on_second_gpu, t + 8 * kMillisecond, t + 8 * kMillisecond + 5'000, t + 8 * kMillisecond + 10'000, t + 8 * kMillisecond + 50'000);
+    }
+    return program.trace();
+  };
+  CHECK(answer(*trace_of("other"), "imbalance").findings.empty());
+  const auto communicating = answer(*trace_of("ncclDevKernel_AllReduce"), "imbalance").findings;
+  REQUIRE(communicating.size() == 1);
+  CHECK_THAT(communicating[0].title, contains_text("where they meet, the others wait for it"));
+}
+
 TEST_CASE("one rank alone waits for nobody, nor do ranks of unlike collectives") {
   CHECK(match_collectives(std::vector<RankWork>{rank_with({{0, 100}})})[0].matched == 0);
   for (const RankWait& wait : match_collectives(std::vector<RankWork>{rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)}))
