@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -284,9 +285,10 @@ int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_valu
   if ((plan & (kFrom | kUntil | kAt)) != 0) choice.window = window;
   bool is_id = true;
   if ((plan & kCorrelation) != 0) {
-    const sqlite3_int64 id = sqlite3_value_int64(arguments[argument]);
-    is_id = sqlite3_value_numeric_type(arguments[argument]) == SQLITE_INTEGER && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max();
-    choice.correlation = static_cast<std::uint32_t>(id);
+    const int type = sqlite3_value_numeric_type(arguments[argument]);
+    const double id = sqlite3_value_double(arguments[argument]);  // which has room for each
+    is_id = (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max() && id == std::floor(id);
+    if (is_id) choice.correlation = static_cast<std::uint32_t>(id);
   }
   own.rows.reset();
   own.at_end = true;
