@@ -190,6 +190,11 @@ int judge(const TraceDiff& diff, const std::vector<analysis::CounterChange>& cou
   int code = kSuccess;
   for (const DiffItem& item : diff.items) {
     const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
+    if (counts && item.verdict == DiffVerdict::kOnlySecond) {  // of nothing, more than any share
+      std::cerr << "lanescope: " << item.name << " grew from nothing to " << duration_text(std::llround(item.second.per_iteration)) << ", more than is allowed.\n";
+      code = kFailure;
+      continue;
+    }
     if (!counts || !is_change(item) || !(item.change > limit)) continue;
     std::cerr << "lanescope: " << item.name << " grew by " << change_text(item) << ", more than is allowed.\n";
     code = kFailure;

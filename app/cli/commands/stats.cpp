@@ -123,7 +123,7 @@ int run_stats(Arguments arguments) {
     const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
-      if (std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);
+      if (request.options.rows != 0 && std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);
       if (const auto done = output.leave_out(i, text); !done) return fail(done.error());
       if (!output.is_json_on_console(i)) continue;
     }

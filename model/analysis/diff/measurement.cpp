@@ -319,6 +319,7 @@ Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
                                                                  static_cast<double>(slices));
   };
   for (std::size_t i = 0; i < slices; ++i) samples.slices_.push_back({{edge(i), edge(i + 1)}, i});
+  samples.sliced_ = extent;
   samples.ranks_.assign(slices, 1);
   return samples;
 }
