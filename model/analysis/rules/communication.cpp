@@ -12,16 +12,9 @@
 namespace lanescope::analysis {
 namespace {
 
-// The file that a process comes from, where several were read as one trace.
-std::string part_label(const Trace& trace, ProcessId process) {
-  for (const TracePart& part : trace.parts())
-    for (TrackId track = part.first_track; track < part.end_track; ++track)
-      if (trace.tracks()[track].key.process == process) return part.label + ": ";
-  return {};
-}
-
 Message rank_label(const Trace& trace, const RankWork& rank) {
-  return Message("{process} on {gpu}", {{"process", part_label(trace, rank.process) + process_label(trace, rank.process)}, {"gpu", gpu_label(trace, rank.gpu)}});
+  const std::string file = file_of_process(trace, rank.process), process = process_label(trace, rank.process);
+  return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
 // Whether it is one of the loop, or of the trace where no loop is known.
