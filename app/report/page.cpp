@@ -169,7 +169,7 @@ class Page {
       }
     if (rows.empty()) return {};
     return element("h2", "Why GPUs were idle") + "<table><tr><th>GPU</th><th>Idle</th><th class=\"text\">Cause</th></tr>" + rows +
-           "</table><p class=\"quiet\">Gaps of 10 µs and longer" +
+           "</table><p class=\"quiet\">Gaps of 10 µs and longer, of the whole recording: with those before and after its loop" +
            (count > kMostIdleRows ? "; and " + std::to_string(count - kMostIdleRows) + " more rows" : std::string()) + ".</p>";
   }
 

@@ -1,5 +1,6 @@
 #include "call_class.h"
 
+#include <algorithm>
 #include <array>
 
 #include "model/trace/python_lock.h"
@@ -10,15 +11,44 @@ namespace {
 bool contains(std::string_view text, std::string_view word) noexcept { return text.find(word) != std::string_view::npos; }
 
 // What a communication library's kernels and calls have in their names.
-constexpr std::array<std::string_view, 5> kCommunicationWords{"nccl", "NCCL", "rccl", "nvshmem", "cross_device_reduce"};
+constexpr auto kCommunicationWords = std::to_array<std::string_view>(
+    {"nccl", "NCCL", "rccl", "nvshmem", "msccl",
+     "cross_device_reduce",                                         // vLLM, SGLang
+     "multimem_all_", "one_shot_all_reduce", "two_shot_all_reduce",  // PyTorch's symmetric memory
+     "ShotAllReduce", "shotAllreduce", "allreduce_fusion_kernel",    // TensorRT-LLM, FlashInfer
+     "deep_ep"});                                                    // DeepEP
 
-constexpr std::array<std::string_view, 13> kLocks{kAwaitsPythonLock, "pthread_mutex",   "pthread_rwlock", "pthread_spin", "pthread_cond",
-                                                  "pthread_join",    "pthread_barrier", "sem_",           "futex",        "flock",
-                                                  "lockf",           "waitpid",         "wait4"};
-constexpr std::array<std::string_view, 10> kQueues{"poll", "epoll",  "select",  "recv",    "accept",
-                                                   "mq_",  "msgrcv", "sigwait", "eventfd", "connect"};
-constexpr std::array<std::string_view, 14> kFiles{"read", "write", "open", "close", "sync", "ioctl",     "send",
-                                                  "stat", "seek",  "get",  "put",   "map",  "fallocate", "truncate"};
+// Calls of the C library, as stem() has their names; what ends in * are all that begin so.
+constexpr auto kLocks = std::to_array<std::string_view>(
+    {"pthread_mutex_*", "pthread_rwlock_*", "pthread_spin_*", "pthread_cond_*", "pthread_barrier_*", "pthread_join", "pthread_timedjoin_np",
+     "pthread_tryjoin_np", "pthread_clockjoin_np", "mtx_*", "cnd_*", "thrd_join", "sem_*", "semop", "semtimedop", "futex*", "flock", "lockf",
+     "wait", "wait3", "wait4", "waitpid", "waitid"});
+constexpr auto kQueues = std::to_array<std::string_view>({"poll*", "ppoll*", "epoll_*", "select", "pselect*", "recv*", "accept*", "connect", "mq_*",
+                                                          "msgrcv", "sigwait*", "sigtimedwait", "eventfd*"});
+constexpr auto kFiles = std::to_array<std::string_view>(
+    {"read", "readv", "pread", "preadv*", "fread", "readdir*", "getdents", "readahead", "readlink*", "write", "writev", "pwrite", "pwritev*", "fwrite",
+     "fgetc", "getc", "getchar", "fgets", "gets", "getline", "getdelim", "fgetwc", "fgetws", "fputc", "putc", "putchar", "fputs", "puts", "fputwc",
+     "fputws", "ungetc", "fscanf", "fprintf", "vfprintf", "open", "openat*", "creat", "fopen", "fdopen", "freopen", "opendir", "close", "close_range",
+     "fclose", "closedir", "fflush", "sync", "syncfs", "fsync", "fdatasync", "sync_file_range", "msync", "lseek", "fseek", "fseeko", "rewind",
+     "stat", "fstat", "lstat", "fstatat", "newfstatat", "statx", "xstat", "fxstat", "lxstat", "fxstatat", "statfs", "fstatfs", "statvfs",
+     "fstatvfs", "access", "faccessat*", "fallocate", "posix_fallocate", "truncate", "ftruncate", "copy_file_range", "sendfile", "splice", "tee",
+     "send", "sendto", "sendmsg", "sendmmsg", "ioctl", "rename*", "unlink*", "link", "linkat", "symlink*", "mkdir*", "rmdir", "io_submit",
+     "io_getevents", "io_uring_enter", "aio_*"});
+
+// "pread" of "__pread64_chk"
+std::string_view stem(std::string_view name) noexcept {
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  for (const std::string_view suffix : {"_chk", "_nocancel", "_unlocked", "64"})
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  return name;
+}
+
+template <std::size_t kSize>
+bool is_one_of(std::string_view stem, const std::array<std::string_view, kSize>& calls) noexcept {
+  return std::any_of(calls.begin(), calls.end(), [&](std::string_view call) {
+    return call.ends_with('*') ? stem.starts_with(call.substr(0, call.size() - 1)) : stem == call;
+  });
+}
 
 }  // namespace
 
@@ -38,10 +68,12 @@ bool asks_gpu(std::string_view name) noexcept { return contains(name, "StreamQue
 bool makes_stream_wait(std::string_view name) noexcept { return contains(name, "StreamWait"); }
 
 IdleCause classify_os_call(std::string_view name) noexcept {
+  if (contains(name, kAwaitsPythonLock)) return IdleCause::kOsLock;
   if (contains(name, "sleep")) return IdleCause::kOsSleep;
-  if (contains_any(name, kLocks)) return IdleCause::kOsLock;
-  if (contains_any(name, kQueues)) return IdleCause::kOsQueue;
-  return contains_any(name, kFiles) ? IdleCause::kOsIo : IdleCause::kOsOther;
+  const std::string_view call = stem(name);
+  if (is_one_of(call, kLocks)) return IdleCause::kOsLock;
+  if (is_one_of(call, kQueues)) return IdleCause::kOsQueue;
+  return is_one_of(call, kFiles) ? IdleCause::kOsIo : IdleCause::kOsOther;
 }
 
 bool is_communication_name(std::string_view name) noexcept { return contains_any(name, kCommunicationWords) || name.starts_with("MPI_"); }

@@ -1,5 +1,7 @@
 #include "model/analysis/findings_table.h"
 
+#include "wording.h"
+
 namespace lanescope::analysis {
 
 stats::Table findings_table(const Trace& trace, std::span<const Finding> findings) {
@@ -7,6 +9,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                       stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
                       stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
                       stats::texts("Seen"), stats::texts("Advice"), stats::texts("Line")});
+  stats::Texts files;
   for (const Finding& finding : findings) {
     const Place& place = finding.place;
     const bool has_time = !place.range.empty();
@@ -17,6 +20,12 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                   table.add_text(std::string(finding.rule)), table.add_text(finding.key),
                   table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
                   table.add_text(finding.seen), table.add_text(finding.advice), table.add_text(place.line));
+    files.push_back(table.add_text(place.gpu != kNone ? file_of_gpu(trace, place.gpu) : place.process != kNone ? file_of_process(trace, place.process) : std::string()));
+  }
+  if (!trace.parts().empty()) {  // processes and GPUs of several files may have the same numbers
+    std::vector<stats::Column> columns = table.columns();
+    columns.push_back({"File", stats::Unit::kNone, std::move(files)});
+    table.set_columns(std::move(columns), findings.size());
   }
   return table;
 }

@@ -129,6 +129,77 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
   return series;
 }
 
+// Whether the recording began in the middle of the process's life.
+bool was_attached_to(const Trace& trace, ProcessId process) {
+  const std::uint32_t pid = trace.processes()[process].pid;
+  for (const TracePart& part : trace.parts())
+    for (TrackId track = part.first_track; track < part.end_track; ++track)
+      if (trace.tracks()[track].key.process == process) return part.provenance.attached_pid == pid;
+  return trace.provenance().attached_pid == pid;
+}
+
+// When the first GPU work that the trace has of the process was enqueued, of that whose call it has, too; where it has no such calls, when the first
+// began.
+std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process, const LaunchIndex& launches) {
+  std::optional<Nanoseconds> enqueued, begun;
+  const auto earliest = [](std::optional<Nanoseconds>& first, Nanoseconds time) { first = std::min(first.value_or(time), time); };
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) {
+    for (const TrackId track : trace.tracks_of(process, kind)) {
+      for (const LaneId id : trace.tracks()[track].lanes) {
+        const Lane& lane = trace.lane(id);
+        if (lane.size() > 0) earliest(begun, lane.start(0));
+        for (EventIndex i = 0; i < lane.size(); ++i) {
+          const EventRef launch = launches.find(process, lane.correlation(i), lane.start(i));
+          if (!launch.valid()) continue;
+          earliest(enqueued, trace.lane(launch.lane).start(launch.index));
+          break;
+        }
+      }
+    }
+  }
+  return enqueued ? enqueued : begun;
+}
+
+// How many iterations at the beginning and at the end the recording does not have whole.
+struct Incomplete {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+Incomplete incomplete_iterations(const Trace& trace, const IterationSeries& series, SharedLaunchIndex& launches) {
+  Incomplete incomplete;
+  const auto start_of = [&](EventRef range) { return trace.lane(range.lane).start(range.index); };
+  if (was_attached_to(trace, series.process))
+    if (const auto first_work = first_gpu_work(trace, series.process, launches.of(trace))) {
+      const auto whole = std::find_if(series.ranges.begin(), series.ranges.end(), [&](EventRef range) { return start_of(range) >= *first_work; });
+      if (whole != series.ranges.end()) incomplete.first = static_cast<std::size_t>(whole - series.ranges.begin());
+    }
+  const EventRef last = series.ranges.back();
+  // What begins an iteration that lasts to the next ends the one before all the same.
+  const bool ends_itself = series.extent == IterationSeries::Extent::kRange;
+  if (ends_itself && trace.nvtx_detail(trace.lane(last.lane).detail(last.index)).finished == Finished::kNo) incomplete.last = 1;
+  return incomplete;
+}
+
+// Ranks whose iterations are the same by their order keep the same ones.
+void leave_out_incomplete(const Trace& trace, std::vector<IterationSeries>& all, SharedLaunchIndex& launches) {
+  std::map<std::size_t, Incomplete> by_count;
+  for (const IterationSeries& series : all) {
+    const Incomplete of_series = incomplete_iterations(trace, series, launches);
+    Incomplete& of_count = by_count[series.ranges.size()];
+    of_count = {std::max(of_count.first, of_series.first), std::max(of_count.last, of_series.last)};
+  }
+  for (IterationSeries& series : all) {
+    const Incomplete& of_count = by_count[series.ranges.size()];
+    series.left_out = of_count.first + of_count.last;
+    if (series.left_out >= series.ranges.size()) series.left_out = 0;
+    if (series.left_out == 0) continue;
+    series.ranges.erase(series.ranges.end() - static_cast<std::ptrdiff_t>(of_count.last), series.ranges.end());
+    series.ranges.erase(series.ranges.begin(), series.ranges.begin() + static_cast<std::ptrdiff_t>(of_count.first));
+  }
+  std::erase_if(all, [&](const IterationSeries& series) { return iteration_times(trace, series).empty(); });
+}
+
 std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks,
                                          SharedLaunchIndex& launches) {
   const std::vector<Candidate> candidates = candidates_of(trace, families, marks, launches);
@@ -144,8 +215,9 @@ std::vector<IterationSeries> find_marked(const Trace& trace, Families& families,
   for (const auto& [process, candidate] : best) {
     IterationSeries of_process = series_of(trace, families, candidate);
     if (marks == Marks::kXlaExecutions) of_process.extent = IterationSeries::Extent::kToNext;
-    if (!iteration_times(trace, of_process).empty()) series.push_back(std::move(of_process));
+    series.push_back(std::move(of_process));
   }
+  leave_out_incomplete(trace, series, launches);
   return series;
 }
 

@@ -22,6 +22,7 @@ struct IterationSeries {
     kRange,   // a range is an iteration
     kToNext,  // a range begins an iteration, which lasts until the next begins: the last range begins none
   } extent = Extent::kRange;
+  std::size_t left_out = 0;  // of the family, which the recording does not have whole: they are not among `ranges`
 };
 // O(iterations).
 [[nodiscard]] std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries& series);
@@ -32,8 +33,14 @@ struct IterationSeries {
 // Ranges of communication libraries do not count, nor what PyTorch marks by itself
 // (operators, Python functions, parts of a step), but for the steps of its profiler, nor what XLA (JAX, TensorFlow) marks of its
 // compilation and operations. Where nothing else is found, the executions of an XLA module begin iterations: of the module whose take most
-// time, with the work that they launch on GPUs, other than while the process compiles. None when there is no such family. O(NVTX ranges); for
-// XLA modules, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any). `launches` are the trace's; the second form has its own.
+// time, with the work that they launch on GPUs, other than while the process compiles. None when there is no such family.
+//
+// Iterations that the recording does not have whole are left out: the one that was open when the process or its recording ended; and of a process
+// that was attached to, those that began before the first of its GPU work that was recorded was enqueued, as ranges and calls are recorded earlier
+// than GPU work is. Processes that have equally many leave out equally many, and none where none would be left.
+//
+// O(NVTX ranges); for XLA modules and a process that was attached to, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any).
+// `launches` are the trace's; the second form has its own.
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted,
                                                            SharedLaunchIndex& launches);
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});

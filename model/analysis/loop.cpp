@@ -15,6 +15,7 @@ Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
     const std::size_t warm_up = warm_ups[series.ranges.size()];
     const std::vector<TimeRange> times = iteration_times(trace, series);
     iterations_ += times.size() - warm_up;
+    left_out_ += series.left_out;
     const EventRef last = series.ranges.back();
     add(series.process, {times[warm_up].begin, trace.lane(last.lane).end(last.index)});
     family_ = series.family;

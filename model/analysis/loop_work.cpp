@@ -2,9 +2,12 @@
 
 #include <optional>
 
+#include "model/trace/kernel_records.h"
 #include "wording.h"
 
 namespace lanescope::analysis {
+
+bool reads_counters(const Trace& trace) noexcept { return !trace.kernel_records().measured.empty() || !trace.kernel_records().counted.empty(); }
 
 LoopWork::LoopWork(const RuleContext& context)
     : trace_(context.trace), time_(context.time), launch_index_(context.launch_index), stop_(context.stop), families_(context.trace) {
@@ -47,6 +50,27 @@ bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
   const Nanoseconds enqueued = gap.launch.valid() ? trace_.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
   const ProcessId process = trace_.track_of(gap.next.lane).key.process;
   return loop_.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring;
+}
+
+Nanoseconds LoopWork::reading(GpuId gpu) const {
+  if (!reads_counters(trace_)) return 0;
+  std::call_once(readings_are_known_, [this] { readings_ = find_readings(); });
+  const auto found = readings_.find(gpu);
+  return found == readings_.end() ? 0 : found->second;
+}
+
+std::map<GpuId, Nanoseconds> LoopWork::find_readings() const {
+  std::map<GpuId, Nanoseconds> readings;
+  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    for (const IdlePart& part : parts)
+      if (part.cause == IdleCause::kOverhead && has(gap, part)) readings[gap.gpu] += part.range.length();
+  };
+  const LaunchIndex& launches = launch_index_->of(trace_);
+  if (time_ == kWholeTrace)
+    visit_idle(trace_, launches, 1, add, stop_);
+  else
+    visit_idle_within(trace_, launches, time_, 1, add, stop_);
+  return readings;
 }
 
 const std::vector<RankWork>& LoopWork::of_ranks() const {

@@ -1,6 +1,7 @@
 // The GPU work, the calls and the time that findings are shares of: those of the program's loop, where one is known.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,9 @@
 #include "rank_work.h"
 
 namespace lanescope::analysis {
+
+// Whether counters of kernels were read while the program ran. Then that is what the profiler held it up for, as was asked for.
+[[nodiscard]] bool reads_counters(const Trace& trace) noexcept;
 
 // What shares are of: `the loop "step_*"`, "the time".
 [[nodiscard]] Message loop_time_text(const Families& families, const Loop& loop);
@@ -43,6 +47,11 @@ class LoopWork {
   [[nodiscard]] bool has(const IdleGap& gap, const IdlePart& part) const;
   // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
+  // What shares are of, where it is of a time of the GPU: its length, less what reading counters of kernels took of it. That was asked for, and
+  // may be nearly all.
+  [[nodiscard]] Nanoseconds span(GpuId gpu, TimeRange time) const { return std::max<Nanoseconds>(0, time.length() - reading(gpu)); }
+  // The time for which the GPU was idle while the program read counters of kernels; 0 where it read none. The first time O(n log n) where it did.
+  [[nodiscard]] Nanoseconds reading(GpuId gpu) const;
   // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended.
   // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
   [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
@@ -50,6 +59,7 @@ class LoopWork {
 
  private:
   [[nodiscard]] std::vector<RankWork> find_ranks() const;
+  [[nodiscard]] std::map<GpuId, Nanoseconds> find_readings() const;
 
   const Trace& trace_;
   TimeRange time_;
@@ -59,6 +69,8 @@ class LoopWork {
   std::vector<IterationSeries> iterations_;
   Loop loop_;
   std::map<GpuId, TimeRange> gpus_;  // that processes use in their loops
+  mutable std::once_flag readings_are_known_;
+  mutable std::map<GpuId, Nanoseconds> readings_;
   mutable std::once_flag ranks_are_known_;
   mutable std::vector<RankWork> ranks_;
 };

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "model/analysis/finding.h"
+#include "model/events/event_values.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
 
@@ -37,7 +38,8 @@ std::string duration_text(Nanoseconds duration) {
 }
 
 Message cost_text(const Finding& finding) {
-  return finding.cost > 0 ? Message("up to {time}", {{"time", duration_text(finding.cost)}}) : Message("not known");
+  if (finding.cost <= 0) return "not known";
+  return Message(finding.recurrence == Recurrence::kOnce ? "up to {time}, once" : "up to {time}", {{"time", duration_text(finding.cost)}});
 }
 
 std::string percent_text(Nanoseconds part, Nanoseconds whole) {
@@ -55,6 +57,35 @@ std::string bytes_text(std::uint64_t bytes) {
   if (value >= 1e6) return three_digits(value / 1e6, "MB");
   if (value >= 1e3) return three_digits(value / 1e3, "kB");
   return std::to_string(bytes) + " B";
+}
+
+namespace {
+
+template <typename Wanted>
+std::string file_with(const Trace& trace, Wanted is_wanted) {
+  for (const TracePart& part : trace.parts())
+    for (TrackId track = part.first_track; track < part.end_track; ++track)
+      if (is_wanted(trace.tracks()[track].key)) return part.label;
+  return {};
+}
+
+}  // namespace
+
+std::string file_of_process(const Trace& trace, ProcessId process) {
+  return file_with(trace, [process](const TrackKey& key) { return key.process == process; });
+}
+
+std::string file_of_gpu(const Trace& trace, GpuId gpu) {
+  return file_with(trace, [gpu](const TrackKey& key) { return is_on_stream(key.kind) && key.gpu == gpu; });
+}
+
+std::string gpu_text(const Trace& trace, GpuId gpu) {
+  const std::uint32_t ordinal = trace.gpus()[gpu].ordinal;
+  const auto has_number = [ordinal](const Gpu& one) { return one.ordinal == ordinal; };
+  std::string text = "GPU " + std::to_string(ordinal);
+  if (std::count_if(trace.gpus().begin(), trace.gpus().end(), has_number) < 2) return text;
+  const std::string file = file_of_gpu(trace, gpu);
+  return file.empty() ? text : file + ": " + text;
 }
 
 Message range_text(const Trace& trace, std::string_view name) {

@@ -19,6 +19,12 @@ namespace lanescope::analysis {
 [[nodiscard]] Message counted(std::uint64_t number, std::string_view noun);
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);  // "12.5 MB"
 
+// The file that a process, or what ran on a GPU, comes from, where several were read as one trace; else empty.
+[[nodiscard]] std::string file_of_process(const Trace& trace, ProcessId process);
+[[nodiscard]] std::string file_of_gpu(const Trace& trace, GpuId gpu);
+// "GPU 0"; where others of the trace have its number, with its file: "rank1.trace: GPU 0".
+[[nodiscard]] std::string gpu_text(const Trace& trace, GpuId gpu);
+
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] Message range_text(const Trace& trace, std::string_view name);
 

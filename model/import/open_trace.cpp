@@ -46,6 +46,7 @@ bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head) &
 // A profile of pprof begins with a type of value: a short message of two numbers.
 bool is_pprof(std::string_view bytes) { return bytes.size() > 5 && bytes.starts_with("\x0a\x04\x08") && bytes[4] == '\x10'; }
 
+constexpr std::string_view kNcuReportMagic("NVR\0", 4);  // as Nsight Compute 2025.3.1 writes reports
 constexpr std::string_view kNsysReportMagic = "NVIDIA Tegra Profiler Report";
 
 // Formats that can be read, beside Lanescope's own. A new one is a line here and a line in kReadableNames.
@@ -89,7 +90,7 @@ constexpr std::array kForeignFormats = {
     ForeignFormat{
         [](const Candidate& file) { return file.head.starts_with(kNsysReportMagic) || file.named(".nsys-rep") || file.named(".qdrep"); },
         "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
-    ForeignFormat{[](const Candidate& file) { return file.named(".ncu-rep"); },
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kNcuReportMagic) || file.named(".ncu-rep"); },
                   "is a report of Nsight Compute, whose format is not public. Export its values with: ncu --import FILE --csv --page raw > kernels.csv"},
     ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
                   "is a Perfetto trace. Convert it with: traceconv json FILE"},

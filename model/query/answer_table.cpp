@@ -24,7 +24,6 @@ std::string lower(std::string_view text) {
 
 Unit unit_of_declaration(std::string_view type) {
   if (type.ends_with(kTimeWord)) return Unit::kNanoseconds;
-  if (type.ends_with(kBytesWord)) return Unit::kBytes;
   if (type.ends_with(kIdentifierWord)) return Unit::kIdentifier;
   return Unit::kNumber;
 }
@@ -33,7 +32,6 @@ Unit unit_of_declaration(std::string_view type) {
 Unit unit_of_title(std::string_view title) {
   const std::string text = lower(title);
   if (text.ends_with("_ns") || text == "start" || text == "end" || text == "duration") return Unit::kNanoseconds;
-  if (text.ends_with("_bytes")) return Unit::kBytes;
   constexpr std::array<std::string_view, 5> kKeeping = {"sum(", "min(", "max(", "avg(", "total("};
   for (const std::string_view function : kKeeping) {
     if (!text.starts_with(function) || !text.ends_with(')')) continue;
@@ -41,7 +39,6 @@ Unit unit_of_title(std::string_view title) {
     inner.remove_suffix(1);
     inner = inner.substr(inner.find('.') == std::string_view::npos ? 0 : inner.find('.') + 1);
     if (inner == "start" || inner == "duration" || inner == "launch_start" || inner == "launch_duration" || inner == "period") return Unit::kNanoseconds;
-    if (inner == "bytes") return Unit::kBytes;
   }
   return Unit::kNumber;
 }

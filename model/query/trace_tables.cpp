@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -26,11 +27,10 @@ enum CounterPlace { kStart, kDuration, kProcess, kGpuUuid, kName, kUnit, kValue 
 
 std::string_view unit_word(std::string_view column) {
   constexpr std::array<std::string_view, 5> kTimes = {"start", "duration", "launch_start", "launch_duration", "period"};
-  constexpr std::array<std::string_view, 4> kSizes = {"bytes", "static_shared_memory", "dynamic_shared_memory", "local_memory_per_thread"};
-  constexpr std::array<std::string_view, 5> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value"};
+  constexpr std::array<std::string_view, 9> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value", "bytes", "static_shared_memory",
+                                                        "dynamic_shared_memory", "local_memory_per_thread"};
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), column) != names.end(); };
   if (among(kTimes)) return kTimeWord;
-  if (among(kSizes)) return kBytesWord;
   return among(kNumbers) ? std::string_view() : kIdentifierWord;
 }
 
@@ -285,9 +285,10 @@ int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_valu
   if ((plan & (kFrom | kUntil | kAt)) != 0) choice.window = window;
   bool is_id = true;
   if ((plan & kCorrelation) != 0) {
-    const sqlite3_int64 id = sqlite3_value_int64(arguments[argument]);
-    is_id = sqlite3_value_numeric_type(arguments[argument]) == SQLITE_INTEGER && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max();
-    choice.correlation = static_cast<std::uint32_t>(id);
+    const int type = sqlite3_value_numeric_type(arguments[argument]);
+    const double id = sqlite3_value_double(arguments[argument]);  // which has room for each
+    is_id = (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max() && id == std::floor(id);
+    if (is_id) choice.correlation = static_cast<std::uint32_t>(id);
   }
   own.rows.reset();
   own.at_end = true;

@@ -24,7 +24,6 @@ struct TableModule {
 
 // Words behind a column's type: what a number is.
 inline constexpr std::string_view kTimeWord = "NS";
-inline constexpr std::string_view kBytesWord = "BYTES";
 inline constexpr std::string_view kIdentifierWord = "ID";
 
 // Registers all tables with a connection. The modules must outlive it. Returns SQLite's code.

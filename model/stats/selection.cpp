@@ -6,7 +6,6 @@ namespace lanescope::stats {
 
 Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index) {
   Selection selection(trace, index ? std::move(index) : std::make_shared<SharedLaunchIndex>());
-  selection.window_ = options.time_range;
   selection.stop_ = options.stop;
   if (options.range) {
     auto range = selection.find_range(*options.range);
@@ -19,6 +18,7 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
     selection.collect_launches(*range);
     selection.range_ = std::move(range);
   }
+  selection.window_ = options.time_range;  // the range and what enqueued its work may lie outside of it
   return selection;
 }
 
@@ -26,12 +26,13 @@ std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter)
   const auto name = trace_->find_name(filter.range);
   if (!name) return std::nullopt;
   std::map<ProcessId, std::vector<TimeRange>> found;
-  for_each(TrackKind::kNvtxRanges, [&](const Track& track, const EventView& event) {
-    if (event.name() != *name) return;
-    const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
-    if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
-    found[track.key.process].push_back({event.start(), event.end()});
-  });
+  for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
+    for_each(kind, [&](const Track& track, const EventView& event) {
+      if (event.name() != *name) return;
+      const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
+      if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
+      found[track.key.process].push_back({event.start(), event.end()});
+    });
   Range range;
   for (auto& [process, times] : found) {
     if (filter.index >= times.size()) continue;
@@ -72,6 +73,12 @@ std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const
     bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
   }
   return bounds;
+}
+
+bool Selection::begins_in_range(EventRef call, ProcessId process) const {
+  if (!call.valid()) return false;
+  const auto time = range_->times.find(process);
+  return time != range_->times.end() && time->second.contains(trace_->lane(call.lane).start(call.index));
 }
 
 void Selection::collect_launches(Range& range) const {

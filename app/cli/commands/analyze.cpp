@@ -76,15 +76,19 @@ int print_rules(const std::string& name) {
 }
 
 // Our own rules answer with findings first; Nsight's with their table, or a sentence where it is empty.
-Result<void> write_tables(const std::vector<Answered>& answers, const TableOutput& output, std::size_t written) {
+Result<void> write_tables(const std::vector<Answered>& answers, TableOutput& output, std::size_t written) {
   for (const Answered& answered : answers) {
     const Rule& rule = *answered.request->rule.rule;
+    const bool nsight = rule.origin == RuleOrigin::kNsight;
+    bool has_main_table = false;
     for (const analysis::NamedTable& table : answered.answer.tables) {
-      const bool nsight = rule.origin == RuleOrigin::kNsight;
+      has_main_table |= nsight || table.name == rule.name;
       const TableHeading heading{nsight ? std::string(rule.title) : table.title, nsight ? answered.request->text : table.name,
                                  nsight ? std::string(rule.description) : ""};
       if (const auto done = output.write(written++, heading, table.table); !done) return done;
     }
+    if (!has_main_table)
+      if (const auto done = output.leave_out(written, nsight ? answered.request->text : std::string(rule.name)); !done) return done;
     if (!answered.answer.message.empty()) TableOutput::skip(std::string(rule.name) + ": " + answered.answer.message.english());
   }
   return {};
@@ -107,7 +111,7 @@ Message summary_of(const std::vector<Answered>& answers) {
   return {};
 }
 
-Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail,
+Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, TableOutput& output, Detail detail,
                            const Language& language) {
   const std::vector<analysis::Finding> findings = findings_of(answers);
   const bool own = std::any_of(answers.begin(), answers.end(),
@@ -115,7 +119,7 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   std::size_t written = 0;
   if (own && output.is_for_people(0)) {
     std::cout << findings_text(trace, summary_of(answers), findings, language);
-  } else if (!findings.empty()) {
+  } else if (own) {  // also without findings: that there are none is the answer
     const auto done = output.write(written++, {"Findings", "findings", ""}, analysis::findings_table(trace, findings));
     if (!done) return done;
   }
@@ -200,7 +204,9 @@ int run_analyze(Arguments arguments) {
   if (!time) return fail(time.error());
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
+  output.expect(detail == Detail::kTables ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne);
   const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);
+  output.finish();
   return written ? kSuccess : fail(written.error());
 }
 

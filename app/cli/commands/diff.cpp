@@ -92,14 +92,18 @@ std::string change_text(const DiffItem& item) {
   return text;
 }
 
-// "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"
-std::string iterations_text(std::size_t compared, std::size_t skipped, std::size_t runs) {
-  std::string text = grouped_digits(compared);
-  if (runs > 1) text += " of " + counted(runs, "run");
-  if (skipped > 0)
-    text +=
-        runs > 1 ? " (without " + std::to_string(skipped) + " at their beginning)" : " (without the first " + std::to_string(skipped) + ")";
-  return text;
+struct ComparedIterations {
+  std::size_t compared, skipped, left_out, runs;
+};
+
+// "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"; "4,769 (without 443 that were not recorded whole)"
+std::string iterations_text(const ComparedIterations& iterations) {
+  std::string text = grouped_digits(iterations.compared), without;
+  if (iterations.runs > 1) text += " of " + counted(iterations.runs, "run");
+  if (iterations.skipped > 0)
+    without = iterations.runs > 1 ? grouped_digits(iterations.skipped) + " at their beginning" : "the first " + grouped_digits(iterations.skipped);
+  if (iterations.left_out > 0) without.append(without.empty() ? "" : ", and ").append(grouped_digits(iterations.left_out)).append(" that were not recorded whole");
+  return without.empty() ? text : text + " (without " + without + ")";
 }
 
 using Files = std::vector<std::filesystem::path>;
@@ -159,8 +163,8 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   else
     text += (diff.aligned_by.empty() ? "Compared from one launch to the next of the kernel \"" + abbreviated(diff.repeating_work) + "\""
                                      : "Compared by iteration of \"" + diff.aligned_by + "\"") +
-            ": " + iterations_text(diff.first_iterations, diff.first_skipped, diff.first_runs) + " in A, " +
-            iterations_text(diff.second_iterations, diff.second_skipped, diff.second_runs) + " in B.\n";
+            ": " + iterations_text({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs}) + " in A, " +
+            iterations_text({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs}) + " in B.\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
@@ -186,6 +190,11 @@ int judge(const TraceDiff& diff, const std::vector<analysis::CounterChange>& cou
   int code = kSuccess;
   for (const DiffItem& item : diff.items) {
     const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
+    if (counts && item.verdict == DiffVerdict::kOnlySecond) {  // of nothing, more than any share
+      std::cerr << "lanescope: " << item.name << " grew from nothing to " << duration_text(std::llround(item.second.per_iteration)) << ", more than is allowed.\n";
+      code = kFailure;
+      continue;
+    }
     if (!counts || !is_change(item) || !(item.change > limit)) continue;
     std::cerr << "lanescope: " << item.name << " grew by " << change_text(item) << ", more than is allowed.\n";
     code = kFailure;
@@ -245,8 +254,13 @@ int run_diff(Arguments arguments) {
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, lines));
   if (!written) return fail(written.error());
   const std::vector<analysis::CounterChange> counters = analysis::compare_counters(*first, *second);
-  if (const stats::Table table = counter_table(counters, lines); !table.empty())
-    if (const auto done = output.write(1, {"Kernels by their counters", "diff_counters", ""}, table); !done) return fail(done.error());
+  const stats::Table by_counters = counter_table(counters, lines);
+  const Result<void> done = by_counters.empty()             ? output.leave_out(1, "diff_counters")
+                            : output.is_json_on_console(1) ? Result<void>{}  // one array, whatever was recorded
+                                                            : output.write(1, {"Kernels by their counters", "diff_counters", ""}, by_counters);
+  if (!done) return fail(done.error());
+  if (!by_counters.empty() && output.is_json_on_console(1))
+    TableOutput::skip("Kernels by their counters are a table of their own. Write both to files: lanescope diff -f json -o NAME A B");
   return limit->has_value() ? judge(*diff, counters, **limit) : kSuccess;
 }
 

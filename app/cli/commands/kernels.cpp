@@ -378,7 +378,7 @@ Result<stats::Table> source_table(const std::filesystem::path& path, const std::
   return table;
 }
 
-int print_source(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders, const TableOutput& output) {
+int print_source(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders, TableOutput& output) {
   const Result<stats::Table> table = source_table(path, folders);
   if (!table) return fail(table.error());
   const Result<void> written = output.write(0, {"Kernels by source line", "source", ""}, *table);
@@ -453,7 +453,7 @@ class RecordedFile {
   std::filesystem::path path_;
 };
 
-int print(const ReadMetrics& read, const KernelOptions& options, const TableOutput& output, const std::string& source) {
+int print(const ReadMetrics& read, const KernelOptions& options, TableOutput& output, const std::string& source) {
   const kernels::RecordedMetrics& kernels = read.recorded;
   if (options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
     print_verdicts(kernels, read.trace.get());

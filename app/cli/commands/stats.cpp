@@ -116,18 +116,21 @@ int run_stats(Arguments arguments) {
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);
+  output.expect(requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne);
   std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];
     const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
-      if (std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);
-      continue;
+      if (request.options.rows != 0 && std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);
+      if (const auto done = output.leave_out(i, text); !done) return fail(done.error());
+      if (!output.is_json_on_console(i)) continue;
     }
     if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)
       return fail(written.error());
   }
+  output.finish();
   if (!missing.empty())
     TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
   return kSuccess;

@@ -86,12 +86,32 @@ bool TableOutput::is_for_people(std::size_t n) const {
   return nth_or_last(targets_, n).kind == Target::Kind::kConsole && is_readable(format_of_table(n));
 }
 
-Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) const {
+bool TableOutput::is_json_on_console(std::size_t n) const {
+  return nth_or_last(targets_, n).kind == Target::Kind::kConsole && format_of_table(n) == stats::Format::kJson;
+}
+
+Result<void> TableOutput::leave_out(std::size_t n, const std::string& request) const {
+  const Target& target = nth_or_last(targets_, n);
+  if (target.kind != Target::Kind::kFile) return {};
+  const std::string name = file_name(target.text, request, format_of_table(n));
+  if (const auto free = check_is_free(name); !free) return free;
+  std::error_code error;
+  std::filesystem::remove(name, error);
+  return error ? Error{name + " can't be removed: " + error.message() + ". It is of another run."} : Result<void>{};
+}
+
+void TableOutput::finish() {
+  if (expected_ == Tables::kOne || !is_json_on_console(0)) return;
+  std::cout << (in_object_ == 0 ? "{}\n" : "}\n");
+}
+
+Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) {
   const Target& target = nth_or_last(targets_, n);
   const stats::Format format = format_of_table(n);
-  const std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));
+  std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));
   if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format, text);
 
+  if (expected_ == Tables::kSeveral && is_json_on_console(n)) text.insert(0, (in_object_++ == 0 ? "{\"" : ",\"") + heading.request + "\": ");
   std::cout.flush();
   if (target.kind == Target::Kind::kCommand) return feed(target.text, text);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -110,15 +130,24 @@ Result<void> TableOutput::feed(const std::string& command, const std::string& te
   return code == 0 ? Result<void>() : Error{"The command " + command + " failed."};
 }
 
-Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format,
-                                     const std::string& text) const {
+std::string TableOutput::file_name(const std::string& base, const std::string& request, stats::Format format) {
   std::string name = base + "_" + request;
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), ':', '_');
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');
-  name += extension_of(format);
+  return name.append(extension_of(format));
+}
+
+Result<void> TableOutput::check_is_free(const std::string& name) const {
   std::error_code missing;
   if (!force_overwrite_ && std::filesystem::exists(name, missing))
     return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
+  return {};
+}
+
+Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format,
+                                     const std::string& text) const {
+  const std::string name = file_name(base, request, format);
+  if (const auto free = check_is_free(name); !free) return free;
   const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
   if (!written) return written.error();
   if (!quiet_) std::cout << name << '\n';

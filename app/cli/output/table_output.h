@@ -25,10 +25,21 @@ class TableOutput {
   // Checks what was given. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
 
+  // How many tables a command may write. In JSON on the terminal, one is an array; several are one object, which has each by its name (the
+  // request), so that it is one document either way.
+  enum class Tables { kOne, kSeveral };
+  void expect(Tables tables) { expected_ = tables; }
   // Whether the n-th table is written to the terminal, in a format for people. Requires: prepared.
   [[nodiscard]] bool is_for_people(std::size_t n) const;
   // Writes the n-th table to where the n-th -o says, in the n-th -f (the last ones hold for all that follow).
-  Result<void> write(std::size_t n, const TableHeading& heading, const stats::Table& table) const;
+  Result<void> write(std::size_t n, const TableHeading& heading, const stats::Table& table);
+  // The n-th table has no rows and is not written. A file of its name, of another run, may not pass for it: it is removed with --force-overwrite, and
+  // else it is an error, as it would be if the table were written.
+  Result<void> leave_out(std::size_t n, const std::string& request) const;
+  // Whether the n-th table is written to the terminal in JSON. Requires: prepared.
+  [[nodiscard]] bool is_json_on_console(std::size_t n) const;
+  // No table follows.
+  void finish();
   // One sentence about a table that could not be made.
   static void skip(const std::string& sentence);
 
@@ -40,6 +51,8 @@ class TableOutput {
   [[nodiscard]] stats::Format format_of_table(std::size_t n) const;
   // Gives a shell's command the text as its input, and waits for it.
   static Result<void> feed(const std::string& command, const std::string& text);
+  [[nodiscard]] static std::string file_name(const std::string& base, const std::string& request, stats::Format format);
+  [[nodiscard]] Result<void> check_is_free(const std::string& name) const;
   [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
                                         const std::string& text) const;
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;
@@ -49,6 +62,8 @@ class TableOutput {
   std::string time_unit_name_ = "nsec";
   bool quiet_ = false;
   bool force_overwrite_ = false;
+  Tables expected_ = Tables::kOne;
+  std::size_t in_object_ = 0;  // tables of the JSON object that are written
   std::vector<stats::Format> formats_;  // empty: by target
   std::vector<Target> targets_;
   stats::TimeUnit time_unit_ = stats::TimeUnit::kNanoseconds;

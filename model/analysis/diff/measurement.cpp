@@ -287,7 +287,9 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
     for (std::size_t i = 0; i < steps.times.size(); ++i) steps.names.emplace_back(range_name(trace, of_process.ranges[i]));
     processes.push_back(std::move(steps));
   }
-  return of_steps(std::move(processes), skip);
+  Samples samples = of_steps(std::move(processes), skip);
+  for (const IterationSeries& of_process : series) samples.left_out_ += of_process.left_out;
+  return samples;
 }
 
 Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip) {
@@ -317,6 +319,7 @@ Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
                                                                  static_cast<double>(slices));
   };
   for (std::size_t i = 0; i < slices; ++i) samples.slices_.push_back({{edge(i), edge(i + 1)}, i});
+  samples.sliced_ = extent;
   samples.ranks_.assign(slices, 1);
   return samples;
 }

@@ -30,6 +30,7 @@ class Samples {
 
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
+  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // of all ranks, that the recording does not have whole
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // How many processes the sample is of.
   [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
@@ -42,7 +43,7 @@ class Samples {
   void for_each(Visit visit) const {
     for (const auto& [process, windows] : by_process_)
       for (const Window& window : windows) visit(window.sample, window.time);
-    for (const Window& window : slices_) visit(window.sample, window.time);
+    for (const Window& window : slices_) visit(window.sample, window.time.intersected(sliced_));
   }
 
  private:
@@ -64,9 +65,11 @@ class Samples {
   [[nodiscard]] static Windows::const_iterator first_that_ends_after(const Windows& windows, Nanoseconds t) noexcept;
 
   std::map<ProcessId, Windows> by_process_;
-  Windows slices_;
+  Windows slices_;  // the last one has room for what begins at the very end...
+  TimeRange sliced_;  // ...of this time
   std::vector<std::size_t> ranks_;  // of each sample
   std::size_t skipped_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 struct Measured {

@@ -12,20 +12,21 @@
 namespace lanescope::analysis {
 namespace {
 
-// The file that a process comes from, where several were read as one trace.
-std::string part_label(const Trace& trace, ProcessId process) {
-  for (const TracePart& part : trace.parts())
-    for (TrackId track = part.first_track; track < part.end_track; ++track)
-      if (trace.tracks()[track].key.process == process) return part.label + ": ";
-  return {};
-}
-
 Message rank_label(const Trace& trace, const RankWork& rank) {
-  return Message("{process} on {gpu}", {{"process", part_label(trace, rank.process) + process_label(trace, rank.process)}, {"gpu", gpu_label(trace, rank.gpu)}});
+  const std::string file = file_of_process(trace, rank.process), process = process_label(trace, rank.process);
+  return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
 // Whether it is one of the loop, or of the trace where no loop is known.
 bool steps(const LoopWork& work, const RankWork& rank) { return !work.loop().known() || work.loop().of(rank.process); }
+
+// Whether anything is recorded by which it would wait for others: kernels of a communication library, or its process's calls of one.
+bool meets_others(const Trace& trace, const RankWork& rank) {
+  if (rank.communication.total() > 0) return true;
+  for (const TrackId track : trace.tracks_of(rank.process, TrackKind::kNvtxRanges))
+    if (is_communication_domain(trace.domain_name(rank.process, trace.tracks()[track].key.domain))) return true;
+  return false;
+}
 
 // Those that also compute, where only such are wanted.
 enum class Wanted : std::uint8_t { kAll, kComputing };
@@ -65,7 +66,7 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWor
   finding.title = Message("{rank} communicated for {time} ({share} of {loop}){waiting}, and for {exposed} of that nothing was computed.",
                           {{"rank", rank_label(trace, rank)},
                            {"time", duration_text(communication - waited)},
-                           {"share", percent_text(communication - waited, rank.extent.length())},
+                           {"share", percent_text(communication - waited, work.span(rank.gpu, rank.extent))},
                            {"loop", work.text()},
                            {"waiting", waited > 0 ? Message(" beside waiting for ranks that came later") : Message()},
                            {"exposed", duration_text(exposed - waited)}});
@@ -133,7 +134,7 @@ Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std
       Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
               {{"rank", rank_label(trace, rank)},
                {"time", duration_text(wait.caused / others)},
-               {"share", percent_text(wait.caused / others, rank.extent.length())},
+               {"share", percent_text(wait.caused / others, work.span(rank.gpu, rank.extent))},
                {"loop", work.text()}});
   Nanoseconds of_others = 0;
   for (const RankWork& other : ranks) of_others += &other == &rank ? 0 : other.communication.total();
@@ -176,9 +177,9 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
     const Nanoseconds exposed = communication - hidden;
     const Nanoseconds waited = std::min(waits[i].waited, exposed);
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
-                  communication, percent_of(communication, rank.extent.length()), hidden, percent_of(hidden, communication), exposed,
+                  communication, percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed,
                   waits[i].waited);
-    if (exposed > waited && percent_of(exposed - waited, rank.extent.length()) >= arguments.real("share"))
+    if (exposed > waited && percent_of(exposed - waited, work.span(rank.gpu, rank.extent)) >= arguments.real("share"))
       answer.findings.push_back(describe_exposed(trace, work, rank, exposed, waited));
   }
   rank(answer.findings);
@@ -192,10 +193,11 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
-  const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kComputing);
+  std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kComputing);
+  std::erase_if(ranks, [&trace](const RankWork& rank) { return !meets_others(trace, rank); });
   RuleAnswer answer;
   if (ranks.size() < 2) {
-    answer.message = "The trace holds one rank only.";
+    answer.message = "The trace holds no two ranks that communicate.";
     return answer;
   }
   Nanoseconds sum = 0;
@@ -219,7 +221,7 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
       waits.begin());
   const auto communicating = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; });
   if (communicating > 1 && waits[late].caused > 0 && !(computes_longer && &ranks[late] == &*most) &&
-      percent_of(waits[late].caused / (communicating - 1), ranks[late].extent.length()) >= arguments.real("waiting"))
+      percent_of(waits[late].caused / (communicating - 1), work.span(ranks[late].gpu, ranks[late].extent)) >= arguments.real("waiting"))
     answer.findings.push_back(describe_latecomer(context, work, ranks, waits, late));
   rank(answer.findings);
   if (answer.findings.empty()) answer.message = "The ranks compute for about the same time, and none keeps the others waiting.";

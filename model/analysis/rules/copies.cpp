@@ -134,7 +134,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
                   exposure.hidden, percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
-    const bool worth_it = percent_of(exposure.winnable, rank.extent.length()) >= arguments.real("share");
+    const bool worth_it = percent_of(exposure.winnable, work.span(rank.gpu, rank.extent)) >= arguments.real("share");
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
@@ -142,7 +142,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
                             {{"gpu", gpu_label(trace, rank.gpu)},
                              {"copies", duration_text(exposure.copies)},
                              {"exposed", duration_text(exposure.copies - exposure.hidden)},
-                             {"share", percent_text(exposure.copies - exposure.hidden, rank.extent.length())},
+                             {"share", percent_text(exposure.copies - exposure.hidden, work.span(rank.gpu, rank.extent))},
                              {"loop", work.text()}});
     finding.seen = Message("Kernels ran for {kernels}; {hidden} of the copy time is hidden behind them. Run beside each other, they could save up to {won}.",
                            {{"kernels", duration_text(rank.compute.total())},
@@ -188,7 +188,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
     all.gain += group.gain;
   }
   Nanoseconds span = 0;
-  for (const RankWork& rank : work.of_ranks()) span += rank.extent.length();
+  for (const RankWork& rank : work.of_ranks()) span += work.span(rank.gpu, rank.extent);
   if (all.gain > 0 && percent_of(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& longest = std::max_element(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
                                      return a.second.longest < b.second.longest;

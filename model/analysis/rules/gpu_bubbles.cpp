@@ -16,7 +16,6 @@
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"
-#include "model/trace/kernel_records.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -26,14 +25,26 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
+// Of several files, whose GPUs may have one number each: the file of each row's GPU, as the last column.
+void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table) {
+  if (trace.parts().empty()) return;
+  stats::Texts files;
+  for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(trace, gpu)));
+  std::vector<stats::Column> columns = table.columns();
+  columns.push_back({"File", stats::Unit::kNone, std::move(files)});
+  table.set_columns(std::move(columns), gpus.size());
+}
+
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
                       stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::words("Cause"),
                       stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"), stats::texts("Sampled Code")});
   const Nanoseconds idle = collected.idle();
+  std::vector<GpuId> gpus;
   for (const Group& group : collected.groups) {
     if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
+    gpus.push_back(group.longest_gap.gpu);
     table.add_row(percent_of(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
                   group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
                   table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
@@ -43,6 +54,7 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
                                                                        : ""),
                   table.add_text(sampled_text(trace, group.samples, 1)));
   }
+  add_files(trace, gpus, table);
   return table;
 }
 
@@ -50,6 +62,7 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
 stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent),
                       stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::words("Cause")});
+  std::vector<GpuId> gpus;
   for (const GpuIdle& gpu : collected.gpus) {
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu.gpu].ordinal);
     const auto found = collected.causes.find(gpu.gpu);
@@ -59,11 +72,14 @@ stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
         if (sum.parts == 0) continue;
         table.add_row(ordinal, percent_of(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
                       table.add_text(std::string(idle_cause_name(static_cast<IdleCause>(i)))));
+        gpus.push_back(gpu.gpu);
       }
     }
+    gpus.push_back(gpu.gpu);
     table.add_row(ordinal, percent_of(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
                   table.add_text(std::string(to_translate("Gaps below the threshold"))));
   }
+  add_files(trace, gpus, table);
   return table;
 }
 
@@ -72,10 +88,14 @@ stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
                       stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds),
                       stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"), stats::integers("Gaps"),
                       stats::integers("Short Gaps")});
-  for (const GpuIdle& gpu : collected.gpus)
+  std::vector<GpuId> gpus;
+  for (const GpuIdle& gpu : collected.gpus) {
+    gpus.push_back(gpu.gpu);
     table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle,
                   percent_of(gpu.idle, gpu.extent.length()), static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps),
                   static_cast<std::int64_t>(gpu.short_gaps));
+  }
+  add_files(trace, gpus, table);
   return table;
 }
 
@@ -150,11 +170,11 @@ Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   return Message(" {samples} of the CPU in it: {functions}.", {{"samples", counted(sample_count(chains), "sample")}, {"functions", sampled}});
 }
 
-Message gpu_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
+Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
 
 // "GPU 0 was"; the summary says what it is called.
 Message gpus_text(const Trace& trace, const IdleGroups& collected) {
-  return collected.gpus.size() == 1 ? gpu_text("GPU " + std::to_string(trace.gpus()[collected.gpus.front().gpu].ordinal))
+  return collected.gpus.size() == 1 ? was_text(gpu_text(trace, collected.gpus.front().gpu))
                                     : Message("{gpus} were together", {{"gpus", counted(collected.gpus.size(), "GPU")}});
 }
 
@@ -168,8 +188,8 @@ struct Subject {
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
   const auto most =
       std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string gpu = "GPU " + std::to_string(trace.gpus()[most->first].ordinal);
-  if (most->second >= cause.total - cause.total / 20) return {gpu_text(gpu), collected.spans.at(most->first), {}};
+  const std::string gpu = gpu_text(trace, most->first);
+  if (most->second >= cause.total - cause.total / 20) return {was_text(gpu), collected.spans.at(most->first), {}};
   Subject all{gpus_text(trace, collected), collected.span, {}};
   const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
   if (most->second >= even + even / 2) all.share = Message(" {share} of it on {gpu}.", {{"share", percent_text(most->second, cause.total)}, {"gpu", gpu}});
@@ -252,9 +272,6 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   return finding;
 }
 
-// Whether counters of kernels were read: then it is that which holds up the program, as was asked for.
-bool reads_counters(const Trace& trace) { return !trace.kernel_records().measured.empty() || !trace.kernel_records().counted.empty(); }
-
 // A finding for each cause that takes `least` percent of the loop, and one for all that lies outside of it, if that takes as much of all.
 std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected,
                                      double least) {
@@ -264,7 +281,7 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   std::array<bool, kIdleCauses> done{};
   bool setup_done = percent_of(collected.once.total, whole) < least;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
-    const bool is_asked_for = group.cause == IdleCause::kOverhead && reads_counters(trace);
+    const bool is_asked_for = group.cause == IdleCause::kOverhead && collected.are_counters_read;
     if (is_asked_for) continue;
     if (group.recurrence == Recurrence::kOnce) {
       if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
@@ -280,7 +297,7 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
 
 Message summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
   const Nanoseconds idle = collected.recurring_idle();
-  const Message who = collected.gpus.size() == 1 ? gpu_text(gpu_label(trace, collected.gpus.front().gpu)) : gpus_text(trace, collected);
+  const Message who = collected.gpus.size() == 1 ? was_text(gpu_label(trace, collected.gpus.front().gpu)) : gpus_text(trace, collected);
   const bool worth_saying = percent_of(collected.short_idle, collected.span) >= 1;
   const std::string in_short = duration_text(collected.short_idle) + " (" + percent_text(collected.short_idle, collected.span) + ")";
   Message loop_part;
@@ -324,8 +341,10 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     return answer;
   }
   answer.summary = summary_of(trace, families, loop, collected, gap);
-  if (const Nanoseconds measuring = collected.recurring[static_cast<std::size_t>(IdleCause::kOverhead)].total; measuring > 0 && reads_counters(trace))
-    answer.summary = followed_by(answer.summary, Message("{time} of that went into reading the counters of kernels.", {{"time", duration_text(measuring)}}));
+  if (collected.reading() > 0)
+    answer.summary = followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
+  if (loop.left_out() > 0)
+    answer.summary = followed_by(answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
   answer.tables.push_back(
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});

@@ -68,6 +68,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   const Loop& loop = work.loop();
   IdleGroups collected;
   collected.time = context.time;
+  collected.are_counters_read = reads_counters(trace);
   const samples::ThreadSamples samples(trace);
   Enclosing enclosing(trace, families);
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
@@ -82,7 +83,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
       causes[static_cast<std::size_t>(part.cause)].add(part);
       if (recurrence == Recurrence::kOnce) {
-        collected.once.add(part);
+        if (part.cause != IdleCause::kOverhead || !collected.are_counters_read) collected.once.add(part);
       } else {
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
         cause.add(part);
@@ -129,8 +130,8 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   collected.gpus = visit_idle(context, threshold, add);
   for (const GpuIdle& gpu : collected.gpus) {
     const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
-    collected.spans[gpu.gpu] = loop_time.length();
-    collected.span += loop_time.length();
+    collected.spans[gpu.gpu] = work.span(gpu.gpu, loop_time);
+    collected.span += collected.spans[gpu.gpu];
     collected.short_idle += loop.known() ? short_idle_within(context, gpu.gpu, loop_time, threshold) : gpu.short_idle;
   }
   for (const auto& [key, group] : groups) {

@@ -55,12 +55,13 @@ struct CauseInLoop : CauseSum {
 
 struct IdleGroups {
   std::vector<GpuIdle> gpus;
-  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop
+  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop, less what reading counters of kernels took
   std::vector<Group> groups;           // by time, the largest first
   std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
   std::array<CauseInLoop, kIdleCauses> recurring{};
-  CauseSum once;                 // outside of the loop
+  CauseSum once;                 // outside of the loop, without reading counters of kernels
   TimeRange time = kWholeTrace;  // that counts
+  bool are_counters_read = false;
   Nanoseconds span = 0;          // of all GPUs together
   Nanoseconds short_idle = 0;    // of it, in gaps below the threshold
   [[nodiscard]] Nanoseconds idle() const {
@@ -68,12 +69,15 @@ struct IdleGroups {
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;
     return sum;
   }
-  // In the loop.
+  // In the loop, without reading counters of kernels.
   [[nodiscard]] Nanoseconds recurring_idle() const {
     Nanoseconds sum = 0;
     for (const CauseInLoop& cause : recurring) sum += cause.total;
-    return sum;
+    return sum - reading();
   }
+  // In the loop, what went into reading counters of kernels.
+  [[nodiscard]] Nanoseconds reading() const noexcept { return are_counters_read ? recurring[static_cast<std::size_t>(IdleCause::kOverhead)].total : 0; }
+
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/kernels/costly_line.h"
@@ -19,15 +20,24 @@ using kernels::RecordedMetrics;
 struct Candidate {
   std::size_t kernel;  // of the measured ones
   kernels::Verdict verdict;
-  Nanoseconds time = 0;        // of all launches of its kind
-  bool is_said = false;        // its first cause is one that the answer of another rule names
-  std::vector<Advice> others;  // causes behind the first that no other rule's answer names
+  Recurrence recurrence = Recurrence::kRecurring;  // kOnce: no launch of its kind is in the loop
+  std::uint64_t runs = 0;    // launches of its kind, in the loop where it has any there
+  Nanoseconds time = 0;      // of all launches of its kind, in the loop where it has any there
+  std::vector<Advice> told;  // causes for this rule to tell, in order: those that no other rule's answer names
   [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
   [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * static_cast<double>(time)); }
   [[nodiscard]] Nanoseconds winnable() const { return first() == nullptr ? 0 : winnable(*first()); }
   // By which it is large enough to be named.
-  [[nodiscard]] Nanoseconds weight() const { return first() == nullptr || first()->is_gain_known ? winnable() : time; }
+  [[nodiscard]] Nanoseconds weight() const { return told.empty() ? 0 : told.front().is_gain_known ? winnable(told.front()) : time; }
 };
+
+// Whether a cause lies in what the kernel's code does, so that it stays when a grid is made to fill the GPU. Others, such as idle issue slots and few
+// resident warps, may be nothing but consequences of the grid.
+bool is_of_code(const Advice& cause) {
+  constexpr std::array<std::string_view, 8> kOfCode{"global_access", "bank_conflicts", "local_memory", "partial_warps",
+                                                    "divergence",    "atomics",        "fp64",         "fusion"};
+  return std::find(kOfCode.begin(), kOfCode.end(), cause.rule) != kOfCode.end();
+}
 
 // Causes that need no counters have rules of their own, which speak of all launches: what one of these finds is not said twice. What it does not find is left to this
 // one, or the kernel's symptom would pass for its cause.
@@ -86,24 +96,25 @@ std::string kernel_text(const Trace& trace, const Measurement& measurement) {
   return std::string(trace.name(brief != 0 ? brief : event.name));
 }
 
-Nanoseconds time_of_kernels(const RuleContext& context) {
+Nanoseconds time_of_kernels(const RuleContext& context, TimeRange time) {
   Nanoseconds all = 0;
   for (const Track& track : context.trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
-    for (const LaneId lane : track.lanes) all += context.trace.lane(lane).busy(context.time);
+    for (const LaneId lane : track.lanes) all += context.trace.lane(lane).busy(time);
   }
   return all;
 }
 
 Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
   const Measurement& measurement = recorded.measurements[candidate.kernel];
-  const Advice& first = *candidate.first();
+  const Advice& first = candidate.told.front();
   const Event event = trace.event(measurement.event);
   Finding finding;
   finding.rule = "kernel_bounds";
   finding.key = std::string(first.rule);
   finding.place = {{event.start, event.end()}, measurement.event, measurement.gpu, measurement.process, kNone};
-  finding.cost = candidate.winnable();
+  finding.cost = candidate.winnable(first);
+  finding.recurrence = candidate.recurrence;
   const std::optional<kernels::CostlyLine> line = kernels::costly_line(trace, measurement.process, event.name, first);
   if (line) finding.place.line = line->place;
   finding.title = Message(first.is_gain_known ? "Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}{where}."
@@ -114,14 +125,14 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
                            {"cause", Message(kernels::cause_name(first.rule))},
                            {"where", line ? Message(", most at {line}", {{"line", line->place}}) : Message()}});
   finding.seen = followed_by(Message("{runs} of this shape took {time}, {share} of the time of all kernels.",
-                                     {{"runs", counted(measurement.of_its_kind.count, "run")},
+                                     {{"runs", counted(candidate.runs, "run")},
                                       {"time", duration_text(candidate.time)},
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
   if (line) finding.seen = followed_by(finding.seen, kernels::line_text(*line));
-  if (!candidate.others.empty())
-    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.others.front()))},
-                                                                                   {"seen", candidate.others.front().seen}}));
+  if (candidate.told.size() > 1)
+    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}",
+                                                     {{"won", duration_text(candidate.winnable(candidate.told[1]))}, {"seen", candidate.told[1].seen}}));
   finding.advice = first.what_to_do;
   return finding;
 }
@@ -133,7 +144,7 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];
     const Advice* const first = row.first();
-    table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(measurement.of_its_kind.count),
+    table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(row.runs),
                   table.add_text(std::string(kernels::bound_name(row.verdict.bound))), row.verdict.utilization,
                   table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
                   measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal),
@@ -151,23 +162,39 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     answer.message = "The trace has no counters of kernels: record them with --kernels=counters, or lanescope kernels --save FILE -- PROGRAM.";
     return answer;
   }
+  const Loop& loop = loop_work(context).loop();
+  const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : context.time;
   const RecordedMetrics recorded = kernels::recorded_metrics(trace, context.time);
+  const std::optional<RecordedMetrics> in_loop = loop.known() ? std::optional(kernels::recorded_metrics(trace, loop_time)) : std::nullopt;
   std::vector<Candidate> candidates;
   OtherRules other_rules(context);
   for (const std::size_t number : recorded.one_of_each()) {
     if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;
-    Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), recorded.weight(number), false, {}};
     const Measurement& measurement = recorded.measurements[number];
-    candidate.is_said = candidate.first() != nullptr && other_rules.name(*candidate.first(), measurement);
-    for (std::size_t i = 1; i < candidate.verdict.advice.size(); ++i)
-      if (!other_rules.name(candidate.verdict.advice[i], measurement)) candidate.others.push_back(candidate.verdict.advice[i]);
+    Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), Recurrence::kRecurring, measurement.of_its_kind.count,
+                        recorded.weight(number), {}};
+    if (in_loop && in_loop->measurements[number].of_its_kind.count > 0) {
+      candidate.runs = in_loop->measurements[number].of_its_kind.count;
+      candidate.time = in_loop->measurements[number].of_its_kind.time;
+    } else if (in_loop) {
+      candidate.recurrence = Recurrence::kOnce;
+    }
+    const Advice* const first = candidate.first();
+    const bool is_first_said = first != nullptr && other_rules.name(*first, measurement);
+    const bool is_grid = is_first_said && (first->rule == "small_grid" || first->rule == "tail_wave");
+    for (const Advice& cause : candidate.verdict.advice)
+      if (!is_first_said || (is_grid && is_of_code(cause)))
+        if (!other_rules.name(cause, measurement)) candidate.told.push_back(cause);
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
-  const Nanoseconds all = time_of_kernels(context);
-  for (const Candidate& candidate : candidates)
-    if (candidate.first() != nullptr && !candidate.is_said && percent_of(candidate.weight(), all) >= arguments.real("share"))
+  const Nanoseconds of_loop = time_of_kernels(context, loop_time), of_all = time_of_kernels(context, context.time);
+  for (const Candidate& candidate : candidates) {
+    const Nanoseconds all = candidate.recurrence == Recurrence::kRecurring ? of_loop : of_all;
+    if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share"))
       answer.findings.push_back(finding_of(trace, recorded, candidate, all));
+  }
+  rank(answer.findings);
   if (!candidates.empty()) answer.tables.push_back({"kernel_bounds", "Kernels by what their counters say they could win", table_of(trace, recorded, candidates)});
   if (answer.findings.empty()) answer.message = "The kernels whose counters were read have little to win.";
   return answer;

@@ -1,10 +1,12 @@
 // What the warps of the kernels that cost most wait for, and where.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <optional>
 #include <tuple>
 
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/kernels/pc_statistics.h"
@@ -28,7 +30,7 @@ struct Launches {
 };
 using LaunchesByName = std::map<std::tuple<GpuId, ProcessId, NameId>, Launches>;
 
-LaunchesByName launches_by_name(const RuleContext& context, Nanoseconds& all) {
+LaunchesByName launches_by_name(const RuleContext& context, TimeRange time, Nanoseconds& all) {
   const Trace& trace = context.trace;
   LaunchesByName launches;
   for (const Track& track : trace.tracks()) {
@@ -37,7 +39,7 @@ LaunchesByName launches_by_name(const RuleContext& context, Nanoseconds& all) {
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
         if (context.stop.stop_requested()) return launches;
-        if (!context.time.contains(lane.start(i))) continue;
+        if (!time.contains(lane.start(i))) continue;
         const Nanoseconds duration = lane.end(i) - lane.start(i);
         all += duration;
         Launches& of_name = launches[{track.key.gpu, track.key.process, lane.name(i)}];
@@ -51,6 +53,16 @@ LaunchesByName launches_by_name(const RuleContext& context, Nanoseconds& all) {
   }
   return launches;
 }
+
+// A part of the time, or all of it.
+struct Part {
+  Part(const RuleContext& context, std::optional<TimeRange> of)
+      : time(of), launches(launches_by_name(context, of.value_or(kWholeTrace), all)), sums(kernels::sum_stalls(context.trace, SumBy::kKernel, of)) {}
+  std::optional<TimeRange> time;
+  Nanoseconds all = 0;  // time of all kernels
+  LaunchesByName launches;
+  std::vector<StallSum> sums;
+};
 
 // How far a kernel of the name uses what it uses most, by counters of its costliest shape; none where none were read.
 class Counters {
@@ -75,6 +87,7 @@ class Counters {
 };
 
 struct Candidate {
+  Recurrence recurrence = Recurrence::kRecurring;
   const StallSum* sum = nullptr;
   const StallCount* stall = nullptr;
   Launches launches;
@@ -130,6 +143,7 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   finding.place.process = sum.process;
   if (line != nullptr) finding.place.line = line->line;
   finding.cost = candidate.winnable();
+  finding.recurrence = candidate.recurrence;
   const std::string name(candidate.stall->reason);
   finding.title = Message(candidate.is_measured ? "Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}."
                                                 : "Warps of kernel {kernel} wait for {reason}{where}, for up to {won}: whether that can be saved, samples do not say.",
@@ -181,30 +195,41 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     answer.message = "The trace has no PC samples: record it with --kernels=pc.";
     return answer;
   }
-  const std::optional<TimeRange> time = context.time == kWholeTrace ? std::nullopt : std::optional(context.time);
-  Nanoseconds all = 0;
-  const LaunchesByName launches = launches_by_name(context, all);
-  const std::vector<StallSum> sums = kernels::sum_stalls(trace, SumBy::kKernel, time);
-  const Counters counters(trace, time);
-  constexpr double kUsedWell = 0.6;  // of its peak
+  const Loop& loop = loop_work(context).loop();
+  const Part whole(context, context.time == kWholeTrace ? std::nullopt : std::optional(context.time));
+  const std::optional<Part> in_loop = loop.known() ? std::optional<Part>(std::in_place, context, loop.time(trace, context.launches())) : std::nullopt;
   std::vector<Candidate> candidates;
-  for (const StallSum& sum : sums) {
-    const auto of_name = launches.find({sum.gpu, sum.process, sum.kernel});
-    const StallCount* const stall = sum.decisive();
-    if (of_name == launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
-    // As Nsight Compute bounds it (CPIStall): by the issue slots that stay empty, and by the reason's share of the warps' time.
-    const double empty_slots = share_of(sum.not_issued, sum.samples);
-    const double share = share_of(stall->samples, sum.samples);
-    if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
-    // Where a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
-    const std::optional<double> used = counters.most_used(sum.gpu, sum.process, sum.kernel);
-    if (used && *used >= kUsedWell) continue;
-    candidates.push_back({&sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}), used.has_value()});
+  for (const Part* const part : {in_loop ? &*in_loop : nullptr, &whole}) {
+    if (part == nullptr) continue;
+    const Counters counters(trace, part->time);
+    const Recurrence recurrence = in_loop && part == &whole ? Recurrence::kOnce : Recurrence::kRecurring;
+    for (const StallSum& sum : part->sums) {
+      const std::tuple kernel(sum.gpu, sum.process, sum.kernel);
+      if (recurrence == Recurrence::kOnce && in_loop->launches.contains(kernel)) continue;
+      const auto of_name = part->launches.find(kernel);
+      const StallCount* const stall = sum.decisive();
+      if (of_name == part->launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
+      // As Nsight Compute bounds it (CPIStall): by the issue slots that stay empty, and by the reason's share of the warps' time.
+      const double empty_slots = share_of(sum.not_issued, sum.samples);
+      const double share = share_of(stall->samples, sum.samples);
+      if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
+      // Where a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
+      constexpr double kUsedWell = 0.6;  // of its peak
+      const std::optional<double> used = counters.most_used(sum.gpu, sum.process, sum.kernel);
+      if (used && *used >= kUsedWell) continue;
+      candidates.push_back({recurrence, &sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}), used.has_value()});
+    }
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
-  const std::vector<StallSum> lines = candidates.empty() ? std::vector<StallSum>() : kernels::sum_stalls(trace, SumBy::kLine, time);
-  for (const Candidate& candidate : candidates)
-    if (percent_of(candidate.winnable(), all) >= arguments.real("share")) answer.findings.push_back(finding_of(trace, candidate, hottest_line(lines, candidate)));
+  std::array<std::optional<std::vector<StallSum>>, 2> lines;  // by recurrence
+  for (const Candidate& candidate : candidates) {
+    const Part& part = in_loop && candidate.recurrence == Recurrence::kRecurring ? *in_loop : whole;
+    if (percent_of(candidate.winnable(), part.all) < arguments.real("share")) continue;
+    auto& of_part = lines[static_cast<std::size_t>(candidate.recurrence)];
+    if (!of_part) of_part = kernels::sum_stalls(trace, SumBy::kLine, part.time);
+    answer.findings.push_back(finding_of(trace, candidate, hottest_line(*of_part, candidate)));
+  }
+  rank(answer.findings);
   if (!candidates.empty()) answer.tables.push_back({"kernel_stalls", "Kernels whose warps wait", table_of(trace, candidates)});
   if (answer.findings.empty()) answer.message = "No kernel that costs much is held up by one reason.";
   return answer;

@@ -80,7 +80,7 @@ class SmallKernelStretches {
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return work_.of_gpu(gpu, extent).length();
+    return work_.span(gpu, work_.of_gpu(gpu, extent));
   }
 
   std::vector<Stretch> stretches;
@@ -194,7 +194,7 @@ class LaunchBoundStretches {
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return work_.of_gpu(gpu, extent).length();
+    return work_.span(gpu, work_.of_gpu(gpu, extent));
   }
 
   std::vector<Stretch> stretches;

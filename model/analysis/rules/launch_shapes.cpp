@@ -1,6 +1,7 @@
 // small_grid, tail_wave and low_occupancy: kernels whose launch shape cannot fill the GPU, by what all launches of them cost.
 //
-// A launch counts for the time in which no other kernel ran on its GPU: beside others, what it leaves empty is not lost.
+// A launch counts for the time in which no other kernel ran on its GPU: beside others, what it leaves empty is not lost. Launches outside of the
+// program's loop are groups of their own: they are paid once.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/events/event_values.h"
@@ -25,8 +27,10 @@ namespace {
 using Extent = std::array<std::uint32_t, 3>;
 Extent extent_of(const std::uint32_t (&extent)[3]) { return {extent[0], extent[1], extent[2]}; }
 
-// A kernel of one shape on one GPU, and what launches of it took.
+// A kernel of one shape on one GPU, and what launches of it took, in the loop or outside of it.
 struct LaunchGroup {
+  Recurrence recurrence = Recurrence::kRecurring;
+  std::size_t kind = 0;  // equal for the two groups of a kernel and shape
   GpuId gpu = kNone;
   NameId name = 0;
   DetailId detail = 0;  // of the first launch
@@ -39,7 +43,9 @@ struct LaunchGroup {
 
 struct LaunchGroups {
   std::vector<LaunchGroup> groups;
-  Nanoseconds whole = 0;  // of all GPUs, from the first operation of each to its last, less what reading counters of kernels took; no less than all kernels took
+  // Of all GPUs, from the first operation of each to its last, less what reading counters of kernels took; no less than all kernels took. For what
+  // recurs, that of the loop, where one is known.
+  std::array<Nanoseconds, 2> whole{};
 };
 using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration from which launches count
 
@@ -48,11 +54,12 @@ using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration f
 class LaunchCollector {
  public:
   LaunchCollector(const RuleContext& context, const std::set<Nanoseconds>& leasts)
-      : context_(context), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {}
+      : context_(context), work_(loop_work(context)), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {}
 
   GroupsByLeast collect() {
     for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) visit(gpu);
-    const Nanoseconds whole = std::max(kernels_, span_ - measuring());
+    const Nanoseconds all = std::max(kernels_, span_ - measuring());
+    const std::array<Nanoseconds, 2> whole{work_.loop().known() ? std::max(kernels_in_loop_, span_of_loop_) : all, all};
     GroupsByLeast result;
     for (std::size_t i = 0; i < leasts_.size(); ++i) {
       LaunchGroups& of_least = result[leasts_[i]];
@@ -89,7 +96,7 @@ class LaunchCollector {
     GpuOperations operations(trace, gpu, context_.time, context_.stop);
     std::optional<TimeRange> extent;
     running_.clear();
-    same_.clear();
+    for (auto& same : same_) same.clear();
     last_.reset();
     now_ = INT64_MIN;
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -98,13 +105,17 @@ class LaunchCollector {
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
       kernels_ += operation->range.length();
       advance(operation->range.begin);
-      const std::size_t group = group_of(gpu, *operation);
+      const Recurrence recurrence = !work_.loop().known() || work_.has(operation->event) ? Recurrence::kRecurring : Recurrence::kOnce;
+      if (recurrence == Recurrence::kRecurring) kernels_in_loop_ += operation->range.length();
+      const std::size_t group = group_of(gpu, recurrence, *operation);
       const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
       running_.push_back({operation->range.end, counting == 0 ? kNoGroup : group, counting});
       std::push_heap(running_.begin(), running_.end(), ends_later);
     }
     advance(INT64_MAX);
-    if (extent) span_ += extent->length();
+    if (!extent) return;
+    span_ += extent->length();
+    span_of_loop_ += work_.span(gpu, work_.of_gpu(gpu, *extent));
   }
 
   // Time goes on to t: what ran alone meanwhile is counted.
@@ -122,31 +133,34 @@ class LaunchCollector {
     now_ = t;
   }
 
-  std::size_t group_of(GpuId gpu, const GpuOperation& operation) {
+  std::size_t group_of(GpuId gpu, Recurrence recurrence, const GpuOperation& operation) {
     const Trace& trace = context_.trace;
     const Lane& lane = trace.lane(operation.event.lane);
     const NameId name = lane.name(operation.event.index);
     if (communication_(name)) return kNoGroup;
     const DetailId detail = lane.detail(operation.event.index);
-    if (last_ && last_->name == name && last_->detail == detail) return add(last_->group, operation);
-    last_ = {name, detail, group_of(gpu, name, detail)};
+    if (last_ && last_->name == name && last_->detail == detail && last_->recurrence == recurrence) return add(last_->group, operation);
+    last_ = {name, detail, recurrence, group_of(gpu, recurrence, name, detail)};
     return add(last_->group, operation);
   }
 
-  std::size_t group_of(GpuId gpu, NameId name, DetailId detail) {
+  std::size_t group_of(GpuId gpu, Recurrence recurrence, NameId name, DetailId detail) {
     const Trace& trace = context_.trace;
-    if (const auto same = same_.find({name, detail}); same != same_.end()) return same->second;
+    auto& known_here = same_[static_cast<std::size_t>(recurrence)];
+    if (const auto same = known_here.find({name, detail}); same != known_here.end()) return same->second;
     const KernelDetail& d = trace.kernel_detail(detail);
     const auto [entry, is_new] =
         known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
                             d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
-                           groups_.size());
-    if (is_new) {
-      groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+                           Kind{known_.size(), {kNoGroup, kNoGroup}});
+    std::size_t& group = entry->second.groups[static_cast<std::size_t>(recurrence)];
+    if (is_new || group == kNoGroup) {
+      group = groups_.size();
+      groups_.push_back({.recurrence = recurrence, .kind = entry->second.number, .gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
       alone_.resize(groups_.size() * leasts_.size());
     }
-    same_.emplace(std::pair(name, detail), entry->second);
-    return entry->second;
+    known_here.emplace(std::pair(name, detail), group);
+    return group;
   }
 
   [[nodiscard]] std::size_t counting_for(Nanoseconds duration) const {
@@ -168,19 +182,24 @@ class LaunchCollector {
   }
 
   const RuleContext& context_;
+  const LoopWork& work_;
   const std::vector<Nanoseconds> leasts_;  // ascending
   NameMemo<bool> communication_;
-  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
-      known_;
+  struct Kind {
+    std::size_t number = 0;
+    std::array<std::size_t, 2> groups;  // by recurrence
+  };
+  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Kind> known_;
   struct Hash {
     std::size_t operator()(const std::pair<NameId, DetailId>& key) const noexcept {
       return std::hash<std::uint64_t>()(std::uint64_t{key.first} << 32 | key.second);
     }
   };
-  std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash> same_;  // groups, of this GPU
+  std::array<std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash>, 2> same_;  // groups, of this GPU, by recurrence
   struct Last {
     NameId name;
     DetailId detail;
+    Recurrence recurrence;
     std::size_t group;
   };
   std::optional<Last> last_;  // kernels often follow others of their group
@@ -190,6 +209,8 @@ class LaunchCollector {
   Nanoseconds now_ = INT64_MIN;
   Nanoseconds span_ = 0;     // of all GPUs
   Nanoseconds kernels_ = 0;  // time of all
+  Nanoseconds span_of_loop_ = 0;
+  Nanoseconds kernels_in_loop_ = 0;
 };
 
 }  // namespace
@@ -241,9 +262,21 @@ struct Judged {
 };
 
 struct Judgement {
-  std::vector<Judged> judged;  // those that `share` finds something in, the most winnable first
-  Nanoseconds whole = 0;       // that shares are of
+  std::vector<Judged> judged;  // those that `share` finds something in, what recurs first, and of that the most winnable
+  std::array<Nanoseconds, 2> whole{};  // that shares are of, by recurrence
   bool shapes_known = false;
+  [[nodiscard]] double percent_of_whole(const Judged& one, Nanoseconds time) const {
+    return percent_of(time, whole[static_cast<std::size_t>(one.group.recurrence)]);
+  }
+};
+
+// What is said of a kernel and shape in the loop is not said of it a second time outside.
+class Said {
+ public:
+  [[nodiscard]] bool is_new(const Judged& judged) { return kinds_.insert(judged.group.kind).second; }
+
+ private:
+  std::set<std::size_t> kinds_;
 };
 
 // `share` says which part of the time that a group ran alone could be won at most; 0: nothing of interest.
@@ -264,7 +297,9 @@ Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
     judged.winnable = static_cast<Nanoseconds>(static_cast<double>(group.alone) * share(judged));
     if (judged.winnable > 0) result.judged.push_back(judged);
   }
-  std::stable_sort(result.judged.begin(), result.judged.end(), [](const Judged& a, const Judged& b) { return a.winnable > b.winnable; });
+  std::stable_sort(result.judged.begin(), result.judged.end(), [](const Judged& a, const Judged& b) {
+    return a.group.recurrence != b.group.recurrence ? a.group.recurrence < b.group.recurrence : a.winnable > b.winnable;
+  });
   return result;
 }
 
@@ -289,6 +324,7 @@ Finding finding_of(const RuleContext& context, std::string_view rule, const Judg
   finding.place.gpu = judged.group.gpu;
   finding.place.process = trace.track_of(judged.group.longest_launch.lane).key.process;
   finding.cost = judged.winnable;
+  finding.recurrence = judged.group.recurrence;
   return finding;
 }
 
@@ -301,17 +337,20 @@ Message launches_text(const Judged& judged) {
                                 : Message()}});
 }
 
-stats::Table table_of(const Trace& trace, const std::vector<Judged>& judged) {
+stats::Table table_of(const RuleContext& context, const std::vector<Judged>& judged) {
+  const Trace& trace = context.trace;
+  const bool has_loop = loop_work(context).loop().known();
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds),
                       stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Alone", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::integers("Blocks"), stats::integers("Threads"),
                       stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"), stats::reals("Waves"),
-                      stats::integers("SMs"), stats::integers("GPU"), stats::texts("Kernel")});
+                      stats::integers("SMs"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
   for (const Judged& row : judged)
     table.add_row(row.winnable, row.group.total, row.group.alone, static_cast<std::int64_t>(row.group.launches),
                   static_cast<std::int64_t>(row.waves.blocks), static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))),
                   100 * row.occupancy.share(), table.add_text(kernels::limiters_text(row.occupancy)), row.waves.waves(),
                   std::int64_t{row.waves.multiprocessors}, static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal),
+                  table.add_text(row.group.recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""),
                   table.add_text(std::string(trace.name(row.group.name))));
   return table;
 }
@@ -325,8 +364,9 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
   const Judgement judgement =
       judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
   RuleAnswer answer;
+  Said said;
   for (const Judged& judged : judgement.judged) {
-    if (percent_of(judged.winnable, judgement.whole) < arguments.real("share")) continue;
+    if (judgement.percent_of_whole(judged, judged.winnable) < arguments.real("share") || !said.is_new(judged)) continue;
     Finding finding = finding_of(context, "small_grid", judged);
     const std::string all = std::to_string(judged.waves.multiprocessors);
     finding.title = Message("Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
@@ -349,7 +389,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
-    answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(trace, judgement.judged)});
+    answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(context, judgement.judged)});
   if (answer.findings.empty())
     answer.message =
         judgement.shapes_known ? Message("Kernels with fewer blocks than the GPU has multiprocessors cost little time.") : unknown_text();
@@ -363,8 +403,9 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
     return judged.waves.full() <= most_waves ? judged.waves.tail_share() : 0;
   });
   RuleAnswer answer;
+  Said said;
   for (const Judged& judged : judgement.judged) {
-    if (percent_of(judged.winnable, judgement.whole) < arguments.real("share")) continue;
+    if (judgement.percent_of_whole(judged, judged.winnable) < arguments.real("share") || !said.is_new(judged)) continue;
     Finding finding = finding_of(context, "tail_wave", judged);
     finding.title = Message("Kernel {kernel} runs in {waves} waves: spread evenly, its blocks could save up to {won}.",
                             {{"kernel", kernel_text(trace, judged)}, {"waves", number_text(judged.waves.waves())}, {"won", duration_text(judged.winnable)}});
@@ -379,7 +420,7 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
-    answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(trace, judgement.judged)});
+    answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(context, judgement.judged)});
   if (answer.findings.empty()) answer.message = judgement.shapes_known ? Message("Last waves that are not full cost little time.") : unknown_text();
   return answer;
 }
@@ -391,8 +432,9 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     return judged.occupancy.share() < least && judged.occupancy.blocks > 0 ? 1 - judged.occupancy.share() : 0;
   });
   RuleAnswer answer;
+  Said said;
   for (const Judged& judged : judgement.judged) {
-    if (percent_of(judged.group.alone, judgement.whole) < arguments.real("share")) continue;
+    if (judgement.percent_of_whole(judged, judged.group.alone) < arguments.real("share") || !said.is_new(judged)) continue;
     const std::vector<kernels::Relief> reliefs = kernels::reliefs(judged.detail(trace), judged.multiprocessor);
     if (reliefs.empty()) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);
@@ -415,7 +457,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
-    answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(trace, judgement.judged)});
+    answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(context, judgement.judged)});
   if (answer.findings.empty())
     answer.message = judgement.shapes_known
                          ? Message("Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it.")

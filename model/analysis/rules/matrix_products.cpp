@@ -1,8 +1,10 @@
 // fp32_products: matrix products that run on FP32 units though tensor cores could take them.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/kernels/matrix_product.h"
@@ -20,11 +22,12 @@ struct Product {
   EventRef longest_launch;
 };
 
+// In the loop, or outside of it.
 struct ProductsOfGpu {
   std::vector<Product> products;  // the one that takes longest first
   Nanoseconds total = 0;
   double used = 0;          // ns, as of each
-  Nanoseconds kernels = 0;  // all kernels, those of other sorts too
+  Nanoseconds kernels = 0;  // that shares are of: all kernels of the loop, those of other sorts too; outside of it, all kernels
 };
 
 // A multiprocessor that gets no block computes no faster on other units.
@@ -34,21 +37,25 @@ double used_share(const Trace& trace, GpuId gpu, const EventRef& event) {
   return blocks == 0 || multiprocessors == 0 ? 1 : std::min(1.0, static_cast<double>(blocks) / multiprocessors);
 }
 
-ProductsOfGpu products_of(const RuleContext& context, GpuId gpu) {
+// By recurrence.
+std::array<ProductsOfGpu, 2> products_of(const RuleContext& context, GpuId gpu) {
   const Trace& trace = context.trace;
-  ProductsOfGpu result;
-  std::map<NameId, Product> by_name;
+  const LoopWork& work = loop_work(context);
+  std::array<ProductsOfGpu, 2> results;
+  std::array<std::map<NameId, Product>, 2> by_name;
   std::map<NameId, bool> known;
   GpuOperations operations(trace, gpu, context.time, context.stop);
   while (const std::optional<GpuOperation> operation = operations.next()) {
     if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
     const Nanoseconds duration = operation->range.length();
+    const std::size_t recurrence = static_cast<std::size_t>(!work.loop().known() || work.has(operation->event) ? Recurrence::kRecurring : Recurrence::kOnce);
+    ProductsOfGpu& result = results[recurrence];
     result.kernels += duration;
     const NameId name = trace.lane(operation->event.lane).name(operation->event.index);
     const auto [is_product, is_new] = known.try_emplace(name);
     if (is_new) is_product->second = kernels::is_fp32_product(trace.name(name));
     if (!is_product->second) continue;
-    Product& product = by_name[name];
+    Product& product = by_name[recurrence][name];
     product.name = name;
     ++product.launches;
     product.total += duration;
@@ -60,9 +67,13 @@ ProductsOfGpu products_of(const RuleContext& context, GpuId gpu) {
     product.longest = duration;
     product.longest_launch = operation->event;
   }
-  for (const auto& [name, product] : by_name) result.products.push_back(product);
-  std::stable_sort(result.products.begin(), result.products.end(), [](const Product& a, const Product& b) { return a.total > b.total; });
-  return result;
+  for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
+    std::vector<Product>& products = results[recurrence].products;
+    for (const auto& [name, product] : by_name[recurrence]) products.push_back(product);
+    std::stable_sort(products.begin(), products.end(), [](const Product& a, const Product& b) { return a.total > b.total; });
+  }
+  results[static_cast<std::size_t>(Recurrence::kOnce)].kernels += results[static_cast<std::size_t>(Recurrence::kRecurring)].kernels;
+  return results;
 }
 
 std::string_view format_name(kernels::TensorFormat format) {
@@ -80,32 +91,39 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
   const Trace& trace = context.trace;
   RuleAnswer answer;
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Launches"), stats::integers("GPU"), stats::texts("Kernel")});
+                      stats::integers("Launches"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
+  const bool has_loop = loop_work(context).loop().known();
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
     if (!cores) continue;
-    const ProductsOfGpu found = products_of(context, gpu);
     const auto winnable = [&cores](double used) { return static_cast<Nanoseconds>(used * cores->gain()); };
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu].ordinal);
-    for (const Product& product : found.products)
-      table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
-                    table.add_text(std::string(trace.name(product.name))));
-    if (found.products.empty() || percent_of(winnable(found.used), found.kernels) < arguments.real("share")) continue;
-    const Product& first = found.products.front();
-    const Lane& lane = trace.lane(first.longest_launch.lane);
-    Finding finding;
-    finding.rule = "fp32_products";
-    finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
-                     trace.track_of(first.longest_launch.lane).key.process, kNone};
-    finding.cost = winnable(found.used);
-    finding.title = Message("Matrix products in FP32 leave the tensor cores of GPU {gpu} unused: in {format} they could save up to {won}.",
-                            {{"gpu", std::to_string(ordinal)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
-    finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
-                           {{"kernels", counted(found.products.size(), "kernel")},
-                            {"time", duration_text(found.total)},
-                            {"share", percent_text(found.total, found.kernels)}});
-    finding.advice = Message(kernels::tensor_core_advice(cores->format));
-    answer.findings.push_back(std::move(finding));
+    const std::array<ProductsOfGpu, 2> of_gpu = products_of(context, gpu);
+    bool is_said = false;  // of the loop, which says it of what is paid once as well
+    for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
+      const ProductsOfGpu& found = of_gpu[static_cast<std::size_t>(recurrence)];
+      for (const Product& product : found.products)
+        table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
+                      table.add_text(recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""), table.add_text(std::string(trace.name(product.name))));
+      if (is_said || found.products.empty() || percent_of(winnable(found.used), found.kernels) < arguments.real("share")) continue;
+      is_said = true;
+      const Product& first = found.products.front();
+      const Lane& lane = trace.lane(first.longest_launch.lane);
+      Finding finding;
+      finding.rule = "fp32_products";
+      finding.recurrence = recurrence;
+      finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
+                       trace.track_of(first.longest_launch.lane).key.process, kNone};
+      finding.cost = winnable(found.used);
+      finding.title = Message("Matrix products in FP32 leave the tensor cores of GPU {gpu} unused: in {format} they could save up to {won}.",
+                              {{"gpu", std::to_string(ordinal)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
+      finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
+                             {{"kernels", counted(found.products.size(), "kernel")},
+                              {"time", duration_text(found.total)},
+                              {"share", percent_text(found.total, found.kernels)}});
+      finding.advice = Message(kernels::tensor_core_advice(cores->format));
+      answer.findings.push_back(std::move(finding));
+    }
   }
   if (table.row_count() > 0) answer.tables.push_back({"fp32_products", "Matrix products in FP32 without tensor cores", std::move(table)});
   if (answer.findings.empty()) answer.message = "No matrix products in FP32 that tensor cores could take cost much, as far as names of kernels tell.";

@@ -68,7 +68,7 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& fam
   const std::vector<GpuIdle> gpus = visit_idle(context, 1, add);
   GpuSums sums;
   for (const GpuIdle& gpu : gpus) {
-    sums.span += work.of_gpu(gpu.gpu, gpu.extent).length();
+    sums.span += work.span(gpu.gpu, work.of_gpu(gpu.gpu, gpu.extent));
     GpuOperations operations(trace, gpu.gpu, context.time, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) sums.operations += work.has(operation->event) ? 1 : 0;
   }

@@ -30,16 +30,27 @@ struct Iteration {
 
 // Of one process: in order, none of which overlaps another. There may be millions, of which nothing but the time is known.
 struct Iterations {
+  struct OfGpu {
+    std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
+    std::vector<Nanoseconds> reading;  // likewise, counters of kernels: for how long the GPU was idle for it
+    [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
+      return components[component].empty() ? 0 : components[component][iteration];
+    }
+  };
   std::vector<Iteration> all;
-  std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
+  std::map<GpuId, OfGpu> gpus;
 
-  void add(std::size_t iteration, std::size_t component, Nanoseconds time) {
+  void add(std::vector<Nanoseconds>& times, std::size_t iteration, Nanoseconds time) const {
     if (time == 0) return;
-    components[component].resize(all.size());
-    components[component][iteration] += time;
+    times.resize(all.size());
+    times[iteration] += time;
   }
-  [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
-    return components[component].empty() ? 0 : components[component][iteration];
+  // Without what reading counters of kernels took, which was asked for.
+  [[nodiscard]] Nanoseconds length(std::size_t iteration) const {
+    Nanoseconds longest = 0;  // all GPUs are idle for one and the same reading
+    for (const auto& [gpu, of_gpu] : gpus)
+      if (!of_gpu.reading.empty()) longest = std::max(longest, of_gpu.reading[iteration]);
+    return all[iteration].time.length() - longest;
   }
 };
 
@@ -76,18 +87,26 @@ void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iteration
   const GpuTracks tracks(context.trace);
   for (const GpuId gpu : gpus) {
     const std::vector<Nanoseconds> busy = busy_before(context.trace, tracks.of(gpu), times, context.stop);
-    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(i, kBusy, busy[2 * i + 1] - busy[2 * i]);
+    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].components[kBusy];
+    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(of_gpu, i, busy[2 * i + 1] - busy[2 * i]);
   }
 }
 
-// Hands a piece of idle time to the iterations that it lies in.
-void add_idle(const IdlePart& part, Iterations& iterations) {
+enum class Overhead : std::uint8_t {
+  kDiffers,       // is a cause of idle time as all are
+  kReadsCounters  // was asked for
+};
+
+// Hands a piece of a GPU's idle time to the iterations that it lies in.
+void add_idle(GpuId gpu, const IdlePart& part, Overhead overhead, Iterations& iterations) {
   const std::vector<Iteration>& all = iterations.all;
+  Iterations::OfGpu& of_gpu = iterations.gpus[gpu];
+  const bool reads = part.cause == IdleCause::kOverhead && overhead == Overhead::kReadsCounters;
+  std::vector<Nanoseconds>& times = reads ? of_gpu.reading : of_gpu.components[static_cast<std::size_t>(part.cause)];
   auto iteration = std::upper_bound(all.begin(), all.end(), part.range.begin,
                                     [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
   for (; iteration != all.end() && iteration->time.begin < part.range.end; ++iteration)
-    iterations.add(static_cast<std::size_t>(iteration - all.begin()), static_cast<std::size_t>(part.cause),
-                   part.range.intersected(iteration->time).length());
+    iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), part.range.intersected(iteration->time).length());
 }
 
 // Requires: there are values.
@@ -100,7 +119,7 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
 Nanoseconds typical_time_of(const Iterations& iterations) {
   std::vector<Nanoseconds> times;
   times.reserve(iterations.all.size());
-  for (const Iteration& iteration : iterations.all) times.push_back(iteration.time.length());
+  for (std::size_t i = 0; i < iterations.all.size(); ++i) times.push_back(iterations.length(i));
   return median(std::move(times));
 }
 
@@ -121,12 +140,31 @@ struct Excess {
   Nanoseconds time = 0;
 };
 
-Excess largest_excess(const Iterations& iterations, std::size_t iteration, const Components& typical) {
+// What is usual on a GPU, and by how much slow iterations exceed it together.
+struct GpuExcess {
+  Components typical{};
+  Components excess{};
+};
+
+// Adds those of an iteration to the sums. Returns the largest, of the GPU that has most of it: all of them go through the same time.
+Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<GpuId, GpuExcess>& gpus) {
   Excess largest;
-  for (std::size_t i = 0; i < kComponents; ++i) {
-    const Nanoseconds excess = iterations.of(iteration, i) - typical[i];
-    if (excess > largest.time) largest = {i, excess};
+  for (const auto& [gpu, of_gpu] : iterations.gpus) {
+    GpuExcess& sums = gpus[gpu];
+    for (std::size_t i = 0; i < kComponents; ++i) {
+      const Nanoseconds excess = of_gpu.of(iteration, i) - sums.typical[i];
+      sums.excess[i] += std::max<Nanoseconds>(0, excess);
+      if (excess > largest.time) largest = {i, excess};
+    }
   }
+  return largest;
+}
+
+Excess largest_excess(const std::map<GpuId, GpuExcess>& gpus) {
+  Excess largest;
+  for (const auto& [gpu, sums] : gpus)
+    for (std::size_t i = 0; i < kComponents; ++i)
+      if (sums.excess[i] > largest.time) largest = {i, sums.excess[i]};
   return largest;
 }
 
@@ -137,32 +175,31 @@ stats::Table empty_table() {
 }
 
 // Adds the slow iterations of a process to the table, and the finding that sums them up.
-void find_slow(const RuleContext& context, const Families& families, const Loop& loop, const IterationSeries& series,
+void find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const IterationSeries& series,
                const Iterations& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
   const Trace& trace = context.trace;
   const double slower = arguments.real("slower");
   const Nanoseconds typical_time = typical_time_of(iterations);
-  Components typical{};
-  for (std::size_t i = 0; i < kComponents; ++i)
-    if (!iterations.components[i].empty()) typical[i] = median(iterations.components[i]);
+  std::map<GpuId, GpuExcess> gpus;
+  for (const auto& [gpu, of_gpu] : iterations.gpus)
+    for (std::size_t i = 0; i < kComponents; ++i)
+      if (!of_gpu.components[i].empty()) gpus[gpu].typical[i] = median(of_gpu.components[i]);
   Finding finding;
   std::uint64_t slow = 0, compared = 0;
-  Nanoseconds all = 0;
-  Components excess{};
+  Nanoseconds all = 0, slowest = 0;
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   for (std::size_t i = 0; i < iterations.all.size(); ++i) {
     const Iteration& iteration = iterations.all[i];
     if (iteration.range < after_warm_up) continue;
-    const Nanoseconds time = iteration.time.length();
+    const Nanoseconds time = iterations.length(i);
     ++compared;
     all += time;
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
     finding.cost += time - typical_time;
-    const Excess differs = largest_excess(iterations, i, typical);
-    for (std::size_t component = 0; component < kComponents; ++component)
-      excess[component] += std::max<Nanoseconds>(0, iterations.of(i, component) - typical[component]);
-    if (time > finding.place.range.length()) {
+    const Excess differs = add_excess(iterations, i, gpus);
+    if (time > slowest) {
+      slowest = time;
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
     }
@@ -170,10 +207,13 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
                   table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component).english()),
                   table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
   }
+  Nanoseconds reading = 0;
+  for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, work.reading(gpu));
+  const Loop& loop = work.loop();
   const Nanoseconds least =
-      std::max(all, loop.known() ? loop.time(trace, context.launches()).length() : 0);  // GPUs may take longer than the CPU
+      std::max(all, loop.known() ? loop.time(trace, context.launches()).length() - reading : 0);  // GPUs may take longer than the CPU
   if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
-  const auto most = static_cast<std::size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
+  const Excess most = largest_excess(gpus);
   finding.rule = "tail";
   finding.title = Message("{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more.",
                           {{"slow", std::to_string(slow)},
@@ -182,15 +222,15 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
                            {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
                            {"median", duration_text(typical_time)},
                            {"time", duration_text(finding.cost)}});
-  finding.seen = excess[most] == 0 ? Message("On the GPU nothing differs.")
+  finding.seen = most.time == 0 ? Message("On the GPU nothing differs.")
                                    : Message("What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}.",
-                                             {{"what", component_name(most)},
-                                              {"time", duration_text(excess[most])},
-                                              {"share", percent_text(excess[most], finding.cost)},
-                                              {"slowest", duration_text(finding.place.range.length())}});
+                                             {{"what", component_name(most.component)},
+                                              {"time", duration_text(most.time)},
+                                              {"share", percent_text(most.time, finding.cost)},
+                                              {"slowest", duration_text(slowest)}});
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = Message(advice_about(most));
+  finding.advice = Message(advice_about(most.component));
   answer.findings.push_back(std::move(finding));
 }
 
@@ -208,7 +248,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
   if (all.empty() && !wanted.empty())
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
-  const Loop& loop = work.loop();
+  const Overhead overhead = reads_counters(trace) ? Overhead::kReadsCounters : Overhead::kDiffers;
   stats::Table table = empty_table();
   struct OfProcess {
     const IterationSeries* series;
@@ -229,9 +269,9 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
       const auto users = by_gpu.find(gap.gpu);
       if (users == by_gpu.end()) return;
       for (const std::size_t user : users->second)
-        for (const IdlePart& part : parts) add_idle(part, found[user].iterations);
+        for (const IdlePart& part : parts) add_idle(gap.gpu, part, overhead, found[user].iterations);
     });
-  for (const OfProcess& one : found) find_slow(context, families, loop, *one.series, one.iterations, arguments, table, answer);
+  for (const OfProcess& one : found) find_slow(context, families, work, *one.series, one.iterations, arguments, table, answer);
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -31,6 +32,11 @@ Counter counter_of(GpuId gpu, const std::string& reason) {
   return counter;
 }
 
+}  // namespace
+
+// Of what StallRows keeps.
+namespace stalls {
+
 // A piece of time, of which the part from the first to the last of its samples is shown.
 struct Cell {
   TimeRange time;
@@ -38,24 +44,34 @@ struct Cell {
   double total = 0;
 };
 
+// What is known of the windows of a GPU before they are spread.
+struct Sampled {
+  TimeRange span;
+  double time = 0;  // ns, of each window
+  std::size_t windows = 0;
+  void add(TimeRange within) {
+    span = windows == 0 ? within : TimeRange{std::min(span.begin, within.begin), std::max(span.end, within.end)};
+    time += static_cast<double>(within.length());
+    ++windows;
+  }
+};
+
 // Samples of one GPU, spread over the times in which they may have been taken.
 class Cells {
  public:
-  Cells(std::span<const PcSampleWindow* const> windows, std::size_t most, std::size_t reasons) : reasons_(reasons) {
-    TimeRange span = sampled_within(*windows.front());
-    double sampled = 0;
-    for (const PcSampleWindow* window : windows) {
-      const TimeRange within = sampled_within(*window);
-      span = {std::min(span.begin, within.begin), std::max(span.end, within.end)};
-      sampled += static_cast<double>(within.length());
-    }
-    begin_ = span.begin;
+  Cells(Nanoseconds begin, Nanoseconds length, std::size_t reasons) : begin_(begin), reasons_(reasons), length_(length) {}
+
+  // How long cells are where there may be so many at most.
+  static Nanoseconds length_for(const Sampled& sampled, std::size_t most) {
     constexpr double kBeside = 16;  // contexts that are sampled at once, at most
-    const auto is_too_fine = [&, cells = static_cast<double>(most), whole = static_cast<double>(span.end) - static_cast<double>(span.begin)] {
-      const auto length = static_cast<double>(length_);
-      return std::min(whole / length, sampled / length + 2 * static_cast<double>(windows.size())) >= cells || sampled / length > kBeside * cells;
+    Nanoseconds chosen = kFinest;
+    const auto is_too_fine = [&, cells = static_cast<double>(most),
+                              whole = static_cast<double>(sampled.span.end) - static_cast<double>(sampled.span.begin)] {
+      const auto length = static_cast<double>(chosen);
+      return std::min(whole / length, sampled.time / length + 2 * static_cast<double>(sampled.windows)) >= cells || sampled.time / length > kBeside * cells;
     };
-    while (is_too_fine()) length_ *= 2;
+    while (is_too_fine()) chosen *= 2;
+    return chosen;
   }
 
   // Requires: the times lie within what windows have; samples by reason.
@@ -87,6 +103,9 @@ class Cells {
 
   [[nodiscard]] const std::map<std::int64_t, Cell>& all() const { return cells_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  [[nodiscard]] bool begins_as(Nanoseconds begin, Nanoseconds length, std::size_t reasons) const {
+    return begin_ == begin && length_ == length && reasons_ == reasons;
+  }
 
  private:
   void add(std::int64_t number, TimeRange covered, double part, const std::map<std::uint32_t, std::uint64_t>& samples) {
@@ -104,9 +123,15 @@ class Cells {
   Nanoseconds begin_ = 0;
   std::uint64_t steps_ = 0;
   std::size_t reasons_;
-  Nanoseconds length_ = kFinest;
+  Nanoseconds length_;
   std::map<std::int64_t, Cell> cells_;
 };
+
+}  // namespace stalls
+
+namespace {
+
+using stalls::Cells;
 
 using Samples = std::map<std::uint32_t, std::uint64_t>;  // by reason
 
@@ -164,19 +189,62 @@ std::vector<StallSeries> series_of(GpuId gpu, const Cells& cells, const KernelRe
 
 }  // namespace
 
-std::vector<StallSeries> stall_series(const Trace& trace) {
+struct StallRows::OfGpu {
+  Windows windows;
+  stalls::Sampled sampled;
+  std::optional<Cells> settled;  // of the first windows...
+  std::size_t settled_windows = 0;  // ...so many
+  Nanoseconds settled_until = 0;    // the end of their time
+};
+
+StallRows::StallRows() = default;
+StallRows::~StallRows() = default;
+
+void StallRows::take(const Windows& windows) {
+  if (taken_ > windows.size() || (taken_ > 0 && windows[taken_ - 1] != last_taken_)) {  // others than before
+    gpus_.clear();
+    taken_ = 0;
+  }
+  for (; taken_ < windows.size(); ++taken_) {
+    last_taken_ = windows[taken_];
+    if (last_taken_->time.end <= last_taken_->time.begin || (gpus_.size() >= kMostGpus && !gpus_.contains(last_taken_->gpu))) continue;
+    OfGpu& of_gpu = gpus_[last_taken_->gpu];
+    of_gpu.windows.push_back(last_taken_);
+    of_gpu.sampled.add(sampled_within(*last_taken_));
+  }
+}
+
+std::vector<StallSeries> StallRows::update(const Trace& trace, Nanoseconds new_kernels_from) {
   const KernelRecords& records = trace.kernel_records();
-  std::map<GpuId, std::vector<const PcSampleWindow*>> windows;
-  for (const auto& window : records.windows)
-    if (window->time.end > window->time.begin && (windows.size() < kMostGpus || windows.contains(window->gpu))) windows[window->gpu].push_back(window.get());
+  take(records.windows);
   std::vector<StallSeries> result;
-  if (windows.empty()) return result;
+  if (gpus_.empty()) return result;
   SampleTimes times(trace);
   // A gap behind each cell at most.
-  const std::size_t most = std::min(kMostCells, kMostValues / 2 / windows.size() / std::max<std::size_t>(1, records.reasons.size()));
-  for (const auto& [gpu, of_gpu] : windows) {
-    Cells cells(of_gpu, most, records.reasons.size());
-    for (const PcSampleWindow* window : of_gpu) add_window(*window, records, times, cells);
+  const std::size_t reasons = records.reasons.size();
+  const std::size_t most = std::min(kMostCells, kMostValues / 2 / gpus_.size() / std::max<std::size_t>(1, reasons));
+  for (auto& [gpu, of_gpu] : gpus_) {
+    const Nanoseconds begin = of_gpu.sampled.span.begin, length = Cells::length_for(of_gpu.sampled, most);
+    if (!of_gpu.settled || !of_gpu.settled->begins_as(begin, length, reasons) || new_kernels_from < of_gpu.settled_until) {
+      of_gpu.settled.emplace(begin, length, reasons);
+      of_gpu.settled_windows = 0;
+      of_gpu.settled_until = std::numeric_limits<Nanoseconds>::min();
+    }
+    const auto spread = [&](const PcSampleWindow& window, Cells& cells) {
+      add_window(window, records, times, cells);
+      ++windows_spread_;
+    };
+    // Records of kernels come seconds behind them.
+    constexpr Nanoseconds kUnsettled = 10'000'000'000;
+    for (; of_gpu.settled_windows < of_gpu.windows.size(); ++of_gpu.settled_windows) {
+      const PcSampleWindow& window = *of_gpu.windows[of_gpu.settled_windows];
+      const TimeRange within = sampled_within(window);
+      if (within.end > of_gpu.sampled.span.end - kUnsettled) break;
+      spread(window, *of_gpu.settled);
+      of_gpu.settled_until = std::max(of_gpu.settled_until, within.end);
+    }
+    Cells cells = *of_gpu.settled;
+    for (std::size_t i = of_gpu.settled_windows; i < of_gpu.windows.size(); ++i) spread(*of_gpu.windows[i], cells);
     std::vector<StallSeries> series = series_of(gpu, cells, records);
     std::move(series.begin(), series.end(), std::back_inserter(result));
   }

@@ -203,10 +203,17 @@ struct TraceBuilder::State {
   CounterBuilder counters;
   KernelRecordsBuilder kernel_records;
   bool stalls_lag = false;  // kernel_records has come further than the series of warp stalls
+  StallRows stall_rows;
+  Nanoseconds new_kernels_from = std::numeric_limits<Nanoseconds>::max();  // of kernels that came since: the earliest start
   std::optional<SegmentWorkers> segment_workers;
   EventSink* sink = nullptr;              // in place of lanes
   EventMemory memory_of_events = EventMemory::kAll;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
+
+  void note_kernels(const TrackKey& key, const std::vector<Event>& events) {
+    if (key.kind != TrackKind::kKernels) return;
+    for (const Event& event : events) new_kernels_from = std::min(new_kernels_from, event.start);
+  }
 
   // As much of a text as is kept.
   [[nodiscard]] std::string kept(std::string_view text) {
@@ -494,6 +501,7 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
     events.resize(kept);
   }
   if (events.empty()) return;
+  state_->note_kernels(key, events);
   const TrackId id = state_->track_id(key);
   valid_depths.resize(depths.empty() ? 0 : events.size());
   state_->count_events(key, events.size());
@@ -516,6 +524,7 @@ void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vec
     const std::vector<std::uint32_t> depths(events.size(), lane);
     return add(key, std::move(events), depths);
   }
+  state_->note_kernels(key, events);
   state_->count_events(key, events.size());
   TrackState& track = state_->tracks[state_->track_id(key)];
   track.changed = true;
@@ -580,7 +589,9 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> 
       trace.track_of_lane_.push_back(id);
     }
     trace.lanes_[of_track[given.number]] = std::move(given.lane);
-    state_->stalls_lag |= given.track.kind == TrackKind::kKernels;
+    if (given.track.kind != TrackKind::kKernels) continue;
+    state_->stalls_lag = true;
+    state_->new_kernels_from = std::numeric_limits<Nanoseconds>::min();  // any
   }
   auto made = snapshot(totals);
   trace.lanes_.clear();
@@ -630,8 +641,10 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
     trace.kernel_records_ = std::move(records);
     state_->stalls_lag = true;
   }
-  if (totals == MemoryTotals::kNow && !trace.kernel_records_->windows.empty() && (std::exchange(state_->stalls_lag, false) || kernels_changed))
-    for (StallSeries& stalls : stall_series(trace)) set_series(counter(stalls.counter), std::move(stalls.series));
+  if (totals == MemoryTotals::kNow && !trace.kernel_records_->windows.empty() && (std::exchange(state_->stalls_lag, false) || kernels_changed)) {
+    const Nanoseconds from = std::exchange(state_->new_kernels_from, std::numeric_limits<Nanoseconds>::max());
+    for (StallSeries& stalls : state_->stall_rows.update(trace, from)) set_series(counter(stalls.counter), std::move(stalls.series));
+  }
   trace.counter_series_ = state_->counters.publish();
   trace.counters_ = state_->counters.counters();
   if (trace.event_count_ == 0) {

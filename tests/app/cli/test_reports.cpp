@@ -1,4 +1,7 @@
 // lanescope stats, diff and analyze: what they write, and what they end with.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -101,6 +104,62 @@ TEST_CASE("analyze writes findings and tables for programs") {
   std::int64_t idle = 0;
   for (const auto& row : causes) idle += row["Total Time (ns)"].get<std::int64_t>();
   CHECK(gpus[0]["Idle (ns)"] == idle);
+}
+
+TEST_CASE("analyze says to programs that it found nothing, and leaves no answer of another run in its place") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  const auto analyze = [&](const char* name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"analyze", trace(name), "-q", "-f", "json", "-o", output};
+    words.insert(words.end(), more.begin(), more.end());
+    return cli::run(words);
+  };
+  REQUIRE(analyze("cause_lock") == cli::kSuccess);
+  CHECK(!json_in(output + "_findings.json").empty());
+  CHECK(analyze("cpu_loader") == cli::kFailure);  // it exists
+  REQUIRE(analyze("cpu_loader", {"--force-overwrite"}) == cli::kSuccess);
+  CHECK(json_in(output + "_findings.json") == nlohmann::json::array());
+
+  const auto stats = [&](const char* name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"stats", trace(name), "-q", "-o", output, "-r", "cuda_gpu_kern_sum"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cli::run(words);
+  };
+  const std::string kernels = output + "_cuda_gpu_kern_sum.csv";
+  REQUIRE(stats("cause_lock") == cli::kSuccess);
+  REQUIRE(std::filesystem::exists(kernels));
+  CHECK(stats("cpu_loader") == cli::kFailure);
+  REQUIRE(stats("cpu_loader", {"--force-overwrite"}) == cli::kSuccess);
+  CHECK(!std::filesystem::exists(kernels));
+}
+
+TEST_CASE("what is printed in JSON is one document, however many tables it has") {
+  const auto printed = [](const std::vector<std::string>& words) {
+    std::fflush(stdout);
+    const test::TemporaryFolder folder;
+    const std::string file = folder.path() / "printed";
+    const int before = dup(STDOUT_FILENO), into = open(file.c_str(), O_CREAT | O_WRONLY, 0600);
+    dup2(into, STDOUT_FILENO);
+    const int code = cli::run(words);
+    std::cout.flush();
+    dup2(before, STDOUT_FILENO);
+    close(into);
+    close(before);
+    CHECK(code == cli::kSuccess);
+    return json_in(file);
+  };
+  const std::string lock = trace("cause_lock"), nothing = trace("cpu_loader");
+  CHECK(printed({"analyze", "-f", "json", lock})[0]["Key"] == "os_lock");
+  CHECK(printed({"analyze", "-f", "json", nothing}) == nlohmann::json::array());
+  const nlohmann::json all = printed({"analyze", "-r", "all", "-f", "json", lock});
+  CHECK(all["findings"][0]["Key"] == "os_lock");
+  CHECK(all["gpu_bubbles"].is_array());
+  CHECK_FALSE(all.contains("cuda_memset_sync"));  // has no rows
+  const nlohmann::json reports = printed({"stats", "-r", "cuda_gpu_kern_sum,cpu_samples", "-f", "json", lock});
+  CHECK(reports["cuda_gpu_kern_sum"].size() > 0);
+  CHECK(reports["cpu_samples"] == nlohmann::json::array());
+  CHECK(printed({"stats", "-r", "cpu_samples", "-f", "json", lock}) == nlohmann::json::array());
+  CHECK(printed({"diff", "-f", "json", trace("transformer_fp32"), trace("transformer_tf32")})[0]["Kind"] == "Duration");  // of which counters were read
 }
 
 TEST_CASE("analyze answers for a part of the trace") {

@@ -25,6 +25,11 @@ TEST_CASE("a kernel is called by its function's name") {
 TEST_CASE("collectives are told by their names") {
   CHECK(is_collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
   CHECK(is_collective("_Z33ncclKernel_AllGather_RING_LL_Sum_i8v"));
+  // As PyTorch's symmetric memory, TensorRT-LLM and FlashInfer call them, whose blocks wait for those of other ranks.
+  CHECK(is_collective("_ZN49_GLOBAL__N__29e5ae9d_24_CUDASymmetricMemoryOps_cu26multimem_all_reduce_kernelIN3c108BFloat16ELi16EEEvPT_mPPjmm"));
+  CHECK(is_collective("_Z34two_shot_all_reduce_kernel_inplaceIfLi16ELi2EEvPPT_mm"));
+  CHECK(is_collective("_ZN12tensorrt_llm7kernelsL22oneShotAllReduceKernelI6__halfLi8EEEvNS0_15AllReduceParamsE"));
+  CHECK(is_collective("_ZN10flashinfer23trtllm_allreduce_fusion39allreduce_fusion_kernel_oneshot_lamportILNS0_22AllReduceFusionPatternE1EEEvv"));
   CHECK_FALSE(is_collective("_Z5saxpyifPKfPf"));
 }
 

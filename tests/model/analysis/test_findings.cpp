@@ -229,6 +229,22 @@ TEST_CASE("slow iterations that cost little are no finding, and neither is one t
   CHECK(answer(*program.trace(), "tail:share=0.1").findings.size() == 1);
 }
 
+TEST_CASE("of several GPUs, an iteration is longer by what one of them has more of, not by the sum") {
+  Scenario program;
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds later = step > 10 ? 20 * kMillisecond : 0, t = step * 10 * kMillisecond + later;
+    const Nanoseconds code = step == 10 ? 21 * kMillisecond : kMillisecond;  // of the CPU, in front of both launches
+    program.range("step " + std::to_string(step), t, t + code + 8 * kMillisecond);
+    program.kernel("k", t + code, t + code + 5'000, t + code + 6'000, t + code + 7 * kMillisecond);
+    program.on_gpu(1).kernel("k", t + code + 5'000, t + code + 10'000, t + code + 11'000, t + code + 7 * kMillisecond);
+    program.on_gpu(0);
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 20 * kMillisecond);
+  CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 20.0 ms (100 %) more in them"));
+}
+
 TEST_CASE("without ranges, setup is what lies in front of the work that repeats") {
   Scenario program;
   Nanoseconds t = 0;

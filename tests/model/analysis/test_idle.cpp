@@ -275,6 +275,15 @@ TEST_CASE("calls into the C library say what the thread waited for") {
                                                                        {"nanosleep", "os_sleep"},
                                                                        {"poll", "os_queue"},
                                                                        {"epoll_wait", "os_queue"},
+                                                                       {"pthread_timedjoin_np", "os_lock"},
+                                                                       {"waitid", "os_lock"},
+                                                                       {"wait", "os_lock"},
+                                                                       {"__pread64_chk", "os_io"},
+                                                                       {"fopen64", "os_io"},
+                                                                       {"__poll_chk", "os_queue"},
+                                                                       {"pthread_create", "os_other"},  // "read" is no word of it,
+                                                                       {"getrandom", "os_other"},       // nor "get" of this,
+                                                                       {"munmap", "os_other"},          // and this gives memory back
                                                                        {"backtrace", "os_other"}}));
   Scenario program;
   program.kernel("a", 0, 10, 12, 100);

@@ -443,6 +443,42 @@ TEST_CASE("a finding names the source line that costs most for its cause, by cou
   for (const analysis::Finding& finding : alone->findings) CHECK(finding.place.line.empty());
 }
 
+TEST_CASE("what a kernel's code costs is told beside its small grid; few warps, which follow from that grid, are not") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.compute_major = 9;
+  gpu.multiprocessor_count = 132;
+  builder.set_device(process, 0, gpu);
+  const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
+  KernelDetail shape;
+  shape.grid[0] = 8;
+  shape.block[0] = 32;  // 32 blocks of one warp each, where 64 warps fit: half of the occupancy
+  shape.grid[1] = shape.grid[2] = shape.block[1] = shape.block[2] = 1;
+  shape.registers_per_thread = 32;
+  builder.add(kernels, {Event{0, 10 * kMillisecond, builder.intern("strided"), 1, builder.intern(shape)}});
+  MeasuredLaunch launch{process, 1, KernelReplay::kOnePass, 1, {}, 0, {}};
+  for (const auto& [metric, value] : std::map<std::string, double>{{"gpu__time_duration.sum", 1e7},
+                                                                   {"sm__throughput.avg.pct_of_peak_sustained_elapsed", 6},
+                                                                   {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 40},
+                                                                   {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 40},
+                                                                   {"smsp__issue_active.avg.pct_of_peak_sustained_active", 10},
+                                                                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 4}})
+    launch.values.push_back({builder.kernel_metric(metric), value});
+  builder.add(std::move(launch));
+  const auto trace = builder.snapshot();
+  const std::vector<analysis::RuleRequest> requests{*analysis::parse_rule("small_grid"), *analysis::parse_rule("kernel_bounds")};
+  const auto answers = analysis::apply_rules(*trace, requests);
+  REQUIRE(answers);
+  REQUIRE((*answers)[0].findings.size() == 1);
+  REQUIRE((*answers)[1].findings.size() == 1);
+  const analysis::Finding& finding = (*answers)[1].findings.front();
+  CHECK(finding.key == "global_access");
+  CHECK(finding.cost == Approx((1 - 4.0 / 32) * 0.4 * 10 * kMillisecond).margin(1));
+  CHECK_THAT(finding.seen, !contains_text("Next"));
+}
+
 TEST_CASE("counters of kernels are compared by name and shape, and few samples tell no change from noise") {
   // Five launches of one kernel a side: 1.00 ms give or take 2 %, then half of that; DRAM as busy as before.
   const auto run = [](double milliseconds, std::uint32_t launches) {

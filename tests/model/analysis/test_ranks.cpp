@@ -1,10 +1,12 @@
 // Several ranks: who waits for whom, and why, however long the program took to set itself up.
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "../../../model/analysis/collectives.h"
 #include "../../../model/analysis/gpu_operations.h"
 #include "answers.h"
+#include "model/analysis/idle.h"
 #include "model/analysis/trace_diff.h"
 #include "model/trace/combine.h"
 #include "model/trace/trace_builder.h"
@@ -157,6 +159,55 @@ TEST_CASE("a rank whose first collectives were not recorded is matched by the en
   CHECK(waits[0].matched == 6);
   CHECK(waits[0].waited == 6 * (300'000 - 100'010));
   CHECK(waits[1].last == 6);
+}
+
+TEST_CASE("of files whose GPUs have one number each, findings and tables say which file's is meant") {
+  std::vector<TraceSource> files;
+  for (const int number : {0, 1}) {
+    Scenario program(100);  // one process id, too, as in containers
+    for (int i = 0; i < 10; ++i) {
+      const Nanoseconds t = i * (10 + number) * kMillisecond, loading = (4 + 4 * number) * kMillisecond;
+      if (number == 0) program.os_call("read", t, t + loading);
+      program.kernel("k", t + loading, t + loading + 5'000, t + loading + 10'000, t + loading + kMillisecond);
+    }
+    files.push_back({program.trace(), "rank" + std::to_string(number) + ".trace", 0});
+  }
+  const auto trace = combine_traces(files);
+  const RuleAnswer bubbles = answer(*trace, "gpu_bubbles");
+  const Finding& reading = *std::find_if(bubbles.findings.begin(), bubbles.findings.end(), [](const Finding& one) { return one.key == "os_io"; });
+  CHECK_THAT(reading.title, contains_text("rank0.trace: GPU 0 was idle"));
+  std::map<std::string, std::int64_t> idle;  // by file
+  for (const NamedTable& named : bubbles.tables) {
+    if (named.name != "gpu_bubbles_causes") continue;
+    const std::vector<stats::Column>& columns = named.table.columns();
+    REQUIRE(columns.back().title == "File");
+    for (std::size_t row = 0; row < named.table.row_count(); ++row) idle[std::string(named.table.text(columns.back().text(row)))] += columns[2].integer(row);
+  }
+  REQUIRE(idle.size() == 2);
+  for (const GpuIdle& gpu : visit_idle(*trace, 1, [](const IdleGap&, std::span<const IdlePart>) {}))
+    CHECK(idle[gpu.gpu == 0 ? "rank0.trace" : "rank1.trace"] == gpu.idle);
+}
+
+TEST_CASE("GPUs of unlike work are no ranks where nothing tells that they communicate") {
+  const auto trace_of = [](const char* on_second_gpu) {
+    Scenario program;
+    Scenario second = program;
+    second = second.on_another_thread();
+    second.on_gpu(1);
+    for (int step = 0; step < 20; ++step) {
+      const Nanoseconds t = step * 10 * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + 9 * kMillisecond);
+      program.kernel("work", t, t + 5'000, t + 10'000, t + 8 * kMillisecond);
+      program.kernel(on_second_gpu, t + 8 * kMillisecond, t + 8 * kMillisecond + 5'000, t + 8 * kMillisecond + 10'000, t + 8 * kMillisecond + 50'000);
+      second.kernel("fill", t, t + 5'000, t + 10'000, t + 100'000);
+      second.kernel(on_second_gpu, t + 8 * kMillisecond, t + 8 * kMillisecond + 5'000, t + 8 * kMillisecond + 10'000, t + 8 * kMillisecond + 50'000);
+    }
+    return program.trace();
+  };
+  CHECK(answer(*trace_of("other"), "imbalance").findings.empty());
+  const auto communicating = answer(*trace_of("ncclDevKernel_AllReduce"), "imbalance").findings;
+  REQUIRE(communicating.size() == 1);
+  CHECK_THAT(communicating[0].title, contains_text("where they meet, the others wait for it"));
 }
 
 TEST_CASE("one rank alone waits for nobody, nor do ranks of unlike collectives") {

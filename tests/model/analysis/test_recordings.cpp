@@ -9,6 +9,7 @@
 #include "../../../model/analysis/wording.h"
 #include "answers.h"
 #include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
 #include "model/export/nsys_sqlite_export.h"
@@ -112,11 +113,13 @@ TEST_CASE("the stream bug is found where one stream object stands for four, and 
 TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take the time that was promised") {
   const auto fp32 = recorded("transformer_fp32"), tf32 = recorded("transformer_tf32");  // one program, which was told its precision
   const auto products = [](const Trace& trace) { return apply_rule(trace, *parse_rule("fp32_products"))->findings; };
-  const auto busy = [](const Trace& trace) {
+  const auto busy = [](const Trace& trace) {  // in the loop, as the finding is
+    Families families(trace);
+    const TimeRange loop = Loop(trace, families).time(trace, LaunchIndex(trace));
     Nanoseconds sum = 0;
     for (const Track& track : trace.tracks())
       for (const LaneId lane : track.lanes)
-        if (track.key.kind == TrackKind::kKernels) sum += trace.lane(lane).busy(trace.extent());
+        if (track.key.kind == TrackKind::kKernels) sum += trace.lane(lane).busy(loop);
     return sum;
   };
   const std::vector<Finding> found = products(*fp32);
@@ -125,6 +128,37 @@ TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take th
   const Nanoseconds saved = busy(*fp32) - busy(*tf32);
   CHECK(saved < found[0].cost);  // "up to"
   CHECK(saved > found[0].cost * 3 / 4);
+}
+
+TEST_CASE("reading counters of kernels makes no iteration slow, and the program's own time is what shares are of") {
+  const auto trace = recorded("transformer_fp32");
+  const auto bubbles = *apply_rule(*trace, *parse_rule("gpu_bubbles"));
+  // Beside the reading: 11 steps of about 17 ms and what the program does between and in them. Its kernels take 190 ms.
+  CHECK_THAT(bubbles.summary, contains_text("2.83 s more went into reading the counters of kernels"));
+  const Finding& cpu_code = bubbles.findings.front();
+  CHECK(cpu_code.key == "cpu_code");
+  CHECK_THAT(cpu_code.title, contains_text("(42 % of the loop"));
+  for (const Finding& slow : apply_rule(*trace, *parse_rule("tail"))->findings) {
+    CHECK(slow.cost <= cpu_code.cost);  // the steps differ by nothing else
+    CHECK_THAT(slow.seen, !contains_text("Profiler overhead"));
+  }
+}
+
+TEST_CASE("of a recording that was attached, replays without their GPU work count nowhere, and a graph takes as long as in another") {
+  const auto launched = recorded("torch_graph"), attached = recorded("attach_graph");  // one program
+  const auto diff = compare_traces(*launched, *attached);
+  REQUIRE(diff);
+  // 5,212 ranges: 441 began before launches were recorded, one while the first of those with GPU work was made, and the last was open at the end.
+  CHECK(diff->second_iterations + diff->second_skipped + diff->second_left_out == 5'212);
+  CHECK(diff->second_left_out >= 442);
+  CHECK(diff->second_left_out <= 444);
+  for (const DiffItem& item : diff->items)
+    if (item.kind == DiffKind::kGpuBusy) CHECK(std::abs(item.change) < 1);
+  Families families(*attached);
+  const Loop loop(*attached, families);
+  CHECK(loop.iterations() == diff->second_iterations);
+  CHECK(loop.left_out() == diff->second_left_out);
+  CHECK_THAT(apply_rule(*attached, *parse_rule("gpu_bubbles"))->summary, contains_text("that the recording does not have whole are left out"));
 }
 
 TEST_CASE("matrix products are compared by the ranges around them where they run as other kernels, and tell what tensor cores won") {

@@ -44,6 +44,45 @@ std::string text(const stats::Table& table, std::size_t row, const std::string& 
 
 }  // namespace
 
+TEST_CASE("kernels of setup are paid once, whatever they could save, and those of the loop come first with shares of the loop") {
+  Scenario program;
+  const auto shape = [](std::uint32_t blocks) {
+    KernelDetail detail;
+    detail.grid[0] = blocks;
+    detail.grid[1] = detail.grid[2] = detail.block[1] = detail.block[2] = 1;
+    detail.block[0] = 256;
+    detail.registers_per_thread = 32;
+    return detail;
+  };
+  const auto launch = [&](const std::string& name, std::uint32_t blocks, Nanoseconds begin, Nanoseconds length) {
+    program.shaped_kernel(name, shape(blocks), begin, begin + length);
+  };
+  launch("init_tables()", 8, 0, 1'000 * kMillisecond);
+  launch("sgemm_128x64_nn", 1'056, 1'001 * kMillisecond, 500 * kMillisecond);
+  launch("both()", 33, 1'502 * kMillisecond, 100 * kMillisecond);
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds t = (2'000 + step * 10) * kMillisecond;
+    program.range("step " + std::to_string(step), t, t + 10 * kMillisecond);
+    launch("work()", 1'056, t, 4 * kMillisecond);
+    launch("both()", 33, t + 5 * kMillisecond, kMillisecond);
+  }
+  const auto trace = program.trace();
+  const std::vector<Finding> grids = answer(*trace, "small_grid").findings;
+  REQUIRE(grids.size() == 2);
+  CHECK_THAT(grids[0].title, contains_text("Kernel both() has 33 blocks"));
+  CHECK(grids[0].recurrence == Recurrence::kRecurring);
+  CHECK(grids[0].cost == 20 * kMillisecond * 3 / 4);  // of the loop's 20 runs, with a block on a fourth of 132 multiprocessors
+  CHECK_THAT(grids[1].title, contains_text("Kernel init_tables() has 8 blocks"));
+  CHECK(grids[1].recurrence == Recurrence::kOnce);
+  const std::vector<Finding> products = answer(*trace, "fp32_products").findings;
+  REQUIRE(products.size() == 1);
+  CHECK(products[0].recurrence == Recurrence::kOnce);
+  const std::vector<Finding> all = findings(*trace);
+  REQUIRE(all.size() > 3);
+  CHECK(std::is_sorted(all.begin(), all.end(), [](const Finding& a, const Finding& b) { return a.recurrence < b.recurrence; }));
+  CHECK(all.front().recurrence == Recurrence::kRecurring);
+}
+
 TEST_CASE("a slow loader is found first, with the range that loads") {
   Scenario program;
   for (int step = 0; step < 6; ++step) {

@@ -153,7 +153,7 @@ TEST_CASE("whole traces count everything once") {
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 60);
   CHECK(item(diff, DiffKind::kApi, "cudaLaunchKernel").second.count == 60);
   const auto trace = trace_of(irregular);
-  CHECK(item(diff, DiffKind::kDuration, "Trace").first.total == Approx(trace->extent().length()).margin(2));
+  CHECK(item(diff, DiffKind::kDuration, "Trace").first.total == Approx(trace->extent().length()).margin(0.5));
   const DiffItem& busy = item(diff, DiffKind::kGpuBusy, "GPU busy");
   CHECK(busy.first.total == item(diff, DiffKind::kKernel, "train(float*)").first.total);  // the kernels do not overlap
 }

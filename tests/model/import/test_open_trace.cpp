@@ -58,6 +58,9 @@ TEST_CASE("what is no file is refused, and waited for by nobody") {
 
 TEST_CASE("other known formats are named") {
   CHECK(contains(refusal("kernel.ncu-rep", "NVR"), "kernel.ncu-rep --csv --page raw > kernels.csv"));
+  // The first bytes of reports of Nsight Compute 2025.3.1, of four runs with unlike sets and options: the same.
+  const std::string ncu_report("NVR\0\x02\0\0\0\x08\x07\x78\0\0\0\x08\0\x10\0\x1a", 19);
+  CHECK(contains(refusal("renamed.bin", ncu_report), "renamed.bin --csv --page raw > kernels.csv"));
   CHECK(contains(refusal("details.csv", "\"ID\",\"Process ID\",\"Process Name\",\"Section Name\",\"Metric Name\"\n"), "Export the page of raw values"));
   CHECK(contains(refusal("cut.csv", "\"ID\",\"Process ID\",\"Process Name\",\"a__b.sum\"\n\"\",\"\",\"\",\"ns\"\n"), "measured no kernel"));
   CHECK(contains(refusal("none.csv", "==PROF== Connected to process 1\n"), "no table of Nsight Compute's"));

@@ -2,7 +2,9 @@
 #include "model/trace/kernel_records.h"
 
 #include <array>
+#include <random>
 
+#include "../../../model/trace/building/stall_series.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/load.h"
 #include "recording.h"
@@ -51,6 +53,81 @@ proto::PcSamples window(Nanoseconds begin) {
 }
 
 }  // namespace
+
+namespace {
+
+// A window of 100 ms of samples at this time, of one of three kernels.
+void add_window(TraceBuilder& builder, ProcessId process, int number, std::mt19937& random) {
+  PcSampleWindow window;
+  window.process = process;
+  window.gpu = builder.gpu_of_device(process, 0);
+  window.time = {number * 100 * kMillisecond, (number + 1) * 100 * kMillisecond};
+  window.period = 1 << 20;
+  for (int i = 0; i < 5; ++i) {
+    const std::uint32_t kernel = random() % 3;
+    GpuFunction function;
+    function.process = process;
+    function.code_object = kCrc;
+    function.index = kernel + 1;
+    function.name = builder.intern("kernel " + std::to_string(kernel));
+    window.samples.push_back({builder.gpu_function(function), builder.stall_reason(kernel == 0 ? "long_scoreboard" : "barrier"), 16, 1 + static_cast<std::uint32_t>(random() % 50), 0});
+  }
+  builder.add(std::move(window));
+}
+
+void add_kernels(TraceBuilder& builder, ProcessId process, Nanoseconds from, Nanoseconds to, std::mt19937& random) {
+  std::vector<Event> events;
+  for (Nanoseconds t = from; t < to; t += 40 * kMillisecond)
+    events.push_back({t, static_cast<Nanoseconds>(1 + random() % 30) * kMillisecond, builder.intern("kernel " + std::to_string(random() % 3)), 0, 0});
+  builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7}, std::move(events));
+}
+
+}  // namespace
+
+TEST_CASE("rows of warp stalls are the same however often a recording was looked at, and looking again takes up what is new") {
+  TraceBuilder growing;
+  growing.process_of_instance(1);
+  StallRows rows;
+  std::uint64_t spread = 0;
+  std::mt19937 random(7);
+  constexpr int kWindows = 600;  // a minute
+  for (int number = 0; number < kWindows; ++number) {
+    add_window(growing, 0, number, random);
+    // Records of kernels come up to two seconds late; at 40 s comes one that has run for half a minute, and that of another stream.
+    if (number % 20 == 19) add_kernels(growing, 0, (number - 19) * 100 * kMillisecond, (number + 1) * 100 * kMillisecond, random);
+    if (number == 400)
+      growing.add({.kind = TrackKind::kKernels, .process = 0, .gpu = growing.gpu_of_device(0, 0), .context = 1, .stream = 8},
+                  {{10'000 * kMillisecond, 30'000 * kMillisecond, growing.intern("kernel 1"), 0, 0}});
+    if (number % 10 != 9) continue;
+    const auto trace = growing.snapshot();
+    if (number % 200 != 199) continue;
+    // One that is asked once.
+    StallRows once;
+    const std::vector<StallSeries> expected = once.update(*trace, std::numeric_limits<Nanoseconds>::min());
+    CHECK(once.windows_spread() == static_cast<std::uint64_t>(number) + 1);
+    REQUIRE(trace->counters().size() == expected.size());
+    for (const StallSeries& series : expected) {
+      const auto shown = std::find_if(trace->counters().begin(), trace->counters().end(), [&](const Counter& counter) { return counter.name == series.counter.name; });
+      REQUIRE(shown != trace->counters().end());
+      const CounterSeries& of_trace = trace->counter_series(static_cast<CounterId>(shown - trace->counters().begin()));
+      REQUIRE(of_trace.size() == series.series.size());
+      for (std::size_t i = 0; i < of_trace.size(); ++i) {
+        REQUIRE(of_trace.sample(i).time == series.series.sample(i).time);
+        REQUIRE(of_trace.sample(i).value == series.series.sample(i).value);
+      }
+    }
+  }
+  // The same windows, looked at each second as they come, without kernels: none is spread more often than while it is younger than ten seconds.
+  TraceBuilder plain;
+  plain.process_of_instance(1);
+  for (int number = 0; number < kWindows; ++number) {
+    add_window(plain, 0, number, random);
+    if (number % 10 == 9) CHECK(rows.update(*plain.snapshot(), std::numeric_limits<Nanoseconds>::max()).size() == 2);
+  }
+  spread = rows.windows_spread();
+  CHECK(spread <= std::uint64_t{kWindows} * 12);
+  CHECK(spread < std::uint64_t{kWindows} * (kWindows / 10) / 2 / 2);  // all of them each time would be this twice
+}
 
 TEST_CASE("PC samples are summed up by kernel and by instruction") {
   Recording recording;

@@ -59,7 +59,11 @@ TEST_CASE("a query answers with the rows and columns that it asks for") {
   const auto trace = small_trace();
   CHECK(answered(*trace, "SELECT start, duration, short_name, grid_x, block_x, stream, launch_start FROM kernels ORDER BY start DESC") ==
         "2000\t300\tgemm\t256\t128\t7\t1900\n1000\t100\tgemm\t256\t128\t7\t900\n");
-  CHECK(answered(*trace, "SELECT kind, bytes, source_memory FROM copies") == "host to device\t0.004\tpageable\n");
+  CHECK(answered(*trace, "SELECT kind, bytes, source_memory FROM copies") == "host to device\t4096\tpageable\n");
+  CHECK(answered(*trace, "SELECT min(bytes), bytes + 0 AS b, total_bytes FROM copies, (SELECT sum(bytes) AS total_bytes FROM copies)") == "4096\t4096\t4096\n");
+  CHECK(answered(*trace, "SELECT count(*) FROM kernels WHERE correlation = 2.0") == "1\n");
+  CHECK(answered(*trace, "SELECT count(*) FROM kernels WHERE correlation = 2.5") == "0\n");
+  CHECK(answered(*trace, "SELECT k.start FROM (SELECT 4 / 2.0 AS id) x JOIN kernels k ON k.correlation = x.id") == "2000\n");
   CHECK(answered(*trace, "SELECT family(name), count(*) FROM nvtx_ranges GROUP BY 1") == "step *\t2\n");
   CHECK(answered(*trace, "SELECT count(*) FROM page_faults") == "0\n");
   CHECK(answered(*trace, "SELECT r.name, k.start FROM nvtx_ranges r JOIN kernels k ON k.start BETWEEN r.start AND r.start + r.duration ORDER BY 2") ==

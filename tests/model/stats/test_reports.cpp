@@ -202,6 +202,43 @@ TEST_CASE("an NVTX filter keeps the calls during a range and the work that they 
   CHECK(refused.error().kind == ErrorKind::kUsage);
 }
 
+TEST_CASE("a time and an NVTX filter together keep the range's work of that time, wherever the range lies") {
+  ReportOptions options;
+  options.range = *parse_range_filter("step");  // 90 to 350 ns
+  options.time_range = *parse_time_range("380ns/505ns");
+  CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);  // the second kernel: it runs until 410 ns
+  CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") != std::string::npos);         // called at 300 ns, and runs from 500 on
+  CHECK(csv("cuda_api_sum", options).find("cuda") == std::string::npos);                    // none was under way
+  options.time_range = *parse_time_range("0ns/100ns");
+  options.range = *parse_range_filter("forward@net/0");  // from 195 ns on
+  CHECK(csv("cuda_gpu_kern_sum:base", options).find("add") == std::string::npos);
+}
+
+TEST_CASE("an NVTX filter tells launches apart whose correlation ids are the same, and knows ranges that end on another thread") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 101);
+  const NameId call = builder.intern("cudaLaunchKernel"), first = builder.intern("first()"), second = builder.intern("second()");
+  builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{1'000, 10, call, 5, 0}, {100'000, 10, call, 5, 0}});
+  builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7},
+              {{1'020, 50, first, 5, 0}, {100'020, 70, second, 5, 0}});
+  builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread},
+              {{900, 1'000, builder.intern("a"), 0, 0}, {99'000, 2'000, builder.intern("b"), 0, 0}});
+  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = thread}, {{50'000, 60'000, builder.intern("request"), 1, 0}});
+  const auto trace = builder.snapshot();
+  const auto kernels = [&](const char* range) {
+    ReportOptions options;
+    options.range = *parse_range_filter(range);
+    return format_table(*make_report(*find_report("cuda_gpu_kern_sum"), *trace, options), Format::kCsv);
+  };
+  for (const char* range : {"b", "request"}) {
+    CHECK(kernels(range).find("second()") != std::string::npos);
+    CHECK(kernels(range).find("first()") == std::string::npos);
+  }
+  CHECK(kernels("a").find("first()") != std::string::npos);
+  CHECK(kernels("a").find("second()") == std::string::npos);
+}
+
 TEST_CASE("an NVTX filter keeps what other threads launched during the range") {
   const auto trace = load_trace(test::data_file("torch_training_workers0.trace"));
   REQUIRE(trace);

@@ -37,7 +37,7 @@ struct Finding {
   Message advice;  // what to do
 };
 
-// What it costs, as precise as its title says it: "up to 289 ms", "not known".
+// What it costs, as precise as its title says it: "up to 289 ms", "up to 4.16 s, once", "not known".
 [[nodiscard]] Message cost_text(const Finding& finding);
 
 // Orders findings by what they cost, the highest first; what is paid once comes last.

@@ -39,6 +39,8 @@ class Loop {
   }
   // Of all processes, without those that warm up; 0 where no ranges mark them.
   [[nodiscard]] std::size_t iterations() const noexcept { return iterations_; }
+  // Of all processes, that the recording does not have whole, so that the loop is without them (iterations.h).
+  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }
   [[nodiscard]] std::size_t processes() const noexcept { return by_process_.size(); }
   // From where the first process entered the loop to where the last left it, or to the end of the GPU work that was enqueued in it, which
   // may go on. Requires: known(). O(GPU work behind the loop).
@@ -50,6 +52,7 @@ class Loop {
   TimeRange hull_;
   FamilyId family_ = 0;
   std::size_t iterations_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace lanescope::analysis

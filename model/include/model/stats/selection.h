@@ -64,7 +64,7 @@ class Selection {
     const EventIndex base = stretch.first - stretch.first % LaneSegment::kCapacity;
     const bool launched = range_ && is_gpu(track.key.kind);
     for (EventIndex i = stretch.first; i < stretch.last; ++i) {
-      if (launched && !range_->launches.contains(launch_key(track.key.process, segment.correlation(i - base)))) continue;
+      if (launched && !is_launched_in_range(track.key.process, segment.correlation(i - base), segment.start(i - base))) continue;
       visit(track, EventView{segment, i - base, {stretch.lane, i}});
     }
   }
@@ -103,6 +103,11 @@ class Selection {
   [[nodiscard]] std::optional<TimeRange> time_on(const Track& track) const noexcept;
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
   void collect_launches(Range& range) const;
+  // Ids come round again, so that one alone does not tell a launch.
+  [[nodiscard]] bool is_launched_in_range(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const {
+    return range_->launches.contains(launch_key(process, correlation)) && begins_in_range(launch_index().find(process, correlation, work_start), process);
+  }
+  [[nodiscard]] bool begins_in_range(EventRef call, ProcessId process) const;
 
   [[nodiscard]] std::pair<EventIndex, EventIndex> bounds_in(const Track& track, const Lane& lane) const;
 
