@@ -13,6 +13,7 @@
 #include "base/breaking_line.h"
 #include "base/leave_field.h"
 #include "base/offered_entries.h"
+#include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -383,6 +384,8 @@ void SamplesPanel::compute() {
     if (!profile) return;
     job.deliver([this, trace, profile = std::move(profile), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
+      const bool was_shown = profile_ && top_down_model_->rowCount() > 0;
+      const OpenedCalls opened_down(*top_down_), opened_up(*bottom_up_);
       profile_ = profile;
       flame_->setProfile(trace, profile);
       top_down_model_->setProfile(trace, profile);
@@ -391,7 +394,12 @@ void SamplesPanel::compute() {
       lines_->setTable(profile->line_table);
       line_view_->setProfile(trace, profile);
       filterRows();
-      expandMainPath();
+      if (was_shown) {
+        opened_down.restore(*top_down_);
+        opened_up.restore(*bottom_up_);
+      } else {
+        expandMainPath();
+      }
       showNote();
     });
   });

@@ -198,6 +198,38 @@ class SamplesTest : public QObject {
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
   }
 
+  // What was opened by hand stays open while the trace grows and the time changes, and the call that is read stays the current one.
+  void callsThatWereOpenedStayOpen() {
+    choose(choice(*panel_, "View of the call chains"), 1);  // top-down
+    QVERIFY(settled());
+    QTreeView& tree = panel_->tree(samples::CallTreeOrder::kTopDown);
+    const auto call = [&](const QStringList& names) {
+      QModelIndex found;
+      for (const QString& name : names) {
+        QModelIndex next;
+        for (int row = 0; row < tree.model()->rowCount(found); ++row)
+          if (tree.model()->index(row, 0, found).data() == name) next = tree.model()->index(row, 0, found);
+        found = next;
+      }
+      return found;
+    };
+    tree.collapseAll();
+    tree.expand(call({"train"}));
+    tree.expand(call({"train", "load"}));
+    tree.setCurrentIndex(call({"train", "load", "inflate"}));
+    const auto is_as_left = [&] {
+      return tree.isExpanded(call({"train"})) && tree.isExpanded(call({"train", "load"})) && !tree.isExpanded(call({"load"})) &&
+             tree.currentIndex() == call({"train", "load", "inflate"});
+    };
+    QVERIFY(is_as_left());
+    state_->setTrace(program(), ui::TraceChange::kSnapshot);
+    QVERIFY(settled());
+    QVERIFY(is_as_left());
+    state_->setSelectedRange(TimeRange{0, 1'000'000});
+    QVERIFY(settled());
+    QVERIFY(is_as_left());
+  }
+
   // The entries of a menu mean the call that it was opened on, whatever is shown by then.
   void theMenuOfACallOutlivesItsProfile() {
     ui::FlameGraphView& flame = panel_->flameGraph();
