@@ -34,7 +34,7 @@ SENTENCE = re.compile(r"[A-Z][^{}]* [^{}]* [^{}]*\.")  # a text wherever it stan
 COUNTED = re.compile(r'\b(?:format_)?counted\([^;"]*"([a-zA-Z ]+)"\)')
 # Every literal that has a blank between words, or that begins with a capital letter, is a text.
 WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle_words.cpp", "model/kernels/stall_reasons.cpp",
-         "model/kernels/memory_traffic.cpp", "model/kernels/section_rows.h", "model/kernels/sections.cpp", "model/kernels/matrix_product.cpp", "model/stats/report.cpp",
+         "model/kernels/memory_traffic.cpp", "model/kernels/section_rows.h", "model/kernels/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
 FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
              "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}

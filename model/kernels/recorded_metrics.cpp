@@ -197,6 +197,11 @@ Nanoseconds RecordedMetrics::weight(std::size_t kernel) const {
   return measurements.empty() ? duration(metrics, metrics.kernels()[kernel]) : measurements[kernel].of_its_kind.time;
 }
 
+std::optional<double> RecordedMetrics::own_clock(std::size_t kernel) const {
+  const bool is_ours = kernel < measurements.size() && measurements[kernel].passes > 0;
+  return is_ours ? metrics.value(metrics.kernels()[kernel], "gpc__cycles_elapsed.avg.per_second") : std::nullopt;
+}
+
 std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {
   const auto same = [](const std::uint32_t (&a)[3], const std::uint32_t (&b)[3]) { return std::equal(a, a + 3, b); };
   for (std::size_t i = 0; i < measurements.size(); ++i)

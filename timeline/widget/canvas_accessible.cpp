@@ -34,7 +34,11 @@ class EventAccessible : public Part {
   EventAccessible(RowAccessible& row, const CanvasAccessible& canvas, std::string row_key, RowPlace place, EventRef event)
       : row_(row), canvas_(canvas), row_key_(std::move(row_key)), place_(place), event_(event) {}
 
-  [[nodiscard]] bool isValid() const override { return canvas_.isValid(); }
+  [[nodiscard]] bool isValid() const override {
+    if (!canvas_.isValid()) return false;
+    const Trace& trace = canvas_.canvas().state().trace();
+    return event_.lane < trace.lanes().size() && event_.index < trace.lane(event_.lane).size();
+  }
   [[nodiscard]] QAccessibleInterface* parent() const override;
   [[nodiscard]] int childCount() const override { return 0; }
   [[nodiscard]] QAccessibleInterface* child(int) const override { return nullptr; }
@@ -44,6 +48,7 @@ class EventAccessible : public Part {
     return canvas.rectangle_of(row_key_, place_, event_).translated(canvas.mapToGlobal(QPoint(0, 0)));
   }
   [[nodiscard]] QString text(QAccessible::Text which) const override {
+    if (!isValid()) return {};
     const Trace& trace = canvas_.canvas().state().trace();
     if (which == QAccessible::Name) return shown_text(event_words(trace, event_));
     if (which == QAccessible::Value) return QString::fromStdString(format_duration(trace.event(event_).duration));
@@ -90,6 +95,17 @@ class RowAccessible : public Part {
     const auto boxes = canvas_.boxes(*row);
     if (index < 0 || static_cast<std::size_t>(index) >= boxes.size()) return nullptr;
     return event(boxes[static_cast<std::size_t>(index)].second.event);
+  }
+  [[nodiscard]] int indexOfChild(const QAccessibleInterface* wanted) const override {
+    const PlacedRow* row = placed();
+    if (row == nullptr) return -1;
+    const auto boxes = canvas_.boxes(*row);
+    const auto is_wanted = [&](const auto& box) {
+      const auto known = known_.find(box.second.event);
+      return known != known_.end() && QAccessible::accessibleInterface(known->second) == wanted;
+    };
+    const auto found = std::find_if(boxes.begin(), boxes.end(), is_wanted);
+    return found == boxes.end() ? -1 : static_cast<int>(found - boxes.begin());
   }
   // Also of one that is too narrow to be seen singly.
   [[nodiscard]] QAccessibleInterface* event(EventRef event) const {
@@ -163,10 +179,20 @@ void CanvasAccessible::install() {
   (void)installed;
 }
 
-CanvasAccessible::CanvasAccessible(Canvas* canvas) : QAccessibleWidget(canvas, QAccessible::Table) {}
+CanvasAccessible::CanvasAccessible(Canvas* canvas) : QAccessibleWidget(canvas, QAccessible::Table) {
+  traces_ = QObject::connect(&canvas->state(), &ViewState::traceChanged, canvas, [this](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother) forget();  // rows and events of other traces have the same keys and numbers
+  });
+}
 
 CanvasAccessible::~CanvasAccessible() {
+  QObject::disconnect(traces_);
+  forget();
+}
+
+void CanvasAccessible::forget() {
   for (const auto& [key, id] : known_) QAccessible::deleteAccessibleInterface(id);
+  known_.clear();
 }
 
 Canvas& CanvasAccessible::canvas() const { return *static_cast<Canvas*>(widget()); }

@@ -38,6 +38,8 @@ class CanvasAccessible : public QAccessibleWidget {
   [[nodiscard]] RowAccessible* interface_of(const PlacedRow& row) const;
 
  private:
+  void forget();
+  QMetaObject::Connection traces_;
   using Key = std::pair<std::string, RowPlace>;  // of the row
   mutable std::map<Key, QAccessible::Id> known_;
   mutable LevelRasterizer rasterizer_;

@@ -18,8 +18,9 @@ Prompt::Prompt(QWidget* parent) : QLineEdit(parent) {
   connect(this, &QLineEdit::textEdited, this, [this] { setPalette(parentWidget()->palette()); });
 }
 
-void Prompt::ask(const QString& what, const QRect& place, Accept accept) {
+void Prompt::ask(const QString& what, const QRect& place, Accept accept, OnLeaving on_leaving) {
   accept_ = std::move(accept);
+  on_leaving_ = on_leaving;
   setAccessibleName(what);
   setPlaceholderText(what);
   setPalette(parentWidget()->palette());
@@ -44,7 +45,11 @@ void Prompt::keyPressEvent(QKeyEvent* event) {
 
 void Prompt::focusOutEvent(QFocusEvent* event) {
   QLineEdit::focusOutEvent(event);
-  if (isVisible()) close_prompt();
+  const bool is_within = event->reason() == Qt::PopupFocusReason || event->reason() == Qt::ActiveWindowFocusReason;  // its menu; another window
+  if (!isVisible() || is_within) return;
+  const Accept accept = std::exchange(accept_, nullptr);
+  hide();
+  if (accept && on_leaving_ == OnLeaving::kKept && !text().isEmpty()) static_cast<void>(accept(text()));
 }
 
 }  // namespace lanescope::timeline

@@ -1,4 +1,5 @@
-// One line to type into, over the time axis: a marker's name, a time to go to. Enter accepts, Esc and a click elsewhere close it.
+// One line to type into, over the time axis: a marker's name, a time to go to. Enter accepts, Esc and a click elsewhere close it; what is kept on
+// leaving is accepted by a click elsewhere, where something was typed.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,8 @@ class Prompt : public QLineEdit {
   using Accept = std::function<bool(const QString& text)>;
 
   explicit Prompt(QWidget* parent);
-  void ask(const QString& what, const QRect& place, Accept accept);
+  enum class OnLeaving { kClosed, kKept };
+  void ask(const QString& what, const QRect& place, Accept accept, OnLeaving on_leaving = OnLeaving::kClosed);
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -25,6 +27,7 @@ class Prompt : public QLineEdit {
   void close_prompt();
 
   Accept accept_;
+  OnLeaving on_leaving_ = OnLeaving::kClosed;
 };
 
 }  // namespace lanescope::timeline

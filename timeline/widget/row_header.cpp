@@ -69,7 +69,11 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   connect(&state_, &ViewState::traceChanged, this, others_are_summed);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::scrollChanged, &ViewState::selectedRangeChanged})
     connect(&state_, signal, this, others_are_summed);
-  connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
+  // They are of the layout before; a recording makes ten a second.
+  connect(&state_, &ViewState::layoutChanged, this, [this] {
+    pressed_ = pressed_ != nullptr ? shown_by(pressed_key_) : nullptr;
+    drop_ = pressed_ != nullptr && drop_ != nullptr ? shown_by(drop_key_) : nullptr;
+  });
 }
 
 const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
@@ -101,6 +105,7 @@ void RowHeader::mousePressEvent(QMouseEvent* event) {
   if (event->position().x() < triangle_left(*placed) + kTriangle + 4) return toggle(*placed);
   state_.set_current_row(state_.tree().row(placed->row).key);
   pressed_ = placed->is_pinned() ? nullptr : placed;
+  pressed_key_ = state_.tree().row(placed->row).key;
 }
 
 void RowHeader::mouseReleaseEvent(QMouseEvent*) {
@@ -108,6 +113,13 @@ void RowHeader::mouseReleaseEvent(QMouseEvent*) {
   const PlacedRow* onto = std::exchange(drop_, nullptr);
   if (moved == nullptr || onto == nullptr) return;
   state_.move(state_.tree().row(moved->row).key, state_.tree().row(onto->row).key);
+}
+
+// Null where it is not in sight by itself, or pinned.
+const PlacedRow* RowHeader::shown_by(const std::string& key) const {
+  const std::optional<RowIndex> row = state_.tree().find(key);
+  const PlacedRow* placed = row ? state_.layout().nearest_shown(*row) : nullptr;
+  return placed != nullptr && placed->row == *row && !placed->is_pinned() ? placed : nullptr;
 }
 
 // The sibling of the pressed row that is at this place, with all that is below it.
@@ -131,6 +143,7 @@ void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
 void RowHeader::mouseMoveEvent(QMouseEvent* event) {
   if (pressed_ != nullptr) {
     drop_ = sibling_at(event->position());
+    if (drop_ != nullptr) drop_key_ = state_.tree().row(drop_->row).key;
     return update();
   }
   const PlacedRow* placed = row_at(event->position());

@@ -178,8 +178,7 @@ void TimelineView::clearSelection() {
 
 void TimelineView::markSelection() {
   if (const auto range = selectedRange()) {
-    addMarker(range->begin, {});
-    addMarker(range->end, {});
+    addMarkers({{range->begin, {}}, {range->end, {}}});
   } else if (selectedEvent().valid()) {
     const Event event = trace()->event(selectedEvent());
     const std::string_view label = event_label(*trace(), trace()->track_of(selectedEvent().lane).key.kind, event);

@@ -298,7 +298,7 @@ void TimelineView::askForMarker() {
   const Viewport viewport{visible, std::max(1, ruler.width())};
   const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
   parts_->prompt->ask(tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),
-                      [this, time](const QString& text) { return addMarker(time, text), true; });
+                      [this, time](const QString& text) { return addMarker(time, text), true; }, Prompt::OnLeaving::kKept);
 }
 
 void TimelineView::measureFrom(RangeEnd end) {
@@ -332,13 +332,16 @@ void TimelineView::setWheelUse(WheelUse use) { parts_->state.set_wheel_use(use);
 
 void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(std::move(markers)); }
 
-void TimelineView::addMarker(Nanoseconds time, const QString& text) {
+void TimelineView::addMarker(Nanoseconds time, const QString& text) { addMarkers({{time, text}}); }
+
+void TimelineView::addMarkers(const std::vector<Marker>& added) {
   std::vector<Marker> markers = parts_->state.markers();
-  const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
-  if (there != markers.end()) {
-    if (!text.isEmpty()) there->text = text;
-  } else {
-    markers.insert(std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; }), {time, text});
+  for (const Marker& one : added) {
+    const auto there = std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time == one.time; });
+    if (there == markers.end())
+      markers.insert(std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time > one.time; }), one);
+    else if (!one.text.isEmpty())
+      there->text = one.text;
   }
   parts_->state.edit_markers(tr("Add a marker"), std::move(markers));
 }

@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "output/output_file.h"
 #include "output/table_output.h"
 #include "text.h"
 #include "commands.h"
 #include "model/analysis/counter_diff.h"
+#include "model/analysis/diff_limits.h"
 #include "model/analysis/trace_diff.h"
 #include "model/import/open_trace.h"
 #include "model/trace/grouped_digits.h"
@@ -20,26 +19,17 @@
 namespace lanescope::cli {
 namespace {
 
+using analysis::CounterChange;
 using analysis::DiffItem;
 using analysis::DiffKind;
+using analysis::DiffLimit;
 using analysis::DiffVerdict;
+using analysis::LimitVerdict;
 using analysis::TraceDiff;
 
 bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame; }
 bool is_headline(const DiffItem& item) {
   return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
-}
-
-// "5%" or "5": percent.
-Result<std::optional<double>> parse_percent(std::string text) {
-  if (text.empty()) return std::optional<double>();
-  const std::string given = text;
-  if (text.back() == '%') text.pop_back();
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
-    return Error{"'" + given + "' is no share: give one such as --fail-above 5%.", ErrorKind::kUsage};
-  return std::optional(value);
 }
 
 // Bounds that reach into the infinite are left empty, as unknown ones are.
@@ -65,28 +55,44 @@ stats::Table table_of(const TraceDiff& diff, DiffLines lines) {
   return table;
 }
 
-// For people, what changed, or may have: by one launch a side nothing is sure, and a twentieth is worth a look.
-stats::Table counter_table(const std::vector<analysis::CounterChange>& changes, DiffLines lines) {
-  constexpr double kWorthALook = 5;  // percent
+std::string_view unit_text(kernels::ValueUnit unit) {
+  switch (unit) {
+    case kernels::ValueUnit::kPercent:
+      return "%";
+    case kernels::ValueUnit::kNanoseconds:
+      return "ns";
+    case kernels::ValueUnit::kBytes:
+      return "B";
+    default:
+      return {};
+  }
+}
+
+stats::Table counter_table(const std::vector<CounterChange>& changes, DiffLines lines) {
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent), stats::reals("High", stats::Unit::kPercent),
                       stats::texts("Verdict"), stats::reals("A"), stats::reals("B"), stats::texts("Unit"), stats::texts("What"), stats::integers("Launches A"),
                       stats::integers("Launches B"), stats::texts("Kernel")});
-  for (const analysis::CounterChange& change : changes) {
-    const bool may_be = change.verdict == DiffVerdict::kUnsure && !(std::abs(change.change) < kWorthALook);
-    if (lines == DiffLines::kChanges && !may_be && change.verdict != DiffVerdict::kMore && change.verdict != DiffVerdict::kLess) continue;
+  for (const CounterChange& change : changes) {
+    if (lines == DiffLines::kChanges && !analysis::is_worth_a_look(change)) continue;
     table.add_row(finite(change.change), finite(change.change_low), finite(change.change_high),
-                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second, table.add_text(std::string(change.unit)),
+                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second, table.add_text(std::string(unit_text(change.unit))),
                   table.add_text(std::string(change.what)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
                   table.add_text(change.kernel));
   }
   return table;
 }
 
+// "+5.0 % (between +3.1 % and +7.0 %)"; of a DiffItem or a CounterChange.
+std::string bounded_change_text(const auto& changed) {
+  std::string text = format_change(changed.change);
+  if (std::isfinite(changed.change_low) && std::isfinite(changed.change_high))
+    text.append(" (between ").append(format_change(changed.change_low)).append(" and ").append(format_change(changed.change_high)).append(")");
+  return text;
+}
+
 std::string change_text(const DiffItem& item) {
   if (std::isnan(item.change)) return "was not there before";
-  std::string text = format_change(item.change);
-  if (std::isfinite(item.change_low) && std::isfinite(item.change_high))
-    text.append(" (between ").append(format_change(item.change_low)).append(" and ").append(format_change(item.change_high)).append(")");
+  std::string text = bounded_change_text(item);
   if (item.verdict == DiffVerdict::kSame) text += ", no more than noise";
   if (item.verdict == DiffVerdict::kUnsure) text += ", measured too seldom: noise is not known";
   return text;
@@ -185,23 +191,28 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   return text;
 }
 
-// The items that took longer by more than the limit, beyond noise: the duration, the work of GPUs, and kernels that were measured.
-int judge(const TraceDiff& diff, const std::vector<analysis::CounterChange>& counters, double limit) {
+// Says what exceeds a limit, and what no limit could be held to.
+int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, const std::vector<DiffLimit>& limits) {
   int code = kSuccess;
-  for (const DiffItem& item : diff.items) {
-    const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
-    if (counts && item.verdict == DiffVerdict::kOnlySecond) {  // of nothing, more than any share
-      std::cerr << "lanescope: " << item.name << " grew from nothing to " << duration_text(std::llround(item.second.per_iteration)) << ", more than is allowed.\n";
+  for (const DiffLimit& limit : limits) {
+    for (const DiffItem& item : diff.items) {
+      if (analysis::judge(limit, item) != LimitVerdict::kExceeded) continue;
+      const bool is_new = item.verdict == DiffVerdict::kOnlySecond;
+      std::cerr << "lanescope: " << item.name << " grew " << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + change_text(item))
+                << ", more than is allowed.\n";
       code = kFailure;
-      continue;
     }
-    if (!counts || !is_change(item) || !(item.change > limit)) continue;
-    std::cerr << "lanescope: " << item.name << " grew by " << change_text(item) << ", more than is allowed.\n";
-    code = kFailure;
-  }
-  for (const analysis::CounterChange& change : counters) {
-    if (change.what != "Duration" || change.verdict != DiffVerdict::kMore || !(change.change > limit)) continue;
-    std::cerr << "lanescope: kernel " << change.kernel << " takes longer by " << format_change(change.change) << ", more than is allowed.\n";
+    bool is_compared = limit.metric.empty();
+    for (const CounterChange& change : counters) {
+      is_compared = is_compared || change.what == limit.metric;
+      const LimitVerdict verdict = analysis::judge(limit, change);
+      if (verdict == LimitVerdict::kKept) continue;
+      std::cerr << "lanescope: " << change.what << " of kernel " << abbreviated(change.kernel) << " changed by " << bounded_change_text(change)
+                << (verdict == LimitVerdict::kUnsure ? ", measured too seldom: noise is not known, so this is allowed.\n" : ", more than is allowed.\n");
+      if (verdict == LimitVerdict::kExceeded) code = kFailure;
+    }
+    if (is_compared) continue;
+    std::cerr << "lanescope: " << limit.metric << " was read of no kernel on both sides, so its limit can't be checked. Record both with --kernels=counters.\n";
     code = kFailure;
   }
   return code;
@@ -217,7 +228,7 @@ int run_diff(Arguments arguments) {
       "whole. With --against, several runs stand on a side, and what differs from run to run is noise.",
       "lanescope diff");
   Files first_files, second_files;
-  std::string fail_above;
+  std::vector<std::string> fail_above;
   analysis::DiffOptions options;
   TableOutput output;
   bool all = false;
@@ -227,18 +238,27 @@ int run_diff(Arguments arguments) {
       ->type_name("NAME");
   app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
       ->type_name("N");
-  app.add_option("--fail-above", fail_above, "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise")
-      ->type_name("PERCENT");
+  app.add_option("--fail-above", fail_above,
+                 "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a metric of such a kernel\n"
+                 "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them")
+      ->type_name("[METRIC=]PERCENT")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);
   app.footer(
       "Examples:\n"
       "  lanescope diff before.trace after.trace\n"
       "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n"
+      "  lanescope diff --fail-above 'Instructions executed=2%' main.trace branch.trace   the same of kernels' counters\n"
       "  lanescope diff a1.trace a2.trace a3.trace --against b1.trace b2.trace b3.trace   three runs a side\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const Result<std::optional<double>> limit = parse_percent(fail_above);
-  if (!limit) return fail(limit.error());
+  std::vector<DiffLimit> limits;
+  for (const std::string& text : fail_above) {
+    const auto limit = analysis::parse_diff_limit(text);
+    if (!limit) return fail(limit.error());
+    limits.push_back(*limit);
+  }
   if (const auto split = split_sides(first_files, second_files); !split) return fail(split.error());
   if (const auto prepared = output.prepare(first_files.front()); !prepared) return fail(prepared.error());
   const auto first = open_runs(first_files);
@@ -253,7 +273,7 @@ int run_diff(Arguments arguments) {
   const DiffLines lines = for_people && !all ? DiffLines::kChanges : DiffLines::kAll;
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, lines));
   if (!written) return fail(written.error());
-  const std::vector<analysis::CounterChange> counters = analysis::compare_counters(*first, *second);
+  const std::vector<CounterChange> counters = analysis::compare_counters(*first, *second);
   const stats::Table by_counters = counter_table(counters, lines);
   const Result<void> done = by_counters.empty()             ? output.leave_out(1, "diff_counters")
                             : output.is_json_on_console(1) ? Result<void>{}  // one array, whatever was recorded
@@ -261,7 +281,7 @@ int run_diff(Arguments arguments) {
   if (!done) return fail(done.error());
   if (!by_counters.empty() && output.is_json_on_console(1))
     TableOutput::skip("Kernels by their counters are a table of their own. Write both to files: lanescope diff -f json -o NAME A B");
-  return limit->has_value() ? judge(*diff, counters, **limit) : kSuccess;
+  return judge(*diff, counters, limits);
 }
 
 }  // namespace lanescope::cli

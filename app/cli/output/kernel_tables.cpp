@@ -177,12 +177,7 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';
     }
   }
-  const std::optional<double> clock = kernels.metrics.kernels().empty()
-                                          ? std::nullopt
-                                          : kernels.metrics.value(kernels.metrics.kernels().front(), "gpc__cycles_elapsed.avg.per_second");
-  // Another profiler may have locked clocks and emptied caches; in how many passes it measured is then not known, either.
-  const bool is_ours = std::any_of(kernels.measurements.begin(), kernels.measurements.end(), [](const kernels::Measurement& each) { return each.passes > 0; });
-  if (is_ours && clock)
+  if (const std::optional<double> clock = kernels.own_clock(0))
     std::cout << "Measured at the clock that the GPU had (" << rounded("%.2f GHz", *clock / 1e9) << " in the first kernel), with caches as they were.\n";
   for (const LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
 }

@@ -89,6 +89,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   connect(swap, &QPushButton::clicked, &pair, &TracePair::swap);
   connect(close, &QPushButton::clicked, this, &AlignmentBar::closeRequested);
   connect(&pair, &TracePair::sidesChanged, this, &AlignmentBar::showSides);
+  connect(&pair, &TracePair::sidesChanged, &job_, &LatestJob::cancel);
   connect(&pair, &TracePair::alignmentChanged, this, &AlignmentBar::showAlignment);
   connect(&state, &SelectionState::selectedEventChanged, this, [this](EventRef event) { at_selection_->setEnabled(event.valid()); });
   at_selection_->setEnabled(false);
@@ -160,12 +161,18 @@ void AlignmentBar::alignAtSelection() {
   showAlignment();
   if (!trace || trace->parts().size() != 2) return;
   if (!selected.valid()) return emit refused(tr("Select an event first, an NVTX range of a step for example."));
-  const std::optional<EventRef> other = counterpart(*trace, selected);
-  const QString name = QString::fromStdString(std::string(trace->name(trace->event(selected).name)));
+  job_.start([this, trace, selected](const LatestJob::Context& job) {
+    const std::optional<EventRef> other = counterpart(*trace, selected);
+    job.deliver([this, trace, selected, other] { alignAt(*trace, selected, other); });
+  });
+}
+
+void AlignmentBar::alignAt(const Trace& trace, EventRef selected, std::optional<EventRef> other) {
+  const QString name = QString::fromStdString(std::string(trace.name(trace.event(selected).name)));
   if (!other) return emit refused(tr("The other trace has no event \"%1\" that stands for the selected one.").arg(name));
-  const Nanoseconds shift = trace->parts()[1].shift;
+  const Nanoseconds shift = trace.parts()[1].shift;
   const bool of_first = selected.lane < other->lane;  // lanes of A come first
-  const Event a = trace->event(of_first ? selected : *other), b = trace->event(of_first ? *other : selected);
+  const Event a = trace.event(of_first ? selected : *other), b = trace.event(of_first ? *other : selected);
   pair_.alignPlaces({{a.start, a.end()}, {b.start - shift, b.end() - shift}, selected});
 }
 

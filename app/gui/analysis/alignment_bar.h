@@ -9,6 +9,7 @@
 
 #include "analysis/trace_pair.h"
 #include "base/breaking_line.h"
+#include "base/latest_job.h"
 #include "base/selection_state.h"
 #include "timeline/core/row_layout.h"
 
@@ -23,6 +24,7 @@ class AlignmentBar : public QFrame {
 
   // Shifts B so that the selected event, of A or B, coincides with the one that stands for it in the other trace, and shows both.
   void alignAtSelection();
+  [[nodiscard]] bool isAligning() const { return job_.isRunning(); }
 
   void showRows(timeline::TraceSides sides);  // how the rows of A and B stand now
 
@@ -40,6 +42,7 @@ class AlignmentBar : public QFrame {
   void showAlignment();
   void chooseAlignment();
   void applyShift();
+  void alignAt(const Trace& trace, EventRef selected, std::optional<EventRef> other);
 
   TracePair& pair_;
   SelectionState& state_;
@@ -49,6 +52,7 @@ class AlignmentBar : public QFrame {
   QLineEdit* shift_;
   QPushButton* at_selection_;
   QPushButton* interleave_;
+  LatestJob job_;  // looks for the other event
 };
 
 }  // namespace lanescope::ui

@@ -3,6 +3,7 @@
 #include <QSignalBlocker>
 
 #include "analysis/place.h"
+#include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
 
@@ -56,6 +57,13 @@ EventRef AnsweredTrace::shown(EventRef event) const {
 }
 
 void AnsweredTrace::show(TimeRange time, EventRef event) { show_place(state_, shown(time), shown(event)); }
+
+void AnsweredTrace::showIn(const std::shared_ptr<const Trace>& of, TimeRange time, EventRef event) {
+  const std::shared_ptr<const Trace> now = trace();
+  if (!now || !of) return;
+  const EventRef there = timeline::find_again(*of, event, *now);
+  if (there.valid() || !time.empty()) show(time, there);
+}
 
 QStringList AnsweredTrace::choices() const {
   return {QStringLiteral("A  ") + pair_.first().name(), QStringLiteral("B  ") + pair_.second().name(), tr("A and B as one")};

@@ -42,6 +42,8 @@ class AnsweredTrace : public QObject {
   [[nodiscard]] EventRef shown(EventRef event) const;
   // Shows a time and an event of trace() in the timeline, with some room on both sides; the event may be invalid.
   void show(TimeRange time, EventRef event);
+  // The same of `of`, which may be an earlier state of trace(): times are the same there, and the event is where it stands now.
+  void showIn(const std::shared_ptr<const Trace>& of, TimeRange time, EventRef event);
   // The names to choose from: "A  before.trace".
   [[nodiscard]] QStringList choices() const;
 

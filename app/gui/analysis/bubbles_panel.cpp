@@ -78,24 +78,20 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
   connect(threshold_text_, &QLineEdit::editingFinished, this, &BubblesPanel::applyThreshold);
   connect(groups_, &ResultTable::rowChosen, this, &BubblesPanel::showGroup);
   connect(groups_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
-    if (groups_->selectionModel()->hasSelection() || !bubbles_) return;
+    if (groups_->selectionModel()->hasSelection() || !shown_.bubbles) return;
     chosen_ = {};
     showAdvice({});
     list();
   });
-  connect(gaps_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    showAdvice(parts_text(*bubbles_, listed_.gaps[row]));
-    const EventRef launch = bubbles_->gaps[listed_.gaps[row]].launch;
-    flame_graph_->setEnabled(launch.valid() &&
-                             SamplesPanel::hasChainsOf(*bubbles_->trace, bubbles_->trace->track_of(launch.lane).key.thread));
-    showGap(listed_.gaps[row]);
-  });
+  connect(gaps_, &ResultTable::rowChosen, this, &BubblesPanel::describeGap);
+  paced_.after(collecting_);
+  paced_.after(grouping_);
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
     chosen_ = {};
-    showAdvice({});
-    isVisible() ? refresh() : clear({});
+    clear({});
+    refresh();
   });
   const auto follow = [this](TimeBinding binding) {
     if (state_.timeBinding() == binding) paced_.request();
@@ -173,6 +169,7 @@ void BubblesPanel::clear(const QString& sentence) {
   grouping_.cancel();
   wanted_ = nullptr;
   bubbles_ = nullptr;
+  shown_ = {};
   groups_->setTable(nullptr);
   gaps_->setTable(nullptr);
   showAdvice({});
@@ -217,10 +214,9 @@ void BubblesPanel::group() {
         GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
         ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
         job.deliver([this, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
-          grouped_ = std::move(grouped);
-          listed_ = std::move(listed);
-          groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
-          gaps_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+          shown_ = {bubbles, std::move(grouped), std::move(listed)};
+          groups_->setTable(std::make_shared<const stats::Table>(std::move(shown_.grouped.table)));
+          gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)));
           for (ResultTable* table : {groups_, gaps_}) hideSilentColumns(*table);
           selectChosenGroup();
           showSummary();
@@ -231,16 +227,17 @@ void BubblesPanel::group() {
 // What was chosen stays so; the timeline stays where its user left it.
 void BubblesPanel::selectChosenGroup() {
   const QSignalBlocker blocker(groups_);
-  for (TableRow row = 0; row < grouped_.groups.size(); ++row)
-    if (grouped_.groups[row] == chosen_ && chosen_ != BubbleGroup{}) groups_->chooseRow(row);
+  for (TableRow row = 0; row < shown_.grouped.groups.size(); ++row)
+    if (shown_.grouped.groups[row] == chosen_ && chosen_ != BubbleGroup{}) groups_->chooseRow(row);
 }
 
 void BubblesPanel::list() {
+  if (shown_.bubbles != bubbles_) return group();  // newer ones are on their way, with what is chosen
   grouping_.start([this, bubbles = bubbles_, window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
     ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
     job.deliver([this, listed = std::move(listed)]() mutable {
-      listed_ = std::move(listed);
-      gaps_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+      shown_.listed = std::move(listed);
+      gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)));
       hideSilentColumns(*gaps_);
       showSummary();
     });
@@ -264,34 +261,34 @@ void BubblesPanel::hideSilentColumns(ResultTable& view) {
 
 void BubblesPanel::showSummary() {
   Nanoseconds idle = 0, extent = 0, short_idle = 0;
-  for (const analysis::GpuIdle& gpu : bubbles_->gpus) {
+  for (const analysis::GpuIdle& gpu : shown_.bubbles->gpus) {
     idle += gpu.idle;
     extent += gpu.extent.length();
     short_idle += gpu.short_idle;
   }
   QString text;
-  if (bubbles_->gpus.empty())
+  if (shown_.bubbles->gpus.empty())
     text = tr("No GPU work was recorded.");
   else if (const std::optional<TimeRange> window = answered_.boundRange())
-    text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(grouped_.total));
+    text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(shown_.grouped.total));
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
                .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));
-  if (listed_.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedGaps)));
+  if (shown_.listed.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedGaps)));
   summary_->setText(text);
   summary_->setToolTip(text);
 }
 
 void BubblesPanel::showGroup(TableRow row) {
-  chosen_ = grouped_.groups[row];
+  chosen_ = shown_.grouped.groups[row];
   advised_.clear();
   if (chosen_.cause) {
-    const std::string_view advice = grouped_.advice[row];
-    const QString sampled = QString::fromStdString(grouped_.sampled[row]);
+    const std::string_view advice = shown_.grouped.advice[row];
+    const QString sampled = QString::fromStdString(shown_.grouped.sampled[row]);
     advised_ = (sampled.isEmpty() ? QString() : tr("Samples of the CPU: %1.\n").arg(sampled)) + shown_text(advice);
   }
   showAdvice({});
-  showGap(grouped_.longest[row]);
+  showGap(shown_.grouped.longest[row]);
   list();
 }
 
@@ -306,16 +303,25 @@ void BubblesPanel::showAdvice(const QString& parts) {
 
 void BubblesPanel::requestFlameGraph() {
   const std::optional<TableRow> row = gaps_->chosenRow();
-  if (!row || *row >= listed_.gaps.size() || bubbles_->trace != answered_.trace()) return;
-  const analysis::IdleGap& gap = bubbles_->gaps[listed_.gaps[*row]];
+  if (!row || *row >= shown_.listed.gaps.size() || shown_.bubbles->trace != answered_.trace()) return;
+  const analysis::IdleGap& gap = shown_.bubbles->gaps[shown_.listed.gaps[*row]];
   const EventRef launch = answered_.shown(gap.launch);
   if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(gap.range));
 }
 
+void BubblesPanel::describeGap(TableRow row) {
+  const std::uint32_t gap = shown_.listed.gaps[row];
+  showAdvice(parts_text(*shown_.bubbles, gap));
+  const EventRef launch = shown_.bubbles->gaps[gap].launch;
+  flame_graph_->setEnabled(launch.valid() &&
+                           SamplesPanel::hasChainsOf(*shown_.bubbles->trace, shown_.bubbles->trace->track_of(launch.lane).key.thread));
+  showGap(gap);
+}
+
 void BubblesPanel::showGap(std::uint32_t position) {
-  if (bubbles_->trace != answered_.trace()) return;  // a later snapshot: places are known again in a moment
-  const analysis::IdleGap& gap = bubbles_->gaps[position];
-  answered_.show({gap.range.begin, bubbles_->trace->event(gap.next).end()}, gap.next);
+  const BubbleList& bubbles = *shown_.bubbles;
+  const analysis::IdleGap& gap = bubbles.gaps[position];
+  answered_.showIn(bubbles.trace, {gap.range.begin, bubbles.trace->event(gap.next).end()}, gap.next);
 }
 
 }  // namespace lanescope::ui

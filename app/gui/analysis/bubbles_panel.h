@@ -52,6 +52,7 @@ class BubblesPanel : public QWidget {
   void showGroup(TableRow row);
   void showAdvice(const QString& parts);
   void showGap(std::uint32_t position);
+  void describeGap(TableRow row);
   void requestFlameGraph();
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
 
@@ -67,10 +68,15 @@ class BubblesPanel : public QWidget {
   QAction* flame_graph_;  // of the chosen gap
 
   Nanoseconds threshold_ = 10'000;
-  std::shared_ptr<const BubbleList> bubbles_;
-  std::shared_ptr<const Trace> wanted_;  // what is being collected, or was last
-  GroupedBubbles grouped_;
-  ListedBubbles listed_;
+  std::shared_ptr<const BubbleList> bubbles_;  // collected last; null: not yet
+  std::shared_ptr<const Trace> wanted_;        // what is being collected, or was last
+  // What stands in the tables, and what their rows are about: replaced at once, while more is collected.
+  struct Tables {
+    std::shared_ptr<const BubbleList> bubbles;  // null: the tables are empty
+    GroupedBubbles grouped;
+    ListedBubbles listed;
+  };
+  Tables shown_;
   QString advised_;     // about what is chosen
   BubbleGroup chosen_;  // what the gaps are listed of; nothing set: all
   LatestJob collecting_;

@@ -1,6 +1,7 @@
 #include "analysis/diff_panel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -10,17 +11,21 @@
 #include "analysis/command_text.h"
 #include "analysis/place.h"
 #include "base/texts.h"
+#include "events/value_chips.h"
+#include "kernels/kernel_html.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
 #include "model/events/event_query.h"
 #include "model/text/language.h"
 #include "model/trace/percent.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
 namespace {
 
+using analysis::CounterChange;
 using analysis::DiffItem;
 using analysis::DiffKind;
 using analysis::DiffVerdict;
@@ -28,23 +33,23 @@ using analysis::TraceDiff;
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item of all causes
 
-std::string interval_text(const DiffItem& item) {
-  if (!std::isfinite(item.change_low) || !std::isfinite(item.change_high)) return {};
-  return format_change(item.change_low) + " … " + format_change(item.change_high);
+// Of a DiffItem or a CounterChange.
+std::string interval_text(const auto& changed) {
+  if (!std::isfinite(changed.change_low) || !std::isfinite(changed.change_high)) return {};
+  return format_change(changed.change_low) + " … " + format_change(changed.change_high);
 }
 
 // Iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
 std::string name_of(const DiffItem& item) {
   const bool is_ours = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
-  return is_ours ? shown_language().translate(item.name) : item.name;
+  if (is_ours) return shown_language().translate(item.name);
+  return item.kind == DiffKind::kKernel ? timeline::compact_kernel_name(item.name) : item.name;
 }
 
 stats::Table table_of(const TraceDiff& diff) {
-  const bool by_iteration = diff.by_iteration();
-  stats::Table table({stats::reals(by_iteration ? "Difference per Iteration" : "Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent),
-                      stats::texts("Between"), stats::words("Verdict"), stats::words("Kind"), stats::texts("Name"),
-                      stats::reals(by_iteration ? "A per Iteration" : "A", stats::Unit::kNanoseconds), stats::reals(by_iteration ? "B per Iteration" : "B", stats::Unit::kNanoseconds),
-                      stats::integers("Count A"), stats::integers("Count B")});
+  stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"),
+                      stats::words("Verdict"), stats::words("Kind"), stats::texts("Name"), stats::reals("A", stats::Unit::kNanoseconds),
+                      stats::reals("B", stats::Unit::kNanoseconds), stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
     table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(interval_text(item)),
                   table.add_text(std::string(analysis::diff_verdict_name(item.verdict))),
@@ -53,13 +58,26 @@ stats::Table table_of(const TraceDiff& diff) {
   return table;
 }
 
+// Metrics have units of their own, so that values are texts.
+stats::Table table_of(const std::vector<CounterChange>& changes) {
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Metric"), stats::texts("A"),
+                      stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"), stats::texts("Kernel")});
+  const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
+  for (const CounterChange& change : changes)
+    table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(interval_text(change)),
+                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), table.add_text(std::string(change.what)), value(change.first, change.unit),
+                  value(change.second, change.unit), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
+                  table.add_text(timeline::compact_kernel_name(change.kernel)));
+  return table;
+}
+
 QString aligned_text(const TraceDiff& diff) {
   if (!diff.by_iteration()) return QObject::tr("Whole traces are compared: no NVTX range repeats in both.");
   if (diff.aligned_by.empty())
-    return QObject::tr("Compared from one launch to the next of a kernel that comes at regular times: %1 in A, %2 in B.")
+    return QObject::tr("Compared from one launch to the next of a kernel that comes at regular times: %1 in A, %2 in B. Times are of one iteration.")
         .arg(diff.first_iterations)
         .arg(diff.second_iterations);
-  return QObject::tr("Compared by iteration of \"%1\": %2 in A, %3 in B.")
+  return QObject::tr("Compared by iteration of \"%1\": %2 in A, %3 in B. Times are of one iteration.")
       .arg(QString::fromStdString(diff.aligned_by))
       .arg(diff.first_iterations)
       .arg(diff.second_iterations);
@@ -89,12 +107,13 @@ std::optional<EventKind> event_kind_of(DiffKind kind) {
   }
 }
 
-// What the names of an item's events contain: a family ("step *") has the part in front of its counter in common.
 EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   EventFilter filter;
-  filter.text = item.kind == DiffKind::kDuration ? iterations : item.name;
-  if (item.kind == DiffKind::kRange || item.kind == DiffKind::kDuration) filter.text = filter.text.substr(0, filter.text.find('*'));
-  filter.kind = event_kind_of(item.kind);
+  const std::optional<EventKind> kind = event_kind_of(item.kind);
+  if (item.kind == DiffKind::kRange || item.kind == DiffKind::kDuration)
+    keep_family(filter, kind, item.kind == DiffKind::kDuration ? iterations : item.name);
+  else
+    keep_name(filter, kind, item.name);
   return filter;
 }
 
@@ -146,7 +165,9 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
       summary_(new QLabel(this)),
       command_(new QLabel(this)),
       choose_(new QPushButton(tr("Open beside…"), this)),
-      table_(new ResultTable(tr("What changed"), this)) {
+      pages_(new QTabWidget(this)),
+      table_(new ResultTable(tr("What changed"), pages_)),
+      counters_(new ResultTable(tr("Kernels by their counters"), pages_)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -157,8 +178,13 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   line->addWidget(summary_, 1);
   column->addLayout(line);
   column->addWidget(command_);
-  column->addWidget(table_, 1);
+  column->addWidget(pages_, 1);
+  pages_->setDocumentMode(true);
+  pages_->setTabBarAutoHide(true);
+  pages_->addTab(table_, tr("What changed"));
   table_->setObjectName(QStringLiteral("diff-table"));
+  counters_->setObjectName(QStringLiteral("diff-counters-table"));
+  counters_->hide();
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   command_->setContentsMargins(8, 0, 8, 3);
@@ -169,12 +195,15 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   connect(choose_, &QPushButton::clicked, this, &DiffPanel::compareRequested);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) { showItem(items_[row]); });
   connect(table_, &ResultTable::rowActivated, this, [this](TableRow row) { listItem(items_[row]); });
+  connect(counters_, &ResultTable::rowChosen, this, [this](TableRow row) { showLaunches(changes_[row]); });
+  connect(counters_, &ResultTable::rowActivated, this, &DiffPanel::kernelRequested);
   connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::forget);
   forget();
 }
 
 void DiffPanel::showSentence(const QString& sentence) {
   table_->setTable(nullptr);
+  showCounters({});
   command_->hide();
   summary_->setText(sentence);
 }
@@ -202,10 +231,13 @@ void DiffPanel::compare() {
     analysis::DiffOptions options;
     options.stop = job.stop();
     Result<TraceDiff> diff = analysis::compare_traces(*first, *second, options);
+    std::vector<CounterChange> changes = analysis::compare_counters(std::array{first}, std::array{second}, job.stop());
     if (job.stop().stop_requested()) return;
-    job.deliver([this, diff = std::move(diff)] {
+    std::stable_partition(changes.begin(), changes.end(), analysis::is_worth_a_look);
+    job.deliver([this, diff = std::move(diff), changes = std::move(changes)] {
       if (!diff) return showSentence(QString::fromStdString(diff.error().text));
       showDiff(*diff);
+      showCounters(changes);
     });
   });
 }
@@ -222,6 +254,23 @@ void DiffPanel::showDiff(const TraceDiff& diff) {
   items_ = diff.items;
   iterations_ = diff.aligned_by;
   table_->setTable(std::make_shared<const stats::Table>(table_of(diff)));
+}
+
+void DiffPanel::showCounters(std::vector<CounterChange> changes) {
+  changes_ = std::move(changes);
+  counters_->setTable(changes_.empty() ? nullptr : std::make_shared<const stats::Table>(table_of(changes_)));
+  const int page = pages_->indexOf(counters_);
+  if (changes_.empty() && page >= 0) pages_->removeTab(page);
+  if (!changes_.empty() && page < 0) pages_->addTab(counters_, tr("Kernels by their counters"));
+}
+
+// Aligns them, as showItem() does.
+void DiffPanel::showLaunches(const CounterChange& change) {
+  const EventRef a = change.first_place.event, b = change.second_place.event;
+  if (!pair_.isOpen() || !a.valid() || !b.valid()) return;
+  search_.cancel();
+  const Event first = pair_.first().trace->event(a), second = pair_.second().trace->event(b);
+  pair_.alignPlaces({{first.start, first.end()}, {second.start, second.end()}, a});
 }
 
 void DiffPanel::showItem(const DiffItem& item) {

@@ -1,16 +1,20 @@
 // What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name,
-// or the longest idle time of its cause, in both traces: they begin together then. Nothing is compared while the panel is hidden.
+// or the longest idle time of its cause, in both traces: they begin together then. What counters said of kernels that both traces measured
+// stands in a table of its own, whose rows show a measured launch of each trace. Nothing is compared while the panel is hidden.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <QLabel>
 #include <QPushButton>
+#include <QTabWidget>
 #include <QWidget>
 
 #include "analysis/trace_pair.h"
 #include "base/latest_job.h"
 #include "base/selection_state.h"
+#include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"
 #include "tables/result_table.h"
 
@@ -24,12 +28,15 @@ class DiffPanel : public QWidget {
 
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || search_.isRunning(); }
   [[nodiscard]] ResultTable& table() { return *table_; }
+  [[nodiscard]] ResultTable& counters() { return *counters_; }
+  [[nodiscard]] QTabWidget& pages() { return *pages_; }  // of the two tables; one page alone has no tab
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
  signals:
   void compareRequested();  // the user wants to choose B
   void bubblesRequested();  // a row about idle time was activated
   void eventsRequested();   // the events of a row were listed
+  void kernelRequested();   // a row about a kernel's counters was activated: the launch is selected
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -39,19 +46,24 @@ class DiffPanel : public QWidget {
   void compare();
   void showSentence(const QString& sentence);
   void showDiff(const analysis::TraceDiff& diff);
+  void showCounters(std::vector<analysis::CounterChange> changes);
   void showItem(const analysis::DiffItem& item);
   void listItem(const analysis::DiffItem& item);
+  void showLaunches(const analysis::CounterChange& change);
 
   SelectionState& state_;
   TracePair& pair_;
   QLabel* summary_;
   QLabel* command_;
   QPushButton* choose_;
+  QTabWidget* pages_;
   ResultTable* table_;
+  ResultTable* counters_;
   LatestJob job_;
   LatestJob search_;
   bool is_compared_ = false;               // what the pair holds now
   std::vector<analysis::DiffItem> items_;  // a row each
+  std::vector<analysis::CounterChange> changes_;  // the same
   std::string iterations_;                 // the family of ranges that traces were aligned by
 };
 

@@ -91,14 +91,16 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
   connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
   connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
   connect(findings_, &ResultTable::rowActivated, this, [this](TableRow row) {
-    if (found_[row].place.line.empty() || answered_ != answered_trace_.trace()) return;
+    if (found_[row].place.line.empty()) return;
     showFinding(row);
     emit sourceLineRequested(QString::fromStdString(found_[row].place.line));
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
-    isVisible() ? refresh() : showSentence({});
+    showSentence({});
+    refresh();
   });
   refresh();
 }
@@ -179,13 +181,13 @@ void FindingsPanel::refresh() {
   const std::shared_ptr<const Trace> trace = answered_trace_.trace();
   if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));
   if (trace->provenance().outline_only) return showSentence(tr("Only the outline of the trace is loaded so far."));
-  if (answered_ == trace && answered_request_ == request()) return;
+  if (asked_ == trace && asked_request_ == request()) return;
   apply();
 }
 
 void FindingsPanel::showSentence(const QString& sentence) {
   job_.cancel();
-  answered_ = nullptr;
+  asked_ = answered_ = nullptr;
   found_.clear();
   described_.reset();
   tables_.clear();
@@ -197,23 +199,28 @@ void FindingsPanel::showSentence(const QString& sentence) {
 void FindingsPanel::apply() {
   const Result<std::vector<RuleRequest>> requests = parse_requests(request());
   if (!requests) return showSentence(QString::fromStdString(requests.error().text));
-  if (answered_request_ != request() || !answered_) showSentence(tr("Looking…"));
-  answered_ = answered_trace_.trace();
-  answered_request_ = request();
-  job_.start([this, trace = answered_, requests = *requests](const LatestJob::Context& job) {
+  if (asked_request_ != request() || !answered_) showSentence(tr("Looking…"));
+  asked_ = answered_trace_.trace();
+  asked_request_ = request();
+  job_.start([this, trace = asked_, requests = *requests](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
     Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*trace, requests, job.stop());
     if (job.stop().stop_requested()) return;
-    job.deliver([this, answers = std::move(answers), took = clock.elapsed()]() mutable {
+    job.deliver([this, trace, answers = std::move(answers), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);
-      showAnswers(std::move(answers));
+      showAnswers(trace, std::move(answers));
     });
   });
 }
 
-void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
-  if (!answers) return showSentence(QString::fromStdString(answers.error().text));
+void FindingsPanel::showAnswers(const std::shared_ptr<const Trace>& of, Result<std::vector<RuleAnswer>> answers) {
+  if (!answers) {
+    showSentence(QString::fromStdString(answers.error().text));
+    asked_ = of;  // and will not be answered again
+    return;
+  }
+  answered_ = of;
   tables_ = *std::move(answers);
   found_.clear();
   described_.reset();
@@ -251,8 +258,8 @@ void FindingsPanel::showTables() {
       page->setTable(std::make_shared<const stats::Table>(named.table));
       connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
         if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row);
-            time && answered_ && answered_ == answered_trace_.trace())
-          answered_trace_.show(*time, event_at(*answered_, *time));
+            time && answered_)
+          answered_trace_.showIn(answered_, *time, event_at(*answered_, *time));
       });
       pages_->addTab(page, shown_text(named.title));
     }
@@ -280,7 +287,7 @@ void FindingsPanel::showFinding(TableRow row) {
   describe(row);
   pages_->setCurrentIndex(0);
   const analysis::Place& place = found_[row].place;
-  if (answered_ == answered_trace_.trace() && (place.event.valid() || !place.range.empty())) answered_trace_.show(place.range, place.event);
+  answered_trace_.showIn(answered_, place.range, place.event);
 }
 
 }  // namespace lanescope::ui

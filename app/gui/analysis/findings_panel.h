@@ -51,7 +51,7 @@ class FindingsPanel : public QWidget {
   void layOut();
   void refresh();
   void apply();
-  void showAnswers(Result<std::vector<analysis::RuleAnswer>> answers);
+  void showAnswers(const std::shared_ptr<const Trace>& of, Result<std::vector<analysis::RuleAnswer>> answers);
   void describe(TableRow row);
   void showFinding(TableRow row);
   void showTables();
@@ -71,8 +71,9 @@ class FindingsPanel : public QWidget {
 
   LatestJob job_;
   PacedUpdate paced_;
-  std::shared_ptr<const Trace> answered_;  // the trace that the answers are about
-  QString answered_request_;
+  std::shared_ptr<const Trace> asked_;     // what is looked through, or was last; null: nothing
+  QString asked_request_;
+  std::shared_ptr<const Trace> answered_;  // the trace that the answers are about, which may be an earlier state of what is asked
   std::vector<analysis::Finding> found_;      // ranked: a row each
   std::optional<TableRow> described_;         // of them
   std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied

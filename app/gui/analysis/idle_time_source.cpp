@@ -19,6 +19,7 @@ IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject
     set(nullptr, nullptr);
     compute();
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
 }
 

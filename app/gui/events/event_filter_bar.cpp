@@ -2,12 +2,14 @@
 
 #include <set>
 
+#include <QElapsedTimer>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QTimer>
 
 #include "base/breaking_line.h"
 #include "base/leave_field.h"
+#include "base/offered_entries.h"
 #include "base/time_text.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -24,18 +26,6 @@ struct EventSource {
   bool operator==(const EventSource&) const = default;
 };
 
-using Entries = std::vector<std::pair<QString, QVariant>>;
-
-// Leaves a list alone that has these entries: it may be open while a recording goes on.
-void offer(QComboBox& list, const Entries& entries) {
-  bool same = list.count() == static_cast<int>(entries.size());
-  for (int i = 0; same && i < list.count(); ++i)
-    same = list.itemText(i) == entries[static_cast<std::size_t>(i)].first && list.itemData(i) == entries[static_cast<std::size_t>(i)].second;
-  if (same) return;
-  list.clear();
-  for (const auto& [label, data] : entries) list.addItem(label, data);
-}
-
 std::set<EventKind> kinds_of(const Trace& trace) {
   std::set<EventKind> kinds;
   for (const Track& track : trace.tracks()) {
@@ -49,10 +39,14 @@ std::set<EventKind> kinds_of(const Trace& trace) {
 }  // namespace
 
 void offer_kinds(QComboBox& list, const SelectionState& state) {
-  Entries kinds(1, {QObject::tr("All kinds"), QVariant()});
+  OfferedEntries kinds(1, {QObject::tr("All kinds"), QVariant()});
   if (state.trace())
     for (const EventKind kind : kinds_of(*state.trace())) kinds.emplace_back(shown_text(event_kind_name(kind)), static_cast<int>(kind));
-  offer(list, kinds);
+  offer_entries(list, kinds);
+  choose_kind(list, state);
+}
+
+void choose_kind(QComboBox& list, const SelectionState& state) {
   const std::optional<EventKind>& chosen = state.filter().kind;
   list.setCurrentIndex(chosen ? std::max(0, list.findData(static_cast<int>(*chosen))) : 0);
 }
@@ -134,9 +128,11 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(row_, &QToolButton::clicked, this, [this] { state_.setShownRow(std::nullopt); });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return paced_.request();
     showTrace();
-    if (change == TraceChange::kOther) showFilter();  // what is being typed while a recording goes on stays
+    showFilter();  // what is being typed while a recording goes on stays
   });
+  connect(&paced_, &PacedUpdate::due, this, &EventFilterBar::showTrace);
   connect(&state, &SelectionState::filterChanged, this, &EventFilterBar::showFilter);
   connect(&state, &SelectionState::timeBindingChanged, this, &EventFilterBar::showFilter);
   connect(&state, &SelectionState::shownRowChanged, this, &EventFilterBar::showRow);
@@ -149,8 +145,14 @@ void EventFilterBar::focusText() {
   text_->selectAll();
 }
 
+// While the trace grows, as often as that is looked at.
 void EventFilterBar::showTrace() {
-  Entries sources_now(1, {tr("All threads and streams"), QVariant()});
+  paced_.cancel();
+  if (state_.trace() && shown_trace_.lock() == state_.trace()) return;
+  shown_trace_ = state_.trace();
+  QElapsedTimer clock;
+  clock.start();
+  OfferedEntries sources_now(1, {tr("All threads and streams"), QVariant()});
   if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
     std::set<StreamName> streams;
     std::set<ThreadId> threads;
@@ -170,8 +172,10 @@ void EventFilterBar::showTrace() {
       sources_now.emplace_back(isolated(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread)))),
                                QVariant::fromValue(EventSource{thread, std::nullopt}));
   }
-  offer(*source_, sources_now);
+  offer_entries(*source_, sources_now);
+  offer_kinds(*kind_, state_);
   showChoices();
+  paced_.tookMilliseconds(clock.elapsed());
 }
 
 void EventFilterBar::showFilter() {
@@ -185,7 +189,7 @@ void EventFilterBar::showFilter() {
 
 void EventFilterBar::showChoices() {
   const EventFilter& filter = state_.filter();
-  offer_kinds(*kind_, state_);
+  choose_kind(*kind_, state_);
   int source = 0;
   for (int i = 1; i < source_->count(); ++i) {
     const auto entry = source_->itemData(i).value<EventSource>();

@@ -7,13 +7,16 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "base/paced_update.h"
 #include "base/selection_state.h"
 #include "events/value_chips.h"
 
 namespace lanescope::ui {
 
 // Fills a list with the kinds of events of the trace that is shown, and chooses that of the filter.
-void offer_kinds(QComboBox& list, const SelectionState& state);
+void offer_kinds(QComboBox& list, const SelectionState& state);  // O(lanes)
+// Chooses that of the filter among those that the list has.
+void choose_kind(QComboBox& list, const SelectionState& state);
 // None: all kinds.
 [[nodiscard]] std::optional<EventKind> chosen_kind(const QComboBox& list);
 
@@ -43,6 +46,8 @@ class EventFilterBar : public QWidget {
   QComboBox* kind_;
   QComboBox* source_;  // a thread or a stream
   QLineEdit* minimum_;
+  PacedUpdate paced_;
+  std::weak_ptr<const Trace> shown_trace_;  // whose kinds, threads and streams are offered
 };
 
 }  // namespace lanescope::ui

@@ -66,6 +66,7 @@ class EventTableModel : public QAbstractTableModel {
   // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
   [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
+  [[nodiscard]] const LatestJob& sorting() const { return job_; }
   // Whether there are more events than are held: their order is kept in a file, or will be, unless they are folded.
   [[nodiscard]] bool isStored() const { return wanted_ && wanted_->stream; }
   // How many events there are; while their order is not whole, at most.

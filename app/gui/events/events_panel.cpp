@@ -12,6 +12,7 @@
 #include <QScopedValueRollback>
 #include <QVBoxLayout>
 
+#include "events/value_chips.h"
 #include "export/trace_writing.h"
 #include "model/events/event_text.h"
 #include "tables/quiet_focus.h"
@@ -120,6 +121,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(zoom, &QAction::triggered, this, [this] { activate(table_->currentIndex()); });
   table_->addAction(zoom);
 
+  shown.waitFor(model_->sorting());
   connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
     order_failure_.clear();
@@ -259,8 +261,7 @@ void EventsPanel::activate(const QModelIndex& index) {
 
 void EventsPanel::filterTo(EventKind kind, const std::string& family) {
   EventFilter filter = state_.filter();
-  filter.text = family;
-  filter.kind = kind;
+  keep_family(filter, kind, family);
   state_.setFilter(filter);
 }
 
@@ -410,7 +411,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
   });
   menu.addAction(tr("Filter to this name"), this, [this, event, &trace] {
     EventFilter filter = state_.filter();
-    filter.text = trace.name(trace.event(event).name);
+    keep_name(filter, event_kind(trace, event), trace.name(listed_name(trace, event)));
     state_.setFilter(filter);
   });
   if (const std::optional<EventRef> launch = trace.launch_of(event))

@@ -54,26 +54,23 @@ std::size_t most_listed(const Trace& trace) {
 }
 
 ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
-  connect(&paced_, &PacedUpdate::due, this, [this] { gather(pending_); });
+  for (PacedUpdate* update : {&moved_, &grown_}) update->after(job_);
+  connect(&moved_, &PacedUpdate::due, this, [this] { gather(TraceChange::kOther); });
+  connect(&grown_, &PacedUpdate::due, this, [this] { gather(TraceChange::kSnapshot); });
   connect(&state, &SelectionState::traceChanged, this,
           [this](TraceChange change) {
             if (change == TraceChange::kOther) however_many_ = false;
-            change == TraceChange::kOther ? gather(change) : gatherSoon(change);
+            change == TraceChange::kOther ? gather(change) : grown_.request();
           });
   connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::filterChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::timeBindingChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kSelectedRange) gatherSoon(TraceChange::kOther);
+    if (state_.timeBinding() == TimeBinding::kSelectedRange) moved_.request();
   });
   connect(&state, &SelectionState::visibleRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kVisibleRange) gatherSoon(TraceChange::kOther);
+    if (state_.timeBinding() == TimeBinding::kVisibleRange) moved_.request();
   });
-}
-
-void ShownEvents::gatherSoon(TraceChange change) {
-  if (change == TraceChange::kOther) pending_ = TraceChange::kOther;
-  paced_.request();
 }
 
 void ShownEvents::listAllTheSame() {
@@ -82,8 +79,8 @@ void ShownEvents::listAllTheSame() {
 }
 
 void ShownEvents::gather(TraceChange change) {
-  paced_.cancel();
-  pending_ = TraceChange::kSnapshot;
+  grown_.cancel();
+  if (change == TraceChange::kOther) moved_.cancel();
   const std::shared_ptr<const Trace> trace = state_.trace();
   too_many_ = false;
   if (!trace || trace->provenance().outline_only) {  // an outline has no events to list
@@ -122,7 +119,7 @@ void ShownEvents::gather(TraceChange change) {
     auto list = std::make_shared<const EventList>(std::move(found));
     job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {
       list_ = list;
-      paced_.tookMilliseconds(took);
+      for (PacedUpdate* update : {&moved_, &grown_}) update->tookMilliseconds(took);
       emit changed(change);
     });
   });

@@ -45,7 +45,9 @@ class ShownEvents : public QObject {
   [[nodiscard]] bool areTooMany() const { return too_many_; }
   // Lists them all the same, in a file, until another trace is shown.
   void listAllTheSame();
-  [[nodiscard]] bool isGathering() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isGathering() const { return job_.isRunning() || moved_.isPending() || grown_.isPending(); }
+  // Lists of later states of the trace come only while this does not run, which takes a list in.
+  void waitFor(const LatestJob& job) { grown_.after(job); }
 
  signals:
   // kSnapshot where the list is a later state of the same list.
@@ -53,12 +55,11 @@ class ShownEvents : public QObject {
 
  private:
   void gather(TraceChange change);
-  void gatherSoon(TraceChange change);
 
   SelectionState& state_;
   LatestJob job_;
-  PacedUpdate paced_;
-  TraceChange pending_ = TraceChange::kSnapshot;
+  PacedUpdate moved_;  // the bound part of time
+  PacedUpdate grown_;  // the trace
   std::shared_ptr<const EventList> list_;
   bool too_many_ = false;
   bool however_many_ = false;

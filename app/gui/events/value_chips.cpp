@@ -11,7 +11,18 @@ namespace {
 
 constexpr int kLongestChip = 28;  // characters
 
+void keep_exactly(EventFilter& filter, PivotColumn column, std::optional<EventKind> kind, std::string_view text) {
+  filter.text.clear();
+  std::erase_if(filter.values, [](const ColumnValue& value) { return value.column == PivotColumn::kName || value.column == PivotColumn::kFamily; });
+  if (kind == EventKind::kCudaApi) text = api_display_name(text);
+  filter.values.push_back({column, std::string(text)});
+  filter.kind = kind;
+}
+
 }  // namespace
+
+void keep_name(EventFilter& filter, std::optional<EventKind> kind, std::string_view name) { keep_exactly(filter, PivotColumn::kName, kind, name); }
+void keep_family(EventFilter& filter, std::optional<EventKind> kind, std::string_view family) { keep_exactly(filter, PivotColumn::kFamily, kind, family); }
 
 QString value_text(const ColumnValue& value) {
   if (value.text.empty()) return tr("none");

@@ -25,4 +25,9 @@ class ValueChips : public QWidget {
 // As people read them; "none" of events that have no such thing.
 [[nodiscard]] QString value_text(const ColumnValue& value);
 
+// From now on the filter lets through what has exactly this name, or a name of exactly this family, and is of this kind (none: of any), whatever it
+// said of names before.
+void keep_name(EventFilter& filter, std::optional<EventKind> kind, std::string_view name);
+void keep_family(EventFilter& filter, std::optional<EventKind> kind, std::string_view family);
+
 }  // namespace lanescope::ui

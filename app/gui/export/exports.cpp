@@ -1,8 +1,11 @@
 #include "export/exports.h"
 
+#include <algorithm>
+
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QMessageBox>
 
 #include "timeline/core/format.h"
 
@@ -46,9 +49,21 @@ QString Exports::chooseFile(const QString& title, const QString& source, const Q
   connect(&dialog, &QFileDialog::filterSelected, &dialog, [&](const QString& filter) { dialog.setDefaultSuffix(kinds[filters.indexOf(filter)].suffix.mid(1)); });
   dialog.selectFile(name + kinds.first().suffix);
   if (dialog.exec() != QDialog::Accepted || dialog.selectedFiles().isEmpty()) return {};
-  const QString path = dialog.selectedFiles().first();
+  const QString chosen = dialog.selectedFiles().first();
+  const Kind& kind = kinds[std::max<qsizetype>(0, filters.indexOf(dialog.selectedNameFilter()))];
+  const bool has_suffix = std::any_of(kinds.begin(), kinds.end(), [&](const Kind& each) { return chosen.endsWith(each.suffix, Qt::CaseInsensitive); });
+  const QString path = has_suffix ? chosen : chosen + kind.suffix;  // what stands behind a dot in "llama-3.1" is none
+  if (path != chosen && QFileInfo::exists(path) && !replaces(path)) return {};
   settings_.setExportFolder(QFileInfo(path).absolutePath());
   return path;
+}
+
+// The dialog has asked about another name.
+bool Exports::replaces(const QString& path) {
+  QMessageBox box(QMessageBox::Warning, tr("The file exists"), tr("%1 exists already. Replace it?").arg(QFileInfo(path).fileName()), QMessageBox::Cancel, window());
+  const QPushButton* replace = box.addButton(tr("Replace"), QMessageBox::AcceptRole);
+  box.exec();
+  return box.clickedButton() == replace;
 }
 
 void Exports::write(const Destination& to, Write write) {

@@ -40,7 +40,7 @@ class Exports : public QWidget {
   ~Exports() override;  // ends what is being written
 
   // Asks for a file of one of these kinds, in the folder of the last one, or else beside `source`; `name` is without a suffix. A path
-  // that is typed without one gets that of the chosen kind. Empty: nobody wants one. Requires: at least one kind.
+  // that does not end in the suffix of one of the kinds gets that of the chosen kind. Empty: nobody wants one. Requires: at least one kind.
   [[nodiscard]] QString chooseFile(const QString& title, const QString& source, const QString& name, const QList<Kind>& kinds);
   // Emits ended() at once where nothing can be written there, and where another file is being written.
   void write(const Destination& to, Write write);
@@ -52,6 +52,7 @@ class Exports : public QWidget {
   void ended(const QString& sentence, lanescope::ui::MessageWeight weight);
 
  private:
+  [[nodiscard]] bool replaces(const QString& path);
   Settings& settings_;
   QLabel* text_;
   QPushButton* cancel_;

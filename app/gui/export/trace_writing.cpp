@@ -27,7 +27,10 @@ std::string_view suffix_of(TraceFormat format) noexcept {
 }
 
 TraceFormat format_of(std::string_view path) noexcept {
-  const auto* const found = std::find_if(kTraceFormats.begin(), kTraceFormats.end(), [&](TraceFormat format) { return path.ends_with(suffix_of(format)); });
+  const QString name = QString::fromUtf8(path.data(), static_cast<qsizetype>(path.size()));
+  const auto* const found = std::find_if(kTraceFormats.begin(), kTraceFormats.end(), [&](TraceFormat format) {
+    return name.endsWith(QLatin1String(suffix_of(format).data()), Qt::CaseInsensitive);
+  });
   return found == kTraceFormats.end() ? TraceFormat::kTrace : *found;
 }
 

@@ -21,7 +21,7 @@ enum class TraceFormat { kTrace, kSqlite, kChromeJson, kCsv };
 inline constexpr std::array kTraceFormats = {TraceFormat::kTrace, TraceFormat::kSqlite, TraceFormat::kChromeJson, TraceFormat::kCsv};
 
 [[nodiscard]] std::string_view suffix_of(TraceFormat format) noexcept;  // ".trace"
-// By the end of the path; .trace where it has no suffix of ours.
+// By the end of the path, in any case of letters; .trace where it has no suffix of ours.
 [[nodiscard]] TraceFormat format_of(std::string_view path) noexcept;
 
 // Replaces a file of that name once the new one is whole; where it fails, with one sentence, that stays and nothing else is left. Fails when

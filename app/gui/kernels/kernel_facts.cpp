@@ -13,7 +13,7 @@ namespace {
 KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std::size_t number, Message where) {
   const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[number];
   return {std::move(where), kernels::judge(recorded.metrics, kernel), kernels::sections(recorded.metrics, kernel), kernels::roofline(recorded.metrics, kernel),
-          kernels::memory_traffic(recorded.metrics, kernel), kernels::duration(recorded.metrics, kernel)};
+          kernels::memory_traffic(recorded.metrics, kernel), kernels::duration(recorded.metrics, kernel), recorded.own_clock(number)};
 }
 
 std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& records, const KernelFacts& facts,

@@ -55,6 +55,7 @@ struct KernelFacts {
     kernels::Roofline roofline;
     kernels::MemoryTraffic memory;
     Nanoseconds duration = 0;
+    std::optional<double> own_clock = {};  // Hz, as RecordedMetrics::own_clock()
     std::vector<std::optional<kernels::CostlyLine>> lines = {};  // of each advice of the verdict, where the trace that is shown tells it
   };
   std::optional<Counters> counters;

@@ -22,28 +22,6 @@ QString number_text(double value) {
                                  : QString::number(value, 'g', 3);
 }
 
-QString value_text(double value, kernels::ValueUnit unit) {
-  switch (unit) {
-    case kernels::ValueUnit::kPercent:
-      return QString::number(value, 'f', 1) + QStringLiteral(" %");
-    case kernels::ValueUnit::kNanoseconds:
-      return html(timeline::format_duration(std::llround(value)));
-    case kernels::ValueUnit::kBytes:
-      return value < 1000 ? QString::number(value, 'g', 3) + QStringLiteral(" B") : html(timeline::format_bytes(static_cast<std::uint64_t>(value)));
-    case kernels::ValueUnit::kBytesPerSecond:
-      return html(timeline::format_bytes(static_cast<std::uint64_t>(value))) + QStringLiteral("/s");
-    case kernels::ValueUnit::kHertz:
-      return QString::number(value / 1e9, 'f', 2) + QStringLiteral(" GHz");
-    case kernels::ValueUnit::kCycles:
-      return number_text(value) + QObject::tr(" cycles");
-    case kernels::ValueUnit::kOperationsPerSecond:
-      return operations_text(value);
-    case kernels::ValueUnit::kNumber:
-      break;
-  }
-  return number_text(value);
-}
-
 enum class Baseline { kNone, kBeside };
 Baseline beside(const KernelFacts* baseline) { return baseline != nullptr ? Baseline::kBeside : Baseline::kNone; }
 
@@ -121,6 +99,16 @@ QString line_html(const std::optional<kernels::CostlyLine>& line) {
   return QStringLiteral("<br><a href='%1%2'>%3</a>").arg(kSourceLink, QString::fromUtf8(QUrl::toPercentEncoding(QString::fromStdString(line->place))), said(kernels::line_text(*line)));
 }
 
+// Of which launch the counters are, and how it ran then.
+QString measured_text(const KernelFacts::Counters& counters) {
+  const QString where = said(counters.where), duration = html(timeline::format_duration(counters.duration));
+  QString text = counters.verdict.advice.empty() ? tr("Counters %1, which took %2 then.").arg(where, duration)
+                                                 : tr("Counters %1, which took %2 then; gains are of all launches of this shape.").arg(where, duration);
+  if (counters.own_clock)
+    text += u' ' + tr("Measured at the clock that the GPU had (%1), with caches as they were.").arg(value_text(*counters.own_clock, kernels::ValueUnit::kHertz));
+  return text;
+}
+
 QString verdict_text(const KernelFacts& facts) {
   const KernelFacts::Counters& counters = *facts.counters;
   QString text = QStringLiteral("<p>%1</p>")
@@ -128,7 +116,8 @@ QString verdict_text(const KernelFacts& facts) {
                               ? tr("Bound by <b>%1</b>.").arg(said(kernels::bound_text(counters.verdict)))
                               : tr("It was not measured what bounds it."));
   if (!counters.verdict.pipes.empty()) text += QStringLiteral("<p class='label'>%1</p>").arg(said(counters.verdict.pipes));
-  if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster."));
+  const QString measured = QStringLiteral("<p class='label'>%1</p>").arg(measured_text(counters));
+  if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster.")) + measured;
   text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
   const Nanoseconds time = std::max(facts.all.time, facts.duration);
   for (std::size_t i = 0; i < counters.verdict.advice.size(); ++i) {
@@ -139,8 +128,7 @@ QString verdict_text(const KernelFacts& facts) {
                      advice.is_gain_known ? tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))) : tr("what it could win is not known"), said(advice.seen), said(advice.what_to_do),
                      i < counters.lines.size() ? line_html(counters.lines[i]) : QString());
   }
-  return text + QStringLiteral("</table><p class='label'>%1</p>").arg(tr("Counters %1, which took %2 then; gains are of all launches of this shape.")
-                                                                           .arg(said(counters.where), html(timeline::format_duration(counters.duration))));
+  return text + QStringLiteral("</table>") + measured;
 }
 
 // Which instructions it executed, the most frequent first.
@@ -169,6 +157,28 @@ QStringList program_of(const KernelFacts& facts) {
 }
 
 }  // namespace
+
+QString value_text(double value, kernels::ValueUnit unit) {
+  switch (unit) {
+    case kernels::ValueUnit::kPercent:
+      return QString::number(value, 'f', 1) + QStringLiteral(" %");
+    case kernels::ValueUnit::kNanoseconds:
+      return html(timeline::format_duration(std::llround(value)));
+    case kernels::ValueUnit::kBytes:
+      return value < 1000 ? QString::number(value, 'g', 3) + QStringLiteral(" B") : html(timeline::format_bytes(static_cast<std::uint64_t>(value)));
+    case kernels::ValueUnit::kBytesPerSecond:
+      return html(timeline::format_bytes(static_cast<std::uint64_t>(value))) + QStringLiteral("/s");
+    case kernels::ValueUnit::kHertz:
+      return QString::number(value / 1e9, 'f', 2) + QStringLiteral(" GHz");
+    case kernels::ValueUnit::kCycles:
+      return number_text(value) + QObject::tr(" cycles");
+    case kernels::ValueUnit::kOperationsPerSecond:
+      return operations_text(value);
+    case kernels::ValueUnit::kNumber:
+      break;
+  }
+  return number_text(value);
+}
 
 QString operations_text(double a_second) {
   constexpr double kTera = 1e12, kGiga = 1e9;

@@ -84,10 +84,15 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
   connect(source_, &QToolButton::clicked, this, &KernelPanel::sourceRequested);
   connect(cancel_, &QToolButton::clicked, this, &KernelPanel::profilingCancelled);
   connect(pin_, &QToolButton::clicked, this, &KernelPanel::pin);
-  connect(&state, &SelectionState::selectedEventChanged, this, &KernelPanel::refresh);
+  connect(&state, &SelectionState::selectedEventChanged, this, [this] {
+    job_.cancel();
+    refresh();
+  });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       job_.cancel();
+      reading_.cancel();
+      profiles_next_ = false;
       records_.reset();
       facts_.reset();
       baseline_.reset();
@@ -96,6 +101,7 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
     }
     refresh();
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &KernelPanel::compute);
   showProgress({});
   present();

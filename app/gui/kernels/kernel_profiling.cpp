@@ -128,8 +128,8 @@ void KernelProfiling::ended() {
   reading_.start([this, file = run_.file, facts = facts_, words = lastWords()](const LatestJob::Context& job) {
     QString problem;
     auto trace = read(file, *facts, problem);
-    job.deliver([this, trace, problem, words, file] {
-      if (trace) emit measured(trace, file);
+    job.deliver([this, trace, problem, words, file, of = facts->trace] {
+      if (trace) emit measured(trace, file, of);
       end(trace ? QString() : words.startsWith(u"Counters") ? words : problem);
     });
   });

@@ -39,7 +39,8 @@ class KernelProfiling : public QObject {
 
  signals:
   void progressed(const QString& sentence);
-  void measured(std::shared_ptr<const lanescope::Trace> recording, const QString& file);
+  // `of`: the trace whose kernel was to be measured.
+  void measured(std::shared_ptr<const lanescope::Trace> recording, const QString& file, const std::shared_ptr<const lanescope::Trace>& of);
   void failed(const QString& sentence);
 
  private:

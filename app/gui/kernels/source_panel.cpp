@@ -60,14 +60,16 @@ SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
       lines_(new CodeTable(tr("Source lines"), this)),
       instructions_(new CodeTable(tr("Instructions"), this)) {
   layOut();
-  connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::refresh);
+  connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::refreshForSelection);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       job_.cancel();
+      asked_ = {};
       present(nullptr, {});
     }
     refresh();
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &SourcePanel::compute);
   connect(next_, &QToolButton::clicked, this, &SourcePanel::showNextHotSpot);
   connect(folder_, &QToolButton::clicked, this, &SourcePanel::chooseFolder);
@@ -120,13 +122,24 @@ void SourcePanel::layOut() {
 void SourcePanel::setSourceFolders(const QStringList& folders) {
   if (folders == folders_) return;
   folders_ = folders;
-  code_.reset();
   refresh();
 }
 
 void SourcePanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   compute();
+}
+
+// What is being read of another kernel is not waited for.
+void SourcePanel::refreshForSelection() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const EventRef kernel = trace ? kernel_of(*trace, state_.selectedEvent()) : EventRef();
+  if (kernel.valid() && job_.isRunning() && asked_.kernel != trace->name(trace->event(kernel).name)) {
+    job_.cancel();
+    asked_ = {};
+    if (code_) asked_ = {code_->trace, code_->kernel, folders_};
+  }
+  refresh();
 }
 
 void SourcePanel::refresh() {
@@ -142,7 +155,9 @@ void SourcePanel::compute() {
   if (!kernel.valid()) return;
   const NameId name = trace->event(kernel).name;
   const ProcessId process = kernels::process_with_code(*trace, trace->track_of(kernel.lane).key.process, name);
-  if (code_ && code_->trace == trace && code_->kernel == trace->name(name)) return;
+  Wanted wanted{trace, std::string(trace->name(name)), folders_};
+  if (wanted == asked_) return;  // it is there, is being read, or can't be read
+  asked_ = std::move(wanted);
   job_.start([this, trace, process, name, folders = folders_](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
@@ -175,12 +190,19 @@ void SourcePanel::compute() {
 }
 
 void SourcePanel::present(std::shared_ptr<const Code> code, const QString& failure) {
+  const int line_before = code && code_ && code_->kernel == code->kernel ? lines_->chosenRow() : -1;
+  const std::pair place_before = line_before >= 0 ? places_[static_cast<std::size_t>(line_before)] : std::pair<std::uint32_t, std::uint32_t>(kernels::kNoFile, 0);
   code_ = std::move(code);
   showNote(failure);
   showLines();
   showInstructions();
   for (QWidget* part : std::initializer_list<QWidget*>{search_, next_}) part->setEnabled(code_ != nullptr);
-  if (code_ && !chooseWanted()) showNextHotSpot();
+  if (!code_ || chooseWanted()) return;
+  // The same kernel as it is in a later state of the trace: whoever reads a line goes on there.
+  if (const auto same = std::find(places_.begin(), places_.end(), place_before); place_before.first != kernels::kNoFile && same != places_.end())
+    lines_->chooseRow(static_cast<int>(same - places_.begin()));
+  else
+    showNextHotSpot();
 }
 
 void SourcePanel::showLine(const QString& place) {

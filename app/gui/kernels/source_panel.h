@@ -40,6 +40,7 @@ class SourcePanel : public QWidget {
   [[nodiscard]] CodeTable& instructions() { return *instructions_; }
   [[nodiscard]] QString note() const { return note_->text(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isReading() const { return job_.isRunning(); }
 
  signals:
   void sourceFoldersChanged(const QStringList& folders);
@@ -60,7 +61,16 @@ class SourcePanel : public QWidget {
   };
 
   void layOut();
+  // What code is asked of.
+  struct Wanted {
+    std::shared_ptr<const Trace> trace;
+    std::string kernel;
+    QStringList folders;
+    bool operator==(const Wanted&) const = default;
+  };
+
   void refresh();
+  void refreshForSelection();
   void compute();
   void present(std::shared_ptr<const Code> code, const QString& failure);
   void showNote(const QString& failure);
@@ -80,6 +90,7 @@ class SourcePanel : public QWidget {
   CodeTable* lines_;
   CodeTable* instructions_;
   QStringList folders_;
+  Wanted asked_;  // last
   std::shared_ptr<const Code> code_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: of none
   QString wanted_;        // the line that is to be chosen; empty: none

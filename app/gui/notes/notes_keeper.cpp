@@ -1,6 +1,7 @@
 #include "notes/notes_keeper.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QFile>
 #include <QFileInfo>
@@ -8,6 +9,15 @@
 
 namespace lanescope::ui {
 namespace {
+
+// The longest beginning that a note may have.
+QString kept_of(const QString& text) {
+  QByteArray bytes = text.toUtf8();
+  if (bytes.size() <= static_cast<qsizetype>(kLongestNote)) return text;
+  qsizetype end = static_cast<qsizetype>(kLongestNote);
+  while (end > 0 && (static_cast<unsigned char>(bytes[end]) & 0xc0) == 0x80) --end;  // not within a letter
+  return QString::fromUtf8(bytes.first(end));
+}
 
 std::vector<Note> notes_of(const std::vector<timeline::TimelineView::Marker>& markers) {
   std::vector<Note> notes;
@@ -58,8 +68,22 @@ NotesKeeper::Reading NotesKeeper::read(Notes& notes) const {
   return Reading::kDone;
 }
 
+// What would be cut, or left out, when the file is read again is not written.
+bool NotesKeeper::shortens() {
+  std::vector<timeline::TimelineView::Marker> markers = view_.markers();
+  bool is_cut = false;
+  for (timeline::TimelineView::Marker& marker : markers) is_cut |= std::exchange(marker.text, kept_of(marker.text)) != marker.text;
+  if (is_cut) {
+    view_.setMarkers(std::move(markers));
+    emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
+  }
+  if (view_.markers().size() <= kMostNotes) return true;
+  emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
+  return false;
+}
+
 void NotesKeeper::save() {
-  if (trace_file_.isEmpty() || !may_write_) return;
+  if (trace_file_.isEmpty() || !may_write_ || !shortens()) return;
   const std::vector<Note> now = notes_of(view_.markers());
   if (now == notes_.notes) return;
   const QString path = fileOf(trace_file_);

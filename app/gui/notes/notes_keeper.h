@@ -33,6 +33,8 @@ class NotesKeeper : public QObject {
   // The notes that the file has now.
   [[nodiscard]] Reading read(Notes& notes) const;
   void save();
+  // Cuts texts that are too long. Whether what is there now can be kept.
+  [[nodiscard]] bool shortens();
 
   timeline::TimelineView& view_;
   QString trace_file_;           // empty: none

@@ -134,6 +134,7 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   connect(&waits, &WaitSource::changed, this, [this] {
     if (!shows_range_) show();
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, [this] {
     show();  // what is known of the event may be more now, and links are to events of the trace that is shown
     summarize();

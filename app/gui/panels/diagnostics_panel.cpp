@@ -166,6 +166,10 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
   });
 }
 
+void DiagnosticsPanel::setRecording(Recording recording) {
+  if (std::exchange(now_, recording) != recording) show();
+}
+
 void DiagnosticsPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   show();
@@ -216,7 +220,8 @@ void DiagnosticsPanel::showProcesses(const Trace& trace) {
     const Process& process = trace.processes()[id];
     const Completeness& counts = process.completeness;
     QTreeWidgetItem* item = line_of(*processes_, static_cast<int>(id));
-    set_texts(*item, {isolated(QString::fromStdString(process_label(trace, id))), process_end_text(process), count_text(counts.produced),
+    const bool runs = now_ == Recording::kGoesOn && process.end_kind == ProcessEndKind::kUnknown;
+    set_texts(*item, {isolated(QString::fromStdString(process_label(trace, id))), runs ? tr("still running") : process_end_text(process), count_text(counts.produced),
                       count_text(counts.dropped), count_text(counts.late), count_text(counts.invalid),
                       QString::fromStdString(process.executable)});
     for (int column = 2; column <= 5; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

@@ -22,6 +22,9 @@ class DiagnosticsPanel : public QWidget {
   [[nodiscard]] const QTreeWidget& processes() const { return *processes_; }
   [[nodiscard]] const QTreeWidget& messages() const { return *messages_; }
   [[nodiscard]] QString output() const { return output_->toPlainText(); }
+  // While the program is recorded, processes whose end is not known run.
+  enum class Recording { kGoesOn, kIsOver };
+  void setRecording(Recording recording);
   void showOutputPage() { tabs_->setCurrentWidget(output_); }  // what the program prints; at its end, it follows what comes
 
  protected:
@@ -41,6 +44,7 @@ class DiagnosticsPanel : public QWidget {
   QTreeWidget* messages_;
   QPlainTextEdit* output_;
   PacedUpdate paced_;
+  Recording now_ = Recording::kIsOver;
   std::size_t shown_output_ = 0;  // pieces of the target's output that are shown, or left out before those
   std::size_t shown_bytes_ = 0;   // of output
 };

@@ -62,10 +62,11 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
     filter.kind = chosen_kind(*kind_);
     state_.setFilter(filter);
   });
-  const auto offer = [this] { offer_kinds(*kind_, state_); };
-  connect(&state, &SelectionState::traceChanged, this, offer);
-  connect(&state, &SelectionState::filterChanged, this, offer);
-  offer();
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) offer_kinds(*kind_, state_);
+  });
+  connect(&state, &SelectionState::filterChanged, this, [this] { choose_kind(*kind_, state_); });
+  offer_kinds(*kind_, state_);
   progress_->setForegroundRole(QPalette::PlaceholderText);
   second_->addItem(tr("nothing else"), QVariant());
   for (const PivotColumn each : all_pivot_columns())
@@ -113,6 +114,7 @@ std::vector<PivotColumn> PivotPage::columns() const {
 void PivotPage::setEvents(std::shared_ptr<const EventList> events) {
   if (events == events_ && (!events || made_by_ == columns() || job_.isRunning())) return;
   events_ = std::move(events);
+  offer_kinds(*kind_, state_);
   compute();
 }
 

@@ -36,6 +36,7 @@ class PivotPage : public QWidget {
   // What all events of the chosen group have in common; none where no group is chosen.
   [[nodiscard]] std::vector<ColumnValue> chosenGroup() const;
   [[nodiscard]] bool isComputing() const { return job_.isRunning(); }
+  [[nodiscard]] const LatestJob& summing() const { return job_; }
 
  signals:
   void columnsChanged();

@@ -25,10 +25,12 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   message_->setContentsMargins(8, 4, 8, 4);
   message_->setWordWrap(true);
   message_->hide();
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
-    isVisible() ? refresh() : clear();
+    clear();
+    refresh();
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
     if (state_.timeBinding() == TimeBinding::kSelectedRange) paced_.request();
@@ -38,8 +40,8 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   });
   connect(&state, &SelectionState::timeBindingChanged, this, &ReportPage::refresh);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == answered_.trace())
-      answered_.show(*time, event_at(*made_of_, *time));
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_.trace)
+      answered_.showIn(made_.trace, *time, event_at(*made_.trace, *time));
   });
 }
 
@@ -69,8 +71,9 @@ void ReportPage::showMessage(const QString& sentence) {
 
 void ReportPage::clear() {
   job_.cancel();
-  made_of_ = nullptr;
+  asked_ = made_ = {};
   table_->setTable(nullptr);
+  showMessage({});
 }
 
 void ReportPage::refresh() {
@@ -81,30 +84,34 @@ void ReportPage::refresh() {
     clear();
     return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to see reports."));
   }
-  if (made_of_ == trace && made_ == report_ && made_for_ == answered_.boundRange()) return;
-  made_of_ = trace;
-  made_ = report_;
-  made_for_ = answered_.boundRange();
+  Made wanted{trace, report_, answered_.boundRange()};
+  if (wanted == asked_) return;
+  if (wanted.report != asked_.report) clear();  // what is listed is named by the choice above it
+  asked_ = wanted;
   emit commandChanged();
   stats::ReportOptions options;
-  options.time_range = made_for_;
+  options.time_range = wanted.time;
   options.rows = kMostReportRows;
-  job_.start([this, trace, report = report_, options](const LatestJob::Context& job) {
+  job_.start([this, wanted, options](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
     stats::ReportOptions asked = options;
     asked.stop = job.stop();
-    Result<stats::Table> table = stats::make_report(*report, *trace, asked);
+    Result<stats::Table> table = stats::make_report(*wanted.report, *wanted.trace, asked);
     if (job.stop().stop_requested()) return;
-    job.deliver([this, report, table = std::move(table), took = clock.elapsed()]() mutable {
+    job.deliver([this, wanted, table = std::move(table), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);
-      if (!table) return showMessage(QString::fromStdString(table.error().text));
+      made_ = wanted;
+      if (!table) {
+        table_->setTable(nullptr);
+        return showMessage(QString::fromStdString(table.error().text));
+      }
       const std::size_t rows = table->row_count();
       table_->setTable(std::make_shared<const stats::Table>(*std::move(table)));
       if (rows == 0)
         showMessage(tr("The trace does not contain %1%2.")
-                        .arg(shown_text(report->data),
-                             made_for_ ? tr(" in this part of time") : QString()));
+                        .arg(shown_text(wanted.report->data),
+                             wanted.time ? tr(" in this part of time") : QString()));
       else if (rows == kMostReportRows)
         showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostReportRows))));
       else

@@ -45,9 +45,14 @@ class ReportPage : public QWidget {
   QLabel* message_;
   LatestJob job_;
   PacedUpdate paced_;
-  std::shared_ptr<const Trace> made_of_;
-  const stats::Report* made_ = nullptr;
-  std::optional<TimeRange> made_for_;
+  struct Made {
+    std::shared_ptr<const Trace> trace;
+    const stats::Report* report = nullptr;
+    std::optional<TimeRange> time;
+    bool operator==(const Made&) const = default;
+  };
+  Made asked_;  // last
+  Made made_;   // what is in the table; its trace is null where there is nothing
 };
 
 }  // namespace lanescope::ui

@@ -12,11 +12,13 @@
 
 #include "analysis/command_text.h"
 #include "base/texts.h"
+#include "events/value_chips.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
+#include "timeline/core/navigation.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -60,6 +62,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
     connect(&state, changed, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::selectedRangeChanged, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::visibleRangeChanged, this, &StatisticsPanel::showCommand);
+  for (const LatestJob* job : std::initializer_list<const LatestJob*>{&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_, &pivot_->summing()}) shown.waitFor(*job);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
   });
@@ -75,9 +78,8 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   connect(table_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { state_.setSelectedEvent(longestOf(index)); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
-    const bool known = event.valid() && isVisible() && state_.trace();
-    model_->setHovered(known ? event_kind(*state_.trace(), event) : EventKind::kKernel,
-                       known ? listed_name(*state_.trace(), event) : kNone);
+    const auto entry = entryOf(event);
+    model_->setHovered(entry ? entry->first : EventKind::kKernel, entry ? entry->second : kNone);
   });
   connect(&state, &SelectionState::selectedEventChanged, this, &StatisticsPanel::showSelected);
   showChoice();
@@ -204,17 +206,8 @@ void StatisticsPanel::showEvent(QShowEvent* event) {
     showSelected();
 }
 
-std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
-  if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) return taken_;
-  auto events = std::make_shared<EventList>(EventList{taken_->values, {}, {}});
-  const std::function<bool(EventRef)> is_held = answered_.held();
-  std::copy_if(taken_->events.begin(), taken_->events.end(), std::back_inserter(events->events), is_held);
-  if (taken_->stream) events->stream = kept_of(*taken_->stream, is_held);
-  return events;
-}
-
 void StatisticsPanel::clear() {
-  for (LatestJob* job : {&statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
+  for (LatestJob* job : {&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
   taken_ = computed_ = named_ = nullptr;
   utilisation_source_ = nullptr;
   model_->setStatistics(nullptr, {});
@@ -223,9 +216,23 @@ void StatisticsPanel::clear() {
   utilisation_->setUtilisation({});
 }
 
+// Of two traces, those of the one that is answered about are picked first.
 void StatisticsPanel::compute() {
   taken_ = shown_.list();
-  computed_ = answeredEvents();
+  if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) {
+    picking_job_.cancel();
+    return computeOf(taken_);
+  }
+  picking_job_.start([this, list = taken_, is_held = answered_.held()](const LatestJob::Context& job) {
+    auto events = std::make_shared<EventList>(EventList{list->values, {}, {}});
+    std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events->events), is_held);
+    if (list->stream) events->stream = kept_of(*list->stream, is_held);
+    job.deliver([this, events] { computeOf(events); });
+  });
+}
+
+void StatisticsPanel::computeOf(const std::shared_ptr<const EventList>& events) {
+  computed_ = events;
   computeUtilisation();
   showWhyNothing();
   if (!computed_) return clear();
@@ -245,15 +252,15 @@ void StatisticsPanel::showWhyNothing() {
 
 void StatisticsPanel::computeStatistics() {
   named_ = computed_;
-  statistics_job_.start([this, list = computed_, trace = state_.trace(), by = grouping()](const LatestJob::Context& job) {
+  statistics_job_.start([this, list = computed_, by = grouping()](const LatestJob::Context& job) {
     const Trace& listed = list->values.trace();
     std::vector<NameStatistics> statistics =
         list->stream ? statistics_by_name(listed, *list->stream, job.stop(), by) : statistics_by_name(listed, list->events, job.stop(), by);
     if (job.stop().stop_requested()) return;
-    job.deliver([this, trace, by, statistics = std::move(statistics)]() mutable {
+    job.deliver([this, list, by, statistics = std::move(statistics)]() mutable {
       std::optional<std::pair<EventKind, NameId>> selected;
       if (const NameStatistics* entry = selectedEntry()) selected.emplace(entry->kind, entry->name);
-      model_->setStatistics(trace, std::move(statistics), by);
+      model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by);
       const std::optional<int> row = selected ? model_->rowOf(selected->first, selected->second) : std::nullopt;
       if (row)
         table_->selectRow(*row);
@@ -281,11 +288,18 @@ void StatisticsPanel::fitNames() {
   header->resizeSection(StatisticsModel::kName, fitted_);
 }
 
+// In the trace that the table is of, which may be an earlier state of the one that is shown.
+std::optional<std::pair<EventKind, NameId>> StatisticsPanel::entryOf(EventRef event) const {
+  if (!event.valid() || !isVisible() || !state_.trace() || !model_->trace()) return std::nullopt;
+  const EventRef listed = timeline::find_again(*state_.trace(), event, *model_->trace());
+  if (!listed.valid()) return std::nullopt;
+  return std::pair(event_kind(*model_->trace(), listed), listed_name(*model_->trace(), listed));
+}
+
 // The name of the selected event, where it is listed.
 void StatisticsPanel::showSelected() {
-  const EventRef event = state_.selectedEvent();
-  if (!event.valid() || !state_.trace() || !isVisible()) return;
-  const std::optional<int> row = model_->rowOf(event_kind(*state_.trace(), event), listed_name(*state_.trace(), event));
+  const auto entry = entryOf(state_.selectedEvent());
+  const std::optional<int> row = entry ? model_->rowOf(entry->first, entry->second) : std::nullopt;
   if (!row) return;
   table_->selectRow(*row);
   table_->scrollTo(model_->index(*row, 0));
@@ -358,9 +372,8 @@ void StatisticsPanel::computeUtilisation() {
 void StatisticsPanel::filterToName(const QModelIndex& index) {
   const NameStatistics& entry = model_->entry(index.row());
   EventFilter filter = state_.filter();
-  filter.text = state_.trace()->name(entry.name);
-  if (model_->grouping() == Grouping::kFamilies) filter.text = name_family(filter.text);  // which stands for all of them
-  filter.kind = entry.kind;
+  const std::string_view name = model_->trace()->name(entry.name);
+  model_->grouping() == Grouping::kFamilies ? keep_family(filter, entry.kind, name_family(name)) : keep_name(filter, entry.kind, name);
   state_.setFilter(filter);
 }
 

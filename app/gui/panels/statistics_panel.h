@@ -41,7 +41,7 @@ class StatisticsPanel : public QWidget {
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
   [[nodiscard]] bool isComputing() const {
-    return statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() || pivot_->isComputing();
+    return picking_job_.isRunning() || statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() || pivot_->isComputing();
   }
 
  signals:
@@ -58,17 +58,18 @@ class StatisticsPanel : public QWidget {
   void showCommand();
   void clear();
   void compute();
+  void computeOf(const std::shared_ptr<const EventList>& events);
   void computeStatistics();
   void showWhyNothing();
   [[nodiscard]] bool isByColumns() const;
   [[nodiscard]] QStringList sumCommand() const;
   [[nodiscard]] Grouping grouping() const;
-  [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;
   void computeHistogram();
   void fitNames();
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
   void showSelected();
+  [[nodiscard]] std::optional<std::pair<EventKind, NameId>> entryOf(EventRef event) const;
   [[nodiscard]] EventRef longestOf(const QModelIndex& index) const;
   [[nodiscard]] const NameStatistics* selectedEntry() const;
 
@@ -92,6 +93,7 @@ class StatisticsPanel : public QWidget {
   DurationChart* durations_;
   UtilisationChart* utilisation_;  // where there is room for both
   QStringList files_;
+  LatestJob picking_job_;  // of the events that are answered about
   LatestJob statistics_job_;
   LatestJob histogram_job_;
   LatestJob utilisation_job_;

@@ -78,12 +78,13 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   key->setContext(Qt::WidgetWithChildrenShortcut);
   connect(key, &QShortcut::activated, this, &QueryPanel::ask);
   connect(&job_, &LatestJob::runningChanged, stop_, &QPushButton::setEnabled);
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &QueryPanel::answer);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
-      made_of_ = nullptr;
-      row_ = nullptr;
-      showRow();
+      job_.cancel();
+      clear();
+      showMessage({});
     }
     follow();
   });
@@ -91,8 +92,8 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   connect(&state, &SelectionState::visibleRangeChanged, this, &QueryPanel::follow);
   connect(&state, &SelectionState::timeBindingChanged, this, &QueryPanel::follow);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == answered_.trace())
-      answered_.show(*time, event_at(*made_of_, *time));
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_.trace)
+      answered_.showIn(made_of_.trace, *time, event_at(*made_of_.trace, *time));
   });
   connect(table_->selectionModel(), &QItemSelectionModel::currentColumnChanged, this, &QueryPanel::showHistogram);
   showMessage(tr("Ctrl+Enter answers."));
@@ -143,7 +144,6 @@ void QueryPanel::layOut() {
 
 void QueryPanel::ask() {
   asked_ = editor_->toPlainText();
-  made_of_ = nullptr;
   if (asked_.trimmed().isEmpty()) {
     asked_.clear();
     return showMessage(tr("Write a query, or choose one of the prepared queries."));
@@ -152,6 +152,8 @@ void QueryPanel::ask() {
 }
 
 void QueryPanel::stop() {
+  asked_.clear();  // until somebody asks again
+  paced_.cancel();
   job_.cancel();
   showMessage(tr("Stopped."));
 }
@@ -161,54 +163,67 @@ void QueryPanel::showEvent(QShowEvent* event) {
   follow();
 }
 
+QueryPanel::Asked QueryPanel::now() const { return {answered_.trace(), answered_.boundRange(), answered_.shown(TimeRange{0, 1}).begin}; }
+
 void QueryPanel::follow() {
   if (!isVisible() || asked_.isEmpty()) return;
-  const bool is_other = made_of_ != answered_.trace() || made_shift_ != answered_.shown(TimeRange{0, 1}).begin;
-  if (is_other || (time_ == query::TimeUse::kOfWindow && made_for_ != answered_.boundRange())) paced_.request();
+  Asked wanted = now();
+  if (time_ != query::TimeUse::kOfWindow) wanted.window = asked_of_.window;
+  if (wanted != asked_of_) paced_.request();
+}
+
+// There is no answer, or none that is about what is shown.
+void QueryPanel::clear() {
+  asked_of_ = made_of_ = {};
+  row_ = nullptr;
+  table_->setTable(nullptr);
+  chart_->hide();
+  showRow();
 }
 
 void QueryPanel::answer() {
   paced_.cancel();
-  const std::shared_ptr<const Trace> trace = answered_.trace();
   if (asked_.isEmpty() || !isVisible()) return;
-  if (!trace || trace->provenance().outline_only)
-    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to query it."));
-  query::QueryOptions options;
-  options.window = answered_.boundRange();
-  options.limits.rows = kMostAnswers;
-  made_of_ = trace;
-  made_for_ = options.window;
-  made_shift_ = answered_.shown(TimeRange{0, 1}).begin;
+  const Asked of = now();
+  if (!of.trace || of.trace->provenance().outline_only) {
+    clear();
+    return showMessage(of.trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to query it."));
+  }
+  asked_of_ = of;
   showMessage(tr("Running the query…"));
-  job_.start([this, trace, options, shift = made_shift_, sql = asked_.toStdString()](const LatestJob::Context& job) {
+  job_.start([this, of, sql = asked_.toStdString()](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    query::QueryOptions asked = options;
+    query::QueryOptions asked;
+    asked.window = of.window;
+    asked.limits.rows = kMostAnswers;
     asked.stop = job.stop();
-    auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*trace, sql, asked));
-    const auto row = *answer ? row_of((*answer)->table, shift) : nullptr;
-    job.deliver([this, trace, answer, row, took = clock.elapsed()] {
+    auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*of.trace, sql, asked));
+    const auto row = *answer ? row_of((*answer)->table, of.shift) : nullptr;
+    job.deliver([this, of, answer, row, took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
-      present(std::move(*answer), made_of_ == trace ? row : nullptr);
+      present(std::move(*answer), of, row);
     });
   });
 }
 
-void QueryPanel::present(Result<query::QueryAnswer> answer, std::shared_ptr<const timeline::AnswerRow> row) {
-  if (!answer) {
+void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row) {
+  if (!answer) {  // what was answered before, of the same trace, stays
     time_ = query::TimeUse::kWhole;  // what is wrong stays so wherever the selection goes
     return showMessage(QString::fromStdString(answer.error().text));
   }
+  made_of_ = of;
   time_ = answer->time;
   row_ = std::move(row);
   showRow();
   const std::size_t rows = answer->table.row_count();
   QString said = rows == 1 ? tr("1 row") : tr("%1 rows").arg(QString::fromStdString(timeline::format_count(rows)));
   if (answer->rows == query::Rows::kFirst) said = tr("The first %1; the command line prints all").arg(said);
-  if (answer->time == query::TimeUse::kOfWindow) said += made_for_ ? tr(", of the selected part of time") : tr(", of the whole recording");
+  if (answer->time == query::TimeUse::kOfWindow) said += of.window ? tr(", of the selected part of time") : tr(", of the whole recording");
   table_->setTable(std::make_shared<const stats::Table>(std::move(answer->table)));
   showMessage(said);
   showHistogram();
+  follow();  // only now it is known whether the part of time matters
 }
 
 void QueryPanel::showRow() {

@@ -47,9 +47,18 @@ class QueryPanel : public QWidget {
 
  private:
   void layOut();
-  void follow();  // the bound part of time, where the answer is about it
+  // What an answer is of.
+  struct Asked {
+    std::shared_ptr<const Trace> trace;
+    std::optional<TimeRange> window;
+    Nanoseconds shift = 0;  // of the trace's times on the time axis
+    bool operator==(const Asked&) const = default;
+  };
+  [[nodiscard]] Asked now() const;
+  void follow();  // the trace, and the bound part of time, where the answer is about it
   void answer();
-  void present(Result<query::QueryAnswer> answer, std::shared_ptr<const timeline::AnswerRow> row);
+  void present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row);
+  void clear();
   void showRow();
   void showMessage(const QString& text);
   void showHistogram();
@@ -68,9 +77,8 @@ class QueryPanel : public QWidget {
   std::shared_ptr<const timeline::AnswerRow> row_;  // of the answer; null where it says no times
   QString asked_;                             // the question that was answered, or is being; empty: none
   query::TimeUse time_ = query::TimeUse::kWhole;
-  std::shared_ptr<const Trace> made_of_;
-  std::optional<TimeRange> made_for_;
-  Nanoseconds made_shift_ = 0;  // of its times on the time axis
+  Asked asked_of_;  // last
+  Asked made_of_;   // what is in the table; its trace is null where there is nothing
   LatestJob job_;
   PacedUpdate paced_;
 };

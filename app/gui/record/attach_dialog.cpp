@@ -68,9 +68,12 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;
-    const CaptureChoices choices = settings_.attachChoices(QString::fromStdString(shown_[row].name));
-    capture_->set(choices);
-    outside_->setChecked(choices.from_outside);
+    if (shownChoices() == offered_) {  // what somebody chose stays, whichever line is looked at
+      const CaptureChoices choices = settings_.attachChoices(QString::fromStdString(shown_[row].name));
+      capture_->set(choices);
+      outside_->setChecked(choices.from_outside);
+      offered_ = shownChoices();
+    }
     showChosen();
   });
   connect(outside_, &QCheckBox::toggled, this, [this](bool outside) {
@@ -78,12 +81,19 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
     showChosen();
   });
   connect(table_, &ResultTable::rowActivated, this, &AttachDialog::accept);
+  offered_ = shownChoices();
   timer_.setInterval(kListInterval);
   connect(&timer_, &QTimer::timeout, this, &AttachDialog::list);
   timer_.start();
   list();
   showChosen();
   filter_->setFocus();
+}
+
+CaptureChoices AttachDialog::shownChoices() const {
+  CaptureChoices choices = capture_->choices();
+  choices.from_outside = outside_->isChecked();
+  return choices;
 }
 
 void AttachDialog::layOut() {

@@ -52,6 +52,7 @@ class AttachDialog : public QDialog {
   void showChosen();
   [[nodiscard]] QString prospects(const attach::ProcessSummary& process) const;
   [[nodiscard]] const attach::ProcessSummary* chosen() const;
+  [[nodiscard]] CaptureChoices shownChoices() const;
 
   Settings& settings_;
   QLineEdit* filter_;
@@ -60,6 +61,7 @@ class AttachDialog : public QDialog {
   QLabel* problem_;
   QCheckBox* outside_;
   CaptureForm* capture_;
+  CaptureChoices offered_;  // what the form was filled with last
   OutputField* output_;
   QWidget* choices_;  // all of the above but the problem
   QPushButton* attach_;

@@ -131,7 +131,7 @@ void LaunchDialog::showProblem(const QString& sentence) {
 
 void LaunchDialog::browseProgram() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Program to record"));
-  if (!path.isEmpty()) setLaunch(settings_.launchSettings(path));
+  if (!path.isEmpty()) program_->setEditText(path);  // what was filled in for it stays
 }
 
 void LaunchDialog::browseFolder() {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include <QComboBox>
 #include <QDialogButtonBox>
+#include <QKeyEvent>
 #include <QPushButton>
 #include <QScreen>
 #include <QScrollArea>
@@ -34,6 +36,22 @@ class Questions : public QScrollArea {
   }
 };
 
+// An editable list takes Enter for itself where it has what stands in it; in these dialogs it starts what is asked for.
+class EnterStarts : public QObject {
+ public:
+  explicit EnterStarts(QPushButton* starts) : QObject(starts), starts_(starts) {}
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() != QEvent::KeyPress) return QObject::eventFilter(watched, event);
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key != Qt::Key_Return && key != Qt::Key_Enter) return QObject::eventFilter(watched, event);
+    starts_->click();
+    return true;
+  }
+
+ private:
+  QPushButton* starts_;
+};
+
 }  // namespace
 
 void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start) {
@@ -54,6 +72,9 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
   column->addWidget(buttons);
   for (QPushButton* button : dialog.findChildren<QPushButton*>()) button->setAutoDefault(button == accepts);
   accepts->setDefault(true);
+  auto* enter = new EnterStarts(accepts);
+  for (QComboBox* list : dialog.findChildren<QComboBox*>())
+    if (list->isEditable()) list->installEventFilter(enter);  // it has the keyboard for its line
   QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
 }

@@ -50,20 +50,24 @@ void FlameGraphView::setProfile(std::shared_ptr<const Trace> trace, std::shared_
   trace_ = std::move(trace);
   profile_ = std::move(profile);
   focus_ = current_ = 0;
-  if (profile_) {
-    const samples::CallTree& tree = profile_->top_down;
-    for (const std::string& name : path) {
-      const samples::CallTreeNode& node = tree.node(focus_);
-      std::uint32_t child = node.first_child;
-      while (child < node.first_child + node.child_count && tree.function_of(child).name != name) ++child;
-      if (child == node.first_child + node.child_count) break;
-      focus_ = child;
-    }
-    current_ = focus_;
-  }
+  if (profile_) current_ = focus_ = nearest(path);
   setSearch(search_);
   layOut();
   emit focusChanged();
+}
+
+// The last call of the path that is there.
+std::uint32_t FlameGraphView::nearest(const std::vector<std::string>& path) const {
+  const samples::CallTree& tree = profile_->top_down;
+  std::uint32_t found = 0;
+  for (const std::string& name : path) {
+    const samples::CallTreeNode& node = tree.node(found);
+    std::uint32_t child = node.first_child;
+    while (child < node.first_child + node.child_count && tree.function_of(child).name != name) ++child;
+    if (child == node.first_child + node.child_count) break;
+    found = child;
+  }
+  return found;
 }
 
 void FlameGraphView::setSearch(const QString& wanted) {
@@ -269,19 +273,22 @@ void FlameGraphView::mouseDoubleClickEvent(QMouseEvent* event) {
 void FlameGraphView::contextMenuEvent(QContextMenuEvent* event) {
   const samples::FlameBox* box = event->reason() == QContextMenuEvent::Keyboard ? boxOf(current_) : boxAt(event->pos());
   if (box == nullptr || box->node == 0) return;
-  const std::uint32_t node = box->node;
-  const QString name = text(profile_->top_down.function_of(node).name);
+  const std::vector<std::string> path = pathOf(box->node);  // another profile may be shown while the menu is open
+  const QString name = text(profile_->top_down.function_of(box->node).name);
+  const QPoint place = event->reason() == QContextMenuEvent::Keyboard ? viewport()->mapToGlobal(rectangle(*box).center()) : event->globalPos();
   QMenu menu;
-  menu.addAction(tr("Zoom to it"), QKeySequence(Qt::Key_Return), this, [this, node] { focusOn(node); });
+  menu.addAction(tr("Zoom to it"), QKeySequence(Qt::Key_Return), this, [this, path] {
+    if (const std::uint32_t node = profile_ ? nearest(path) : 0; node != 0 && pathOf(node) == path) focusOn(node);
+  });
   menu.addAction(tr("Find its samples on the rows"), this, [this, name] { emit functionActivated(name); });
   menu.addSeparator();
   menu.addAction(tr("Copy the function's name"), this, [name] { QGuiApplication::clipboard()->setText(name); });
-  menu.addAction(tr("Copy the calls that lead to it"), this, [this, node] {
+  menu.addAction(tr("Copy the calls that lead to it"), this, [path] {
     QStringList calls;
-    for (const std::string& call : pathOf(node)) calls += text(call);
+    for (const std::string& call : path) calls += text(call);
     QGuiApplication::clipboard()->setText(calls.join(u'\n'));
   });
-  menu.exec(event->reason() == QContextMenuEvent::Keyboard ? viewport()->mapToGlobal(rectangle(*box).center()) : event->globalPos());
+  menu.exec(place);
 }
 
 void FlameGraphView::setCurrent(std::uint32_t node) {

@@ -53,6 +53,7 @@ class FlameGraphView : public QAbstractScrollArea {
   [[nodiscard]] QString labelOf(std::uint32_t node) const;
   [[nodiscard]] QColor colorOf(std::uint32_t node) const;
   [[nodiscard]] std::vector<std::string> pathOf(std::uint32_t node) const;
+  [[nodiscard]] std::uint32_t nearest(const std::vector<std::string>& path) const;
   void setCurrent(std::uint32_t node);
   void layOut();
   void measureFound();

@@ -12,6 +12,8 @@
 
 #include "base/breaking_line.h"
 #include "base/leave_field.h"
+#include "base/offered_entries.h"
+#include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -113,15 +115,16 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       source_is_chosen_ = false;
+      thread_->setCurrentIndex(0);  // what was chosen is another one's number there
+      has_python_ = false;
       clear();
+      offer();
     }
-    fillThreads();
-    offerCalls();
     refresh();
   });
+  paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, &SamplesPanel::compute);
-  fillThreads();
-  offerCalls();
+  offer();
   showNote();
 }
 
@@ -244,6 +247,7 @@ void SamplesPanel::chooseThread(ThreadId thread) { chooseRunner(QStringLiteral("
 void SamplesPanel::chooseProcess(ProcessId process) { chooseRunner(QStringLiteral("process:%1").arg(process)); }
 
 void SamplesPanel::chooseRunner(const QString& wanted) {
+  offer();
   const auto is_offered = [&](StackSource source) {
     setSource(source);
     return thread_->findData(wanted) >= 0;
@@ -257,27 +261,33 @@ void SamplesPanel::chooseRunner(const QString& wanted) {
 
 // Keeps what is chosen where it is still there.
 void SamplesPanel::fillThreads() {
-  const QSignalBlocker silent(thread_);
   const QVariant chosen = thread_->currentData();
-  thread_->clear();
-  thread_->addItem(tr("All threads"), QString());
-  const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!trace) return;
-  const TrackKind kind = kind_of_threads(stackSource());
-  for (ProcessId process = 0; process < trace->processes().size(); ++process) {
-    bool first = true;
-    for (const TrackId id : trace->tracks_of(process, kind)) {
-      const Track& track = trace->tracks()[id];
-      if (std::exchange(first, false))
-        thread_->addItem(
-            isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
-            QStringLiteral("process:%1").arg(process));
-      const Thread& thread = trace->threads()[track.key.thread];
-      thread_->addItem(isolated(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name))),
-                       QStringLiteral("thread:%1").arg(track.key.thread));
+  OfferedEntries entries(1, {tr("All threads"), QString()});
+  if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
+    const TrackKind kind = kind_of_threads(stackSource());
+    for (ProcessId process = 0; process < trace->processes().size(); ++process) {
+      bool first = true;
+      for (const TrackId id : trace->tracks_of(process, kind)) {
+        const Track& track = trace->tracks()[id];
+        if (std::exchange(first, false))
+          entries.emplace_back(isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
+                               QStringLiteral("process:%1").arg(process));
+        const Thread& thread = trace->threads()[track.key.thread];
+        entries.emplace_back(isolated(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name))),
+                             QStringLiteral("thread:%1").arg(track.key.thread));
+      }
     }
   }
+  offer_entries(*thread_, entries);
   thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
+}
+
+// What can be chosen of the trace as it is now; of one that grows, before it is computed again.
+void SamplesPanel::offer() {
+  if (state_.trace() && offered_of_.lock() == state_.trace()) return;
+  offered_of_ = state_.trace();
+  fillThreads();
+  offerCalls();
 }
 
 samples::StackSource SamplesPanel::stackSource() const { return static_cast<StackSource>(source_->currentData().toInt()); }
@@ -307,7 +317,8 @@ void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(call
 // Where there is no Python, there is nothing to choose.
 void SamplesPanel::offerCalls() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  calls_->setVisible(trace && samples::has_python(trace->call_stacks()));
+  has_python_ = has_python_ || (trace && samples::has_python(trace->call_stacks()));
+  calls_->setVisible(trace && has_python_);
 }
 
 ProfileRequest SamplesPanel::request() const {
@@ -361,6 +372,7 @@ void SamplesPanel::compute() {
         break;
       }
   if (!trace) return clear();
+  offer();
   const ProfileRequest wanted = request();
   if (trace == computed_trace_ && computed_ && wanted.isPartOf(*computed_)) return;
   computed_trace_ = trace;
@@ -372,6 +384,8 @@ void SamplesPanel::compute() {
     if (!profile) return;
     job.deliver([this, trace, profile = std::move(profile), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
+      const bool was_shown = profile_ && top_down_model_->rowCount() > 0;
+      const OpenedCalls opened_down(*top_down_), opened_up(*bottom_up_);
       profile_ = profile;
       flame_->setProfile(trace, profile);
       top_down_model_->setProfile(trace, profile);
@@ -380,7 +394,12 @@ void SamplesPanel::compute() {
       lines_->setTable(profile->line_table);
       line_view_->setProfile(trace, profile);
       filterRows();
-      expandMainPath();
+      if (was_shown) {
+        opened_down.restore(*top_down_);
+        opened_up.restore(*bottom_up_);
+      } else {
+        expandMainPath();
+      }
       showNote();
     });
   });

@@ -63,6 +63,7 @@ class SamplesPanel : public QWidget {
   void chooseRunner(const QString& wanted);  // an entry of thread_
   void setSource(samples::StackSource source);
   void fillThreads();
+  void offer();
   void refresh();
   void clear();
   void compute();
@@ -99,6 +100,8 @@ class SamplesPanel : public QWidget {
   std::shared_ptr<const Trace> computed_trace_;
   std::optional<ProfileRequest> computed_;
   PacedUpdate paced_;
+  std::weak_ptr<const Trace> offered_of_;  // whose threads are listed
+  bool has_python_ = false;                // of a trace that grows, it stays so
   LatestJob job_;
 };
 

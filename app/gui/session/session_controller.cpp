@@ -33,6 +33,9 @@ SessionController::SessionController(SelectionState& state, QObject* parent) : Q
   connectLoader(second_);
   connect(&pair_, &TracePair::combined, this,
           [this](const TracePointer& trace, TraceChange change) { run(event::PairArrived{pair_ticket_, change}, trace); });
+  connect(&pair_, &TracePair::sidesChanged, this, [this] {
+    if (pair_.isOpen()) setFiles({pair_.first().path});
+  });
 }
 
 SessionController::~SessionController() = default;
@@ -114,6 +117,7 @@ void SessionController::letGo() {
     const auto found = std::find_if(let_go_.begin(), let_go_.end(), [&](const auto& each) { return each.get() == recording; });
     found->release()->deleteLater();
     let_go_.erase(found);
+    emit completed();
   });
   let_go_.push_back(std::move(recording_));
   if (!recording->isStopping()) recording->stop();
@@ -187,6 +191,8 @@ void SessionController::carryOut(const SessionEffect& effect, const TracePointer
                        if (recording_) setFiles({recording_->path()});
                        break;
                      case Source::kPair:
+                       if (show.change == TraceChange::kOther) emit swapped();
+                       break;
                      case Source::kSecondFile:
                        break;
                    }
@@ -205,6 +211,8 @@ void SessionController::carryOut(const SessionEffect& effect, const TracePointer
                    const TracePair::Side first = pair_.first();
                    pair_.close();
                    state_.setTrace(first.trace, TraceChange::kSnapshot);
+                   files_ = {first.path};
+                   emit fileChanged();  // also where it is the same: it is alone now
                  },
                  [this, &trace](const effect::SayOpened& whole) {
                    if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));

@@ -25,7 +25,7 @@ void SessionMachine::on(const session_event::Wished& event) {
   if (state_ != SessionState::kRecording) return begin(event.wish);
   const bool asked_before = next_ && next_->kind == WishKind::kClose && event.wish.kind == WishKind::kClose;
   if (asked_before)
-    effects_.emplace_back(effect::StopRecording{});
+    stopRecording();
   else
     effects_.emplace_back(effect::Ask{event.wish});
 }
@@ -38,13 +38,20 @@ void SessionMachine::on(const session_event::Answered& event) {
   const bool is_recording = event.wish.kind == WishKind::kLaunch || event.wish.kind == WishKind::kAttach || event.wish.kind == WishKind::kRecordElsewhere;
   if (state_ != SessionState::kRecording || is_recording) return begin(event.wish);  // it may have ended while the question stood
   next_ = event.wish;
+  if (stopping_ == Stopping::kNo) stopRecording();  // what still comes of one that stops already is waited for
+}
+
+void SessionMachine::stopRecording() {
+  stopping_ = Stopping::kAsked;
   effects_.emplace_back(effect::StopRecording{});
 }
 
 void SessionMachine::begin(const Wish& wish) {
   switch (wish.kind) {
     case WishKind::kOpen:
-      return read(Source::kFile, wish.path, wish.further);
+      read(Source::kFile, wish.path, wish.further);
+      queued_second_ = wish.beside;
+      return;
     case WishKind::kOpenBeside:
       if (state_ == SessionState::kLoading || state_ == SessionState::kEnded)
         queued_second_ = wish.path;
@@ -90,12 +97,13 @@ void SessionMachine::on(const session_event::LoadingCancelled&) {
 }
 
 void SessionMachine::on(const session_event::StopWished&) {
-  if (state_ == SessionState::kRecording) effects_.emplace_back(effect::StopRecording{});
+  if (state_ == SessionState::kRecording) stopRecording();
 }
 
 void SessionMachine::on(const session_event::RecordingBegan&) {
   if (awaits(Source::kRecording)) effects_.emplace_back(effect::LetGo{});
   next_.reset();
+  stopping_ = Stopping::kNo;
   giveUpFiles();
   closePair();
   shown_ = {};
@@ -164,6 +172,7 @@ void SessionMachine::on(const session_event::SnapshotReady& event) {
 void SessionMachine::on(const session_event::RecordingEnded& event) {
   if (!isAwaited(event.from)) return;
   awaited(Source::kRecording) = 0;
+  stopping_ = Stopping::kNo;
   state_ = SessionState::kIdle;
   const std::optional<Wish> next = std::exchange(next_, std::nullopt);
   const bool leaves_it = next && next->kind != WishKind::kOpenBeside;

@@ -48,6 +48,7 @@ struct Wish {
   WishKind kind = WishKind::kOpen;
   QString path;          // kOpen, kOpenBeside: of a file, or of a folder that stands for the traces in it
   QStringList further = {};  // kOpen: what makes one trace with it
+  QString beside = {};       // kOpen: what is opened beside it then
   bool operator==(const Wish&) const = default;
 };
 
@@ -194,6 +195,7 @@ class SessionMachine {
   void begin(const Wish& wish);
   void read(Source source, const QString& path, const QStringList& further = {});
   void giveUpFiles();
+  void stopRecording();
   void closePair();
   void show(Ticket from, TraceChange change);
   void endReading(Source source);  // the file came, or does not come
@@ -207,6 +209,8 @@ class SessionMachine {
   std::array<std::uint64_t, 4> awaited_{};  // by source: the generation that may still arrive; 0: none
   Ticket shown_;
   Ticket first_of_pair_;
+  enum class Stopping { kNo, kAsked };
+  Stopping stopping_ = Stopping::kNo;  // the recording; asked once more, it stops at once
   std::optional<Wish> next_;
   QString queued_second_;
   std::vector<SessionEffect> effects_;  // of the event that is handled

@@ -1,6 +1,7 @@
 #include "tables/result_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QAction>
 #include <QClipboard>
@@ -48,20 +49,26 @@ ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : Quie
   connect(copy, &QAction::triggered, this, &ResultTable::copySelection);
   connect(this, &QTableView::customContextMenuRequested, this, &ResultTable::showMenu);
   connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { emit rowActivated(model_->tableRow(index.row())); });
+  connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int section, Qt::SortOrder order) {
+    if (model_->table()) sorted_ = {section, order};
+  });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (current.isValid()) emit rowChosen(model_->tableRow(current.row()));
   });
 }
 
+// What is sorted by outlives the time in which there is no table.
 void ResultTable::setTable(std::shared_ptr<const stats::Table> table) {
-  const bool other_columns = titles(table.get()) != titles(model_->table().get());
   const QScopedValueRollback fitting(fitting_, true);
+  const bool was_empty = model_->table() == nullptr;
+  if (!table) return model_->setTable(nullptr);
+  const bool other_columns = std::exchange(titles_, titles(table.get())) != titles(table.get());
+  if (other_columns) sorted_ = {-1, Qt::AscendingOrder};
+  const auto [section, order] = sorted_;
   model_->setTable(std::move(table));
-  if (other_columns)
-    horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
-  else
-    model_->sort(horizontalHeader()->sortIndicatorSection(), horizontalHeader()->sortIndicatorOrder());
-  if (other_columns) fitColumns();
+  horizontalHeader()->setSortIndicator(section, order);
+  model_->sort(section, order);
+  if (other_columns || was_empty) fitColumns();
 }
 
 QString ResultTable::title(int section) const { return model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString(); }

@@ -62,6 +62,8 @@ class ResultTable : public QuietFocus<QTableView> {
 
   ResultModel* model_;
   bool fitting_ = false;
+  std::vector<std::string> titles_;                                // of the last table's columns
+  std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
 };
 

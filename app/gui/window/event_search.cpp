@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <QAction>
+#include <QElapsedTimer>
 #include <QHBoxLayout>
 
 #include "base/leave_field.h"
@@ -46,6 +47,27 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
     if (state_.trace() && state_.trace()->event_count() <= kSearchedWhileTyping) typing_.start();
   });
   connect(&state, &SelectionState::selectedEventChanged, this, &EventSearch::showPosition);
+  connect(&state, &SelectionState::traceChanged, this, &EventSearch::follow);
+  paced_.after(job_);
+  connect(&paced_, &PacedUpdate::due, this, [this] { search(Step::kNone); });
+}
+
+// What was found was of another trace, or of an earlier state of this one, in which there may be more now.
+void EventSearch::follow(TraceChange change) {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const bool has_others = searched_trace_ && trace && searched_trace_->parts().size() != trace->parts().size();  // a trace beside it came or went
+  if (change == TraceChange::kOther || !trace || has_others) forget();
+  if (!text_->text().isEmpty() && trace && trace->event_count() <= kSearchedWhileTyping) paced_.request();
+  showPosition();
+}
+
+void EventSearch::forget() {
+  job_.cancel();
+  paced_.cancel();
+  searched_trace_.reset();
+  searched_text_.clear();
+  matches_ = {};
+  too_many_ = 0;
 }
 
 void EventSearch::focusText() {
@@ -67,18 +89,19 @@ void EventSearch::search(Step then) {
   const QString text = text_->text();
   if (trace == searched_trace_ && text == searched_text_) return go(then);
   if (!trace || text.isEmpty()) {
-    job_.cancel();
-    searched_text_.clear();
-    matches_.clear();
+    forget();
     return showPosition();
   }
   job_.start([this, trace, text, then](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
     const std::size_t most = most_listed(*trace);
     std::vector<EventRef> matches =
         gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
     const std::uint64_t too_many = matches.size() > most ? matches.size() : 0;
     if (too_many > 0) matches = {};
-    job.deliver([this, trace, text, then, too_many, matches = std::move(matches)]() mutable {
+    job.deliver([this, trace, text, then, too_many, matches = std::move(matches), took = clock.elapsed()]() mutable {
+      paced_.tookMilliseconds(took);
       searched_trace_ = trace;
       searched_text_ = text;
       matches_ = std::move(matches);

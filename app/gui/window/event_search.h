@@ -10,6 +10,7 @@
 #include <QWidget>
 
 #include "base/latest_job.h"
+#include "base/paced_update.h"
 #include "base/selection_state.h"
 
 namespace lanescope::ui {
@@ -24,7 +25,7 @@ class EventSearch : public QWidget {
   void searchFor(const QString& text);
   void next();  // after the selected event, else after the beginning of what is visible; from the last to the first
   void previous();
-  [[nodiscard]] bool isSearching() const { return job_.isRunning() || typing_.isActive(); }
+  [[nodiscard]] bool isSearching() const { return job_.isRunning() || typing_.isActive() || paced_.isPending(); }
 
  signals:
   void left();                                    // by Esc
@@ -33,6 +34,8 @@ class EventSearch : public QWidget {
  private:
   enum class Step { kNone, kNext, kPrevious };
   void search(Step then);
+  void follow(TraceChange change);
+  void forget();
   void go(Step step);
   void lookFor(Step step);
   [[nodiscard]] EventRef selectedInSearch() const;
@@ -42,6 +45,7 @@ class EventSearch : public QWidget {
   QLineEdit* text_;
   QLabel* position_;
   QTimer typing_;
+  PacedUpdate paced_;  // of a trace that grows
   LatestJob job_;
   std::shared_ptr<const Trace> searched_trace_;
   QString searched_text_;

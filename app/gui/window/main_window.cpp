@@ -13,6 +13,7 @@
 
 #include "window/panel_memory.h"
 #include "window/theme.h"
+#include "window/quitting.h"
 
 namespace lanescope::ui {
 namespace {
@@ -134,7 +135,7 @@ void MainWindow::enableActions() {
 bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
-         !exports_->isWriting() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
+         !exports_->isWriting() && !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -152,8 +153,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::openAll(const QStringList& paths, Several several) {
   if (paths.isEmpty()) return;
   if (several == Several::kTogether || paths.size() > 2) return openTogether(paths);
-  openFile(paths.first());
-  if (paths.size() > 1) openBeside(paths[1]);
+  begin({WishKind::kOpen, paths.first(), {}, paths.value(1)});  // one wish: while a program is recorded, one question
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -179,15 +179,34 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     session_.wish({WishKind::kClose, {}});  // comes again once the recording has ended
     return event->ignore();
   }
-  if (exports_->isWriting() && !endsExport()) return event->ignore();
+  if (exports_->isWriting() && !endsExport()) {
+    call_off_quitting();
+    return event->ignore();
+  }
+  if (const QString what = whatRunsOn(); !what.isEmpty() && !std::exchange(closes_when_done_, true)) {
+    messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote);
+    return event->ignore();
+  }
   if (layout_ == Layout::kRemembered) {
     settings_.setWindowGeometry(saveGeometry());
-    settings_.setWindowState(saveState(kLayoutVersion));
+    settings_.setWindowState(docks_->state(kLayoutVersion));
     settings_.setPanelSizes(docks_->sizes());
     settings_.setEventsHeader(events_->headerState());
     keep_panels(*this, settings_);
   }
   QMainWindow::closeEvent(event);
+  go_on_quitting();
+}
+
+// Beside what the window shows; empty: nothing.
+QString MainWindow::whatRunsOn() const {
+  if (session_.isCompleting()) return tr("The recording before is still being completed.");
+  if (profiling_.isRunning()) return tr("Counters of a kernel are still being read.");
+  return {};
+}
+
+void MainWindow::closeWhenDone() {
+  if (closes_when_done_ && whatRunsOn().isEmpty()) closeSoon();
 }
 
 void MainWindow::changeEvent(QEvent* event) {

@@ -143,6 +143,10 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void ask(const Wish& wish);
   void start(const Wish& wish);
+  void closeSoon();
+  void closeWhenDone();
+  [[nodiscard]] QString whatRunsOn() const;
+  void showSwapped();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
 
   void chooseFile();
@@ -212,6 +216,11 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::unique_ptr<PanelDocks> docks_;
   QTimer reading_;                         // runs while events are read when they are needed
   std::size_t told_problems_ = 0;
+  struct {
+    TimeRange visible;
+    EventRef selected;
+  } before_swap_;
+  bool closes_when_done_ = false;          // somebody wished for it while something ran on
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };

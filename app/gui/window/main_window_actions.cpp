@@ -9,7 +9,6 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMessageBox>
-#include <QPointer>
 #include <QPushButton>
 
 #include "model/file/privacy.h"
@@ -30,6 +29,7 @@
 #include "window/keys_dialog.h"
 #include "window/main_window.h"
 #include "window/picture.h"
+#include "window/quitting.h"
 #include "window/theme.h"
 
 namespace lanescope::ui {
@@ -47,15 +47,6 @@ QString file_filters() {
   }
   return QObject::tr("Traces (%1)").arg(all.join(u' ')) + QStringLiteral(";;") + single.join(QStringLiteral(";;")) + QStringLiteral(";;") +
          QObject::tr("All files (*)");
-}
-
-// Until one is to stay. Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
-void close_all_windows() {
-  QList<QPointer<QWidget>> windows;
-  for (QWidget* widget : QApplication::topLevelWidgets())
-    if (widget->isVisible() && (widget->windowType() == Qt::Window || widget->windowType() == Qt::Dialog)) windows.push_back(widget);
-  for (const QPointer<QWidget>& window : windows)
-    if (window && !window->close()) return;
 }
 
 }  // namespace
@@ -76,7 +67,7 @@ void MainWindow::connectActions() {
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
-  connect(actions_.quit, &QAction::triggered, this, [] { close_all_windows(); });
+  connect(actions_.quit, &QAction::triggered, this, [] { quit_all(); });
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
   connect(start_, &StartPage::launchRequested, this, wish_launch);
   connect(start_, &StartPage::attachRequested, this, wish_attach);
@@ -190,6 +181,7 @@ void MainWindow::connectAnalysis() {
   connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseBeside);
   connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->enter(bubbles_); });
   connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->enter(events_); });
+  connect(diff_, &DiffPanel::kernelRequested, this, [this] { docks_->enter(kernel_); });
 }
 
 // What timelines do with keys, for who looks for it in menus.
@@ -212,18 +204,22 @@ void MainWindow::fillTimelineMenus() {
 
 void MainWindow::connectKeys() {
   KeyBindings& bindings = KeyBindings::ofProcess();
+  QSet<QString> texts_of_actions;
   for (QAction* action : findChildren<QAction*>()) {
     if (action->objectName().isEmpty() || qobject_cast<QMenu*>(action->parent()) == nullptr) continue;
     bound_actions_.push_back(action);
     QString text = without_mnemonic(action->text()).remove(u'…');
     if (const auto* menu = qobject_cast<QMenu*>(action->parent()); qobject_cast<QMenu*>(menu->parent()) != nullptr)
       text = tr("%1: %2").arg(without_mnemonic(menu->title()), text);  // "Zooms" alone does not say what
+    texts_of_actions.insert(text);
     bindings.add({QStringLiteral("window/") + action->objectName(), text, action->shortcuts()});
   }
   for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
     KeyBindings::Keys keys;
     for (const QKeyCombination key : command.keys) keys += QKeySequence(key);
-    bindings.add({QStringLiteral("timeline/") + command.id, without_mnemonic(command.text), keys});
+    QString text = without_mnemonic(command.text);
+    if (texts_of_actions.contains(text)) text = tr("%1: %2").arg(tr("Timeline"), text);  // the same there, by keys that have another meaning elsewhere
+    bindings.add({QStringLiteral("timeline/") + command.id, text, keys});
   }
   connect(&bindings, &KeyBindings::changed, this, &MainWindow::applyKeys);
   connect(actions_.change_keys, &QAction::triggered, this, [this] { KeyBindingsDialog(KeyBindings::ofProcess(), this).exec(); });

@@ -31,12 +31,15 @@ void MainWindow::connectKernels() {
   connect(kernel_, &KernelPanel::profileRequested, this, &MainWindow::profileKernel);
   connect(kernel_, &KernelPanel::profilingCancelled, &profiling_, &KernelProfiling::cancel);
   connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);
+  connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // its end is one, too
   connect(&profiling_, &KernelProfiling::failed, this, &MainWindow::showFailure);
-  connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file) {
+  connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
     settings_.addRecentFile(file);
     showRecentFiles();
     messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
-    kernel_->addCounters(std::move(recording));
+    const std::shared_ptr<const Trace>& shown = state_.trace();
+    const bool is_of_shown = shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;
+    if (is_of_shown) kernel_->addCounters(std::move(recording));  // else another program is shown by now
   });
   source_->setSourceFolders(settings_.panelPart(QStringLiteral("sourceFolders")).toStringList());
   samples_->setSourceFolders(source_->sourceFolders());

@@ -1,8 +1,10 @@
 // What the main window shows of its session, and what it asks.
 #include <chrono>
 
+#include <QApplication>
 #include <QFileInfo>
 #include <QPointer>
+#include <QThread>
 
 #include "analysis/place.h"
 #include "base/texts.h"
@@ -12,6 +14,7 @@
 #include "record/remote_dialog.h"
 #include "timeline/core/format.h"
 #include "window/main_window.h"
+#include "window/quitting.h"
 #include "window/recent_file_text.h"
 #include "window/recording_question.h"
 
@@ -19,6 +22,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kProblemInterval = 500;  // ms until it is told that a file can't be read any more
+constexpr int kCloseInterval = 50;     // ms until a window that is to be closed tries again
 
 }  // namespace
 
@@ -42,6 +46,8 @@ void MainWindow::connectSession() {
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
+  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent()}; });
+  connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
   connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
@@ -75,6 +81,17 @@ void MainWindow::connectSession() {
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
 }
 
+// What was in sight and selected stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
+void MainWindow::showSwapped() {
+  const Nanoseconds shift = pair().shift();  // of the trace that was the first
+  timeline_->setVisibleRange({before_swap_.visible.begin + shift, before_swap_.visible.end + shift});
+  if (const EventRef event = before_swap_.selected; event.valid()) {
+    const auto lanes_first = static_cast<LaneId>(pair().first().trace->lanes().size()), lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());
+    state_.setSelectedEvent({event.lane < lanes_second ? event.lane + lanes_first : event.lane - lanes_second, event.index});
+  }
+  notes_keeper_->open(session_.file());
+}
+
 // That events can't be read any more is found where they are needed, on any thread.
 void MainWindow::tellProblems() {
   const std::vector<std::string> problems = SegmentCache::of_process().problems();
@@ -84,13 +101,16 @@ void MainWindow::tellProblems() {
 void MainWindow::connectRecording() {
   connect(&session_, &SessionController::recordingBegan, this, [this] {
     showTrace();
+    diagnostics_->setRecording(DiagnosticsPanel::Recording::kGoesOn);
     timeline_->setFollowLive(timeline::FollowLive::kYes);
   });
+  connect(&session_, &SessionController::completed, this, &MainWindow::closeWhenDone);
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
   connect(&session_, &SessionController::recordingEnded, this, [this] {
     messages_->withdraw(text_of(session::kNamingMessage));
     if (!isRecording()) {
       timeline_->setClock(std::nullopt);
+      diagnostics_->setRecording(DiagnosticsPanel::Recording::kIsOver);
       timeline_->setFollowLive(timeline::FollowLive::kNo);
     }
     emit recordingEnded();
@@ -99,7 +119,11 @@ void MainWindow::connectRecording() {
 
 void MainWindow::ask(const Wish& wish) {
   LiveRecording* recording = session_.recording();
-  session_.answer(wish, recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere);
+  const session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
+  if (wish.kind == WishKind::kClose && answer == session_event::Answer::kHere && isRecording())
+    messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote);
+  if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
+  session_.answer(wish, answer);
 }
 
 void MainWindow::start(const Wish& wish) {
@@ -111,12 +135,18 @@ void MainWindow::start(const Wish& wish) {
     case WishKind::kRecordElsewhere:
       return chooseElsewhere();
     case WishKind::kClose:
-      close();
-      return;
+      return closeSoon();
     case WishKind::kOpen:
     case WishKind::kOpenBeside:
       return;  // the session reads them itself
   }
+}
+
+// A dialog or menu that is open is within a function of some window, which this one must outlive.
+void MainWindow::closeSoon() {
+  const bool is_within = QApplication::activeModalWidget() != nullptr || QApplication::activePopupWidget() != nullptr || QThread::currentThread()->loopLevel() > 1;
+  if (!is_within) return close(), void();
+  QTimer::singleShot(kCloseInterval, this, &MainWindow::closeSoon);
 }
 
 void MainWindow::launch(const LaunchSettings& settings) {

@@ -93,12 +93,30 @@ void PanelDocks::floatOnceWindowIsShown() {
   }
 }
 
+void PanelDocks::showWaiting() {
+  if (!window_.isVisible()) return;
+  for (QDockWidget* dock : std::exchange(shown_with_window_, {})) dock->show();
+}
+
+QByteArray PanelDocks::state(int version) {
+  const auto show = [&](bool shown) {
+    for (QDockWidget* dock : shown_with_window_) {
+      dock->setAttribute(Qt::WA_DontShowOnScreen, shown);
+      dock->setVisible(shown);
+    }
+  };
+  show(true);
+  const QByteArray state = window_.saveState(version);
+  show(false);
+  return state;
+}
+
 bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
   const bool is_of_window = watched == &window_;
   switch (event->type()) {
     case QEvent::Show:  // comes before the window is on the display
       if (is_of_window)
-        for (QDockWidget* dock : std::exchange(shown_with_window_, {})) QMetaObject::invokeMethod(dock, &QWidget::show, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(this, &PanelDocks::showWaiting, Qt::QueuedConnection);
       break;
     case QEvent::Resize:
       if (!is_of_window) resized_.start(0);

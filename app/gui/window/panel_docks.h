@@ -33,6 +33,8 @@ class PanelDocks : public QObject {
   // Called before the window is shown: panels that float are shown once it is. A window manager keeps a panel in front of its window only where
   // it has known the window first.
   void floatOnceWindowIsShown();
+  // The window's saveState(), with the panels that float once it is shown.
+  [[nodiscard]] QByteArray state(int version);
   // None floats: what layOut() then arranges and shows is the first layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
@@ -49,6 +51,7 @@ class PanelDocks : public QObject {
 
  private:
   void showTitleBars();
+  void showWaiting();
   void hideContent(QWidget& content);
   void giveKeptSizes();
   void releaseSizes();  // the panels are arranged anew

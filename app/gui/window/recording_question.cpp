@@ -17,7 +17,7 @@ struct Words {
 };
 
 Words words_of(const Wish& wish) {
-  const QString name = QFileInfo(wish.path).fileName();
+  const QString name = wish.beside.isEmpty() ? QFileInfo(wish.path).fileName() : tr("%1 and %2").arg(QFileInfo(wish.path).fileName(), QFileInfo(wish.beside).fileName());
   switch (wish.kind) {
     case WishKind::kOpen:
     case WishKind::kOpenBeside:
@@ -33,10 +33,31 @@ Words words_of(const Wish& wish) {
   return {};
 }
 
+// Of one that stops already, for which nobody has to wait here.
+Words words_while_stopping(const Wish& wish) {
+  Words words = words_of(wish);
+  switch (wish.kind) {
+    case WishKind::kOpen:
+    case WishKind::kOpenBeside:
+      words.here = tr("Open once the recording has stopped");
+      break;
+    case WishKind::kClose:
+      words.question = tr("The recording in this window is being stopped. Close the window once it is complete?");
+      words.here = tr("Close then");
+      break;
+    case WishKind::kLaunch:
+    case WishKind::kAttach:
+    case WishKind::kRecordElsewhere:
+      words.here = tr("Here, while this one is being completed");
+      break;
+  }
+  return words;
+}
+
 }  // namespace
 
 session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, LiveRecording& recording) {
-  const Words words = words_of(wish);
+  const Words words = recording.isStopping() ? words_while_stopping(wish) : words_of(wish);
   const QPointer<LiveRecording> running(&recording);
   QMessageBox box(QMessageBox::Question, tr("A recording is running"), words.question, QMessageBox::Cancel, &window);
   const QString path = recording.path();
@@ -46,7 +67,7 @@ session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, Liv
   auto* elsewhere = words.elsewhere.isEmpty() ? nullptr : box.addButton(words.elsewhere, QMessageBox::AcceptRole);
   auto* here = box.addButton(words.here, elsewhere ? QMessageBox::DestructiveRole : QMessageBox::AcceptRole);
   box.setDefaultButton(elsewhere ? elsewhere : here);
-  auto* ends = recording.wasAttachedTo() || recording.elsewhere() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
+  auto* ends = recording.wasAttachedTo() || recording.elsewhere() || recording.isStopping() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
   if (ends) ends->setChecked(recording.programAtEnd() == ProgramAtEnd::kEnds);
   box.setCheckBox(ends);
   box.exec();

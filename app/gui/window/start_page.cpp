@@ -1,5 +1,6 @@
 #include "window/start_page.h"
 
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include "window/recent_file_text.h"
@@ -33,7 +34,7 @@ void StartPage::setRecentFiles(const QStringList& paths) {
   for (const QString& path : paths.mid(0, kShownFiles)) {
     const RecentFileText file = recent_file_text(path, fontMetrics());
     html += QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3 &nbsp; %4</div>")
-                .arg(path.toHtmlEscaped(), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
+                .arg(QString::fromLatin1(QUrl::toPercentEncoding(path)), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
   }
   text_->setText(html);
 }
@@ -42,7 +43,7 @@ void StartPage::follow(const QString& link) {
   if (link == u"open:") return emit openRequested();
   if (link == u"launch:") return emit launchRequested();
   if (link == u"attach:") return emit attachRequested();
-  emit fileRequested(link.mid(5));  // behind "file:"
+  emit fileRequested(QUrl::fromPercentEncoding(link.mid(5).toLatin1()));  // behind "file:"
 }
 
 }  // namespace lanescope::ui

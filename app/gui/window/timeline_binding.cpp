@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "events/value_chips.h"
 #include "kernels/kernel_facts.h"
 #include "model/events/event_text.h"
 #include "model/events/name_family.h"
@@ -204,15 +205,14 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
 
 void TimelineBinding::filterToFamily(const std::string& family) {
   EventFilter filter;
-  filter.text = family;
+  keep_family(filter, std::nullopt, family);
   state_.setShownRow(std::nullopt);
   state_.setFilter(filter);
 }
 
 void TimelineBinding::filterToName(const Trace& trace, EventRef event) {
   EventFilter filter;
-  filter.text = trace.name(trace.event(event).name);
-  filter.kind = event_kind(trace, event);
+  keep_name(filter, event_kind(trace, event), trace.name(listed_name(trace, event)));
   state_.setShownRow(std::nullopt);
   state_.setFilter(filter);
 }

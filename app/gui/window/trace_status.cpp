@@ -3,6 +3,8 @@
 #include <QDateTime>
 #include <QLocale>
 
+#include "base/texts.h"
+#include "events/shown_events.h"
 #include "model/trace/completeness.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -13,6 +15,20 @@ namespace {
 constexpr int kProgressSteps = 1000;
 constexpr int kProgressWidth = 160;  // px
 constexpr int kEdge = 6;             // px between the text and the window's edges
+
+std::uint64_t listed_count(const Trace& trace) {
+  const EventScope scope = listed_scope(trace);
+  std::uint64_t count = 0;
+  for (const LaneId lane : scope.lanes()) count += trace.lane(lane).size();
+  return count;
+}
+
+// As lists of all events count them; the others by themselves.
+QString events_text(const Trace& trace) {
+  const std::uint64_t listed = listed_count(trace), others = trace.event_count() - listed;
+  const QString events = shown_text(timeline::format_counted(listed, "event"));
+  return others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others)));
+}
 
 QString origin_text(const Provenance& from) {
   QString text;
@@ -99,10 +115,11 @@ void TraceStatus::showTrace() {
     trace_->setText(tr("No trace"));
     return showTime();
   }
-  QStringList parts = {shown_text(timeline::format_counted(trace->event_count(), "event")), shown_text(completeness_text(*trace))};
+  QStringList parts = {events_text(*trace), shown_text(completeness_text(*trace))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
-  trace_->setToolTip(trace_->text());
+  const bool lists_all = listed_count(*trace) == trace->event_count();
+  trace_->setToolTip(lists_all ? trace_->text() : trace_->text() + u'\n' + tr("Events lists states of threads and samples where their kind is chosen."));
   showTime();
 }
 

@@ -35,37 +35,33 @@ constexpr std::array kCompared{
     Compared{"Occupancy", "Achieved", "Achieved occupancy"},
 };
 constexpr double kFalseDiscoveries = 0.05;
+constexpr double kWorthALook = 5;  // percent
 
-std::string_view unit_text(kernels::ValueUnit unit) {
-  switch (unit) {
-    case kernels::ValueUnit::kPercent:
-      return "%";
-    case kernels::ValueUnit::kNanoseconds:
-      return "ns";
-    case kernels::ValueUnit::kBytes:
-      return "B";
-    default:
-      return {};
-  }
-}
+constexpr auto kNames = [] {
+  std::array<std::string_view, kCompared.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCompared[i].name;
+  return names;
+}();
 
 using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
 struct Measured {
   std::array<std::vector<double>, kCompared.size()> values;  // one for each launch
   std::array<kernels::ValueUnit, kCompared.size()> units{};
   Nanoseconds time = 0;  // of all launches like it, in one run
+  MeasuredLaunchPlace place;
 };
 using Kinds = std::map<std::pair<std::string, Shape>, Measured>;
 
-Kinds measured(Runs runs) {
+Kinds measured(Runs runs, const std::stop_token& stop) {
   Kinds kinds;
-  for (const auto& trace : runs) {
-    const kernels::RecordedMetrics recorded = kernels::recorded_metrics(*trace);
-    for (std::size_t i = 0; i < recorded.measurements.size(); ++i) {
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const kernels::RecordedMetrics recorded = kernels::recorded_metrics(*runs[run]);
+    for (std::size_t i = 0; i < recorded.measurements.size() && !stop.stop_requested(); ++i) {
       const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[i];
       const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
       Measured& of = kinds[{kernel.name, shape}];
       of.time = std::max(of.time, recorded.weight(i));
+      if (!of.place.event.valid()) of.place = {run, recorded.measurements[i].event};
       for (const kernels::Section& section : kernels::sections(recorded.metrics, kernel))
         for (const kernels::SectionRow& row : section.rows)
           for (std::size_t c = 0; c < kCompared.size(); ++c)
@@ -106,8 +102,15 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
-std::vector<CounterChange> compare_counters(Runs first, Runs second) {
-  const Kinds before = measured(first), after = measured(second);
+std::span<const std::string_view> compared_metrics() noexcept { return kNames; }
+
+bool is_worth_a_look(const CounterChange& change) noexcept {
+  if (change.verdict == DiffVerdict::kUnsure) return !(std::abs(change.change) < kWorthALook);
+  return change.verdict != DiffVerdict::kSame;
+}
+
+std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::stop_token& stop) {
+  const Kinds before = measured(first, stop), after = measured(second, stop);
   std::vector<CounterChange> changes;
   std::vector<std::optional<MeanChange>> means;
   std::vector<double> probabilities;
@@ -120,11 +123,13 @@ std::vector<CounterChange> compare_counters(Runs first, Runs second) {
       CounterChange& change = changes.emplace_back();
       change.kernel = a->first.first;
       change.what = kCompared[c].name;
-      change.unit = unit_text(a->second.units[c]);
+      change.unit = a->second.units[c];
       change.first = mean(was);
       change.second = mean(is);
       change.first_launches = was.size();
       change.second_launches = is.size();
+      change.first_place = a->second.place;
+      change.second_place = b->second.place;
       change.change = change.first > 0 ? 100 * (change.second - change.first) / change.first : kUnknown;
       change.change_low = change.change_high = kUnknown;
       means.emplace_back();

@@ -8,7 +8,9 @@
 #include <sstream>
 
 #include "command.h"
+#include "model/export/trace_file_export.h"
 #include "support/catch.h"
+#include "support/measured_run.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -49,6 +51,37 @@ TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "5%") == cli::kSuccess);  // faster
   CHECK(diff("torch_training_workers0", "torch_training_workers0", "0%") == cli::kSuccess);
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "much") == cli::kUsage);
+}
+
+TEST_CASE("diff fails a build for metrics of kernels that are named, and for those that it can't check") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  const auto file = [&](const char* name, const std::shared_ptr<const Trace>& run) {
+    const std::filesystem::path path = folder.path() / name;
+    REQUIRE(export_trace_file(*run, path, Overwrite::kAllow));
+    return path.string();
+  };
+  const std::string before = file("before.trace", test::measured_run(1, 5, 80)), after = file("after.trace", test::measured_run(0.5, 5, 60));
+  std::string said;
+  const auto diff = [&](std::vector<std::string> limits) {
+    std::vector<std::string> words = {"diff", before, after, "-q", "-f", "csv", "--force-overwrite", "-o", output};
+    for (const std::string& limit : limits) words.insert(words.end(), {"--fail-above", limit});
+    std::ostringstream messages;
+    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+    const int code = cli::run(words);
+    std::cerr.rdbuf(errors);
+    said = messages.str();
+    return code;
+  };
+  CHECK(diff({"5%"}) == cli::kSuccess);  // half the time
+  CHECK(said.empty());
+  CHECK(diff({"5%", "L2 hit rate=-20%"}) == cli::kFailure);
+  CHECK(said.starts_with("lanescope: L2 hit rate of kernel strided changed by -25.0 % (between "));
+  CHECK(said.ends_with("), more than is allowed.\n"));
+  CHECK(diff({"L2 hit rate=-30%", "DRAM throughput=2%"}) == cli::kSuccess);
+  CHECK(diff({"Instructions executed=2%"}) == cli::kFailure);  // nobody counted them
+  CHECK_THAT(said, contains_text("Instructions executed was read of no kernel on both sides"));
+  CHECK(diff({"L2 hits=2%"}) == cli::kUsage);
 }
 
 TEST_CASE("diff takes several runs a side, and folders of ranks") {

@@ -48,6 +48,45 @@ class AnalysisTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
+  // The click takes the focus from the field, which begins to look for other gaps, and chooses a row of those that are still listed.
+  void aRowIsChosenWhileOtherGapsAreLookedFor() {
+    for (const auto table_of : {&ui::BubblesPanel::gaps, &ui::BubblesPanel::groups}) {
+      init();
+      window_->showPanel("bubbles");
+      QVERIFY(settle(*window_));
+      ui::ResultTable& table = (window_->bubbles().*table_of)();
+      auto* threshold = window_->bubbles().findChild<QLineEdit*>();
+      QVERIFY(table.results().rowCount() > 1);
+      threshold->setFocus();
+      threshold->selectAll();
+      QTest::keyClicks(threshold, "45us");
+      QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, table.visualRect(table.model()->index(0, 0)).center());
+      QVERIFY(window_->state().selectedEvent().valid());
+      QCOMPARE(window_->state().trace()->event(window_->state().selectedEvent()).start, kLongestGapEnd);
+      QVERIFY(settle(*window_));
+      QCOMPARE(window_->bubbles().gaps().results().rowCount(), 2);  // 50 and 900 µs
+    }
+  }
+
+  // What the tables say of a trace goes with it, before the next one is looked through: a row would lead to another event there.
+  void answersGoWithTheirTrace() {
+    for (const char* panel : {"findings", "bubbles", "statistics"}) {
+      init();
+      window_->showPanel(panel);
+      if (QByteArray(panel) == "statistics") window_->statistics().chooseReport("cuda_gpu_kern_sum");
+      QVERIFY(settle(*window_));
+      const ui::ResultTable& table = QByteArray(panel) == "findings"  ? window_->findings().findings()
+                                     : QByteArray(panel) == "bubbles" ? window_->bubbles().gaps()
+                                                                      : window_->statistics().report().table();
+      QVERIFY2(table.results().rowCount() > 0, panel);
+      SmallTrace other;
+      other.builder.add(other.on_gpu(TrackKind::kKernels), {other.event(0, 10, "alone")});
+      window_->state().setTrace(other.builder.snapshot(), ui::TraceChange::kOther);
+      QVERIFY2(table.results().rowCount() == 0, panel);
+      QVERIFY(settle(*window_));
+    }
+  }
+
   void bubblesAddUpToTheIdleTimeAndLeadToTheirPlaces() {
     window_->actions().bubbles->trigger();
     QVERIFY(settled());

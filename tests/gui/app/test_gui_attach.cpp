@@ -1,6 +1,7 @@
 // A process that runs already: found in the list, recorded, drawn while it runs, and left running.
 #include <signal.h>
 
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
@@ -46,6 +47,23 @@ class AttachTest : public QObject {
     // Without a process that can be attached to, nothing is accepted.
     dialog.accept();
     QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
+  }
+
+  void whatWasChosenStaysWhicheverProcessIsLookedAt() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    QVERIFY(wait_for([&] { return dialog.listed().size() > 1; }));
+    const std::vector<pid_t> listed = dialog.listed();
+    dialog.choose(listed[0]);
+    QCheckBox* cuda = nullptr;
+    for (QCheckBox* each : dialog.findChildren<QCheckBox*>())
+      if (each->text().contains("CUDA calls, kernels and copies")) cuda = each;
+    QVERIFY(cuda != nullptr);
+    cuda->toggle();
+    const bool chosen = cuda->isChecked();
+    dialog.choose(listed[1]);
+    QCOMPARE(cuda->isChecked(), chosen);
+    QCOMPARE(dialog.attach().pid, listed[1]);
   }
 
   void recordsAProcessAndLeavesItRunning() {

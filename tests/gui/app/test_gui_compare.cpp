@@ -4,9 +4,13 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include "base/texts.h"
 #include "main_window_fixture.h"
 #include "menus.h"
+#include "model/kernels/recorded_metrics.h"
 #include "panel_tables.h"
+#include "timeline/core/describe.h"
+#include "window/event_search.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -221,6 +225,56 @@ class CompareTest : public QObject {
     QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
   }
 
+  // The same steps in FP32 and in TF32, with counters of some launches.
+  void countersOfKernelsOfBothTracesAreComparedInATableOfTheirOwn() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    QVERIFY(!window_->diff().counters().isVisible());  // nobody measured a kernel
+    QCOMPARE(window_->diff().pages().count(), 1);
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("transformer_fp32.trace").string())));
+    window_->showPanel("diff");
+    window_->openBeside(QString::fromStdString(data_file("transformer_tf32.trace").string()));
+    QVERIFY(settled());
+    QCOMPARE(window_->diff().pages().count(), 2);
+    window_->diff().pages().setCurrentIndex(1);
+    ui::ResultTable& table = window_->diff().counters();
+    QVERIFY(table.isVisible());
+    // What changed comes first: one kernel reads by a third more, two launches a side.
+    QCOMPARE(cell(table, 0, "Change"), QString("31.8 %"));
+    QCOMPARE(cell(table, 0, "Verdict"), QString("more"));
+    QCOMPARE(cell(table, 0, "Metric"), QString("DRAM: read"));
+    QCOMPARE(cell(table, 0, "A"), QString("35.87 MiB"));
+    QCOMPARE(cell(table, 0, "B"), QString("47.28 MiB"));
+    QCOMPARE(cell(table, 0, "Launches A"), QString("2"));
+    const QString kernel = cell(table, 0, "Kernel");
+    QVERIFY2(kernel.startsWith("elementwise_kernel<128, 2, "), qPrintable(kernel));
+    // A measured launch of each trace, begun together.
+    table.selectRow(0);
+    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    const Trace& trace = *window_->state().trace();
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(kernels::is_measured(trace, selected));
+    QCOMPARE(compact_name(trace, selected), kernel);
+    QCOMPARE(window_->pair().alignment(), ui::TracePair::Alignment::kPlace);
+    std::size_t measured_in_b = 0;
+    for (TrackId id = trace.parts()[1].first_track; id < trace.parts()[1].end_track; ++id)
+      for (const LaneId lane : trace.tracks()[id].lanes)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.lane(lane).start(i) == trace.event(selected).start && compact_name(trace, {lane, i}) == kernel)
+            measured_in_b += kernels::is_measured(trace, {lane, i});
+    QCOMPARE(measured_in_b, std::size_t{1});
+    // Enter leads to all that is known of the launch.
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Return);
+    QVERIFY(settled());
+    QVERIFY(window_->kernel().isVisible());
+    QVERIFY(window_->kernel().facts() != nullptr);
+    QCOMPARE(window_->kernel().facts()->event, selected);
+  }
+
   void aRowIsPinnedWithTheSameRowOfTheOtherTrace() {
     timeline::TimelineView& view = window_->timelineView();
     const auto ask = [&](const QString& key, const QString& choice) {
@@ -300,6 +354,77 @@ class CompareTest : public QObject {
     QVERIFY2(window_->diff().summary().startsWith("A: faster.trace, B: known.trace"), qPrintable(window_->diff().summary()));
   }
 
+  void swappedTracesKeepTheirNamesTheirNotesAndWhatIsInSight() {
+    for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    timeline::TimelineView& view = window_->timelineView();
+    view.addMarker(kFirstKernel, "of known");
+    QVERIFY(QFile::exists(known_ + ".notes"));
+    const EventRef third = eventsNamed("gemm", 1)[2];
+    const Nanoseconds start = window_->state().trace()->event(third).start, shift = window_->pair().shift();
+    window_->state().setSelectedEvent(third);
+    view.setVisibleRange({start - 1'000, start + 9'000});
+
+    window_->pair().swap();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("faster.trace | known.trace"), qPrintable(window_->windowTitle()));
+    QCOMPARE(window_->session().file(), faster_);
+    QCOMPARE(window_->state().selectedEvent(), eventsNamed("gemm", 0)[2]);
+    QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis has the times of the other trace now
+    QCOMPARE(view.visibleRange().length(), Nanoseconds{10'000});
+    // Markers are those of the first trace's file, and are kept there.
+    QVERIFY(view.markers().empty());
+    view.addMarker(kFirstKernel + 1'000, "of faster");
+    QFile notes(faster_ + ".notes");
+    QVERIFY(notes.open(QIODevice::ReadOnly) && notes.readAll().contains("of faster"));
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("faster.trace – "), qPrintable(window_->windowTitle()));
+    window_->showPanel("findings");
+    QVERIFY(settled());
+    QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
+    QCOMPARE(view.markers().size(), std::size_t{1});
+    // Beside it again, the other one is B by its own name, and its markers are there once it is A.
+    window_->openBeside(known_);
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().first().path, faster_);
+    QCOMPARE(window_->pair().second().path, known_);
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(view.markers().size(), std::size_t{1});
+    QCOMPARE(view.markers().front().text, QString("of known"));
+    for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
+  }
+
+  void aTraceIsNamedAloneOnceTheOtherIsClosed() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("known.trace – "), qPrintable(window_->windowTitle()));
+  }
+
+  void aSearchIsOfTheTracesThatAreShown() {
+    auto* search = window_->findChild<ui::EventSearch*>();
+    auto* field = search->findChild<QLineEdit*>();
+    const auto* position = search->findChild<QLabel*>();
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    search->searchFor("gemm");
+    QVERIFY(settled());
+    QCOMPARE(position->text(), QString("%1 found").arg(kKernels));  // half of the kernels, in both
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QCOMPARE(position->text(), QString("%1 found").arg(kKernels / 2));
+    const std::weak_ptr<const Trace> before = window_->state().trace();
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QCOMPARE(field->text(), QString("gemm"));
+    QCOMPARE(position->text(), QString("0 found"));
+    QVERIFY(wait_for([&] { return before.expired(); }));  // nothing holds what is no longer shown
+  }
+
   void saysWhyATraceCannotBeOpenedBeside() {
     QSignalSpy failed(window_.get(), &MainWindow::failed);
     window_->openBeside(pathOf("missing.trace"));
@@ -312,6 +437,7 @@ class CompareTest : public QObject {
   bool settled() {
     return wait_for([this] { return window_->isSettled(); });
   }
+  static QString compact_name(const Trace& trace, EventRef event) { return ui::text_of(timeline::compact_kernel_name(trace.name(trace.event(event).name))); }
   // By start, of one of the two traces.
   std::vector<EventRef> eventsNamed(std::string_view name, std::size_t part) const {
     const Trace& trace = *window_->state().trace();

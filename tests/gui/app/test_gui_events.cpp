@@ -313,6 +313,33 @@ class EventsTest : public QObject {
     QCOMPARE(table_->model()->rowCount(), 1);
   }
 
+  // "step 1" is no beginning of "step 10".
+  void aNameThatIsChosenIsThatNameAlone() {
+    window_->state().setTrace(steps(12), ui::TraceChange::kOther);
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    auto* names = window_->statistics().findChild<QTableView*>();
+    const QAbstractItemModel& model = *names->model();
+    int row = 0;
+    while (row < model.rowCount() && model.index(row, 0).data().toString() != "step 1") ++row;
+    QVERIFY(row < model.rowCount());
+    emit names->doubleClicked(model.index(row, 0));
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{1});
+    QCOMPARE(model.rowCount(), 1);
+    // The button above the list ends it.
+    auto* chip = [&]() -> QToolButton* {
+      for (QToolButton* each : window_->events().findChildren<QToolButton*>())
+        if (each->accessibleName().contains("step 1")) return each;
+      return nullptr;
+    }();
+    QVERIFY(chip != nullptr);
+    chip->click();
+    window_->state().setFilter({});
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{12});
+  }
+
   // Nor walks to a line.
   void aRecordingThatGoesOnLeavesTheFamilyThatIsChosen() {
     window_->state().setTrace(steps(5), ui::TraceChange::kOther);
@@ -348,7 +375,7 @@ class EventsTest : public QObject {
     menu("Filter to this name");
     QVERIFY(settle(*window_));
     QCOMPARE(lines(), kKernels / 2);
-    QCOMPARE(QString::fromStdString(window_->state().filter().text), QString("relu"));
+    QCOMPARE(window_->state().filter().values, std::vector<ColumnValue>({{PivotColumn::kName, "relu"}}));
   }
 
   void chartsFollowTheSelectionTheRangeAndTheFilter() {

@@ -86,6 +86,32 @@ class ExportTest : public QObject {
     QCOMPARE(events_of(known_), std::uint64_t{kEvents});
   }
 
+  // The kind that was chosen is written, whatever stands behind a dot of the name; and a suffix says another one in any case of letters.
+  void theKindThatIsChosenIsWritten() {
+    const auto written = [&](const QString& name, const QString& kind) {
+      const DialogAnswers answers([&](QDialog& dialog) {
+        auto* files = qobject_cast<QFileDialog*>(&dialog);
+        if (files == nullptr) return dialog.accept();
+        for (const QString& filter : files->nameFilters())
+          if (filter.contains(kind)) {
+            files->selectNameFilter(filter);
+            emit files->filterSelected(filter);
+          }
+        choose(*files, path_of(name));
+      });
+      return press(QKeySequence::Save) && wait_for([&] { return !window_->exports().isWriting(); });
+    };
+    const auto begins = [&](const QString& name) {
+      QFile file(path_of(name));
+      return file.open(QIODevice::ReadOnly) ? file.read(6) : QByteArray("nothing");
+    };
+    QVERIFY(written("llama-3.1", "*.sqlite"));
+    QCOMPARE(begins("llama-3.1.sqlite"), QByteArray("SQLite"));
+    QCOMPARE(begins("llama-3.1"), QByteArray("nothing"));
+    QVERIFY(written("out.JSON", "*.trace"));
+    QVERIFY(begins("out.JSON").startsWith('{') || begins("out.JSON").startsWith('['));
+  }
+
   // The folder of the last export is offered next, also to an export of another kind.
   void offersTheFolderOfTheLastExport() {
     const TemporaryFolder other;

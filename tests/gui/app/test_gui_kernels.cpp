@@ -82,6 +82,7 @@ class KernelsTest : public QObject {
     QVERIFY(panel.text().contains("Bound by L1 cache and shared memory"));
     QVERIFY(panel.text().contains("conflicts of shared memory's banks"));
     QVERIFY(panel.text().contains("Theoretical occupancy"));
+    QVERIFY(panel.text().contains("Measured at the clock that the GPU had (1.98 GHz), with caches as they were."));  // an H200's highest
     QVERIFY(panel.text().contains("Shared memory: bank conflicts"));
     QVERIFY(panel.text().contains("No samples tell where its warps waited"));
     QVERIFY(!panel.text().contains("counters were not read"));
@@ -153,6 +154,32 @@ class KernelsTest : public QObject {
     state.setSelectedEvent(kernel_named(*both, "strided"));
     source.showLine(QStringLiteral("zoo.cu:10"));
     QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(), QStringLiteral("10"));
+  }
+
+  // Whoever comes back to a kernel before another one's code was read sees its own.
+  void theCodeIsThatOfTheSelectedKernel() {
+    const auto trace = recording("zoo_counts.trace");
+    QVERIFY(trace);
+    ui::SelectionState state;
+    ui::SourcePanel source(state);
+    source.show();
+    state.setTrace(trace, ui::TraceChange::kOther);
+    const EventRef strided = kernel_named(*trace, "strided"), naive = kernel_named(*trace, "transpose_naive");
+    QVERIFY(strided.valid() && naive.valid());
+    state.setSelectedEvent(strided);
+    QVERIFY(settled(source));
+    QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
+    state.setSelectedEvent(naive);
+    QVERIFY(wait_for([&] { return source.isReading(); }));  // it has begun
+    state.setSelectedEvent(strided);
+    QVERIFY(settled(source));
+    QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
+    // A later state of the trace leaves the line that is read.
+    source.lines().chooseRow(1);
+    const auto again = recording("zoo_counts.trace");
+    state.setTrace(again, ui::TraceChange::kSnapshot);
+    QVERIFY(settled(source));
+    QCOMPARE(source.lines().chosenRow(), 1);
   }
 
   void aDoubleClickOnAFindingOpensItsLine() {
@@ -434,7 +461,7 @@ class KernelsTest : public QObject {
     QStringList failures;
     std::shared_ptr<const Trace> measured;
     connect(&profiling, &KernelProfiling::failed, this, [&](const QString& sentence) { failures += sentence; });
-    connect(&profiling, &KernelProfiling::measured, this, [&](std::shared_ptr<const Trace> result, const QString&) { measured = result; });
+    connect(&profiling, &KernelProfiling::measured, this, [&](std::shared_ptr<const Trace> result, const QString&, const std::shared_ptr<const Trace>&) { measured = result; });
     profiling.start(facts, run);
     QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
     QCOMPARE(failures, QStringList());

@@ -79,6 +79,42 @@ class NotesTest : public QObject {
     QVERIFY(!content(notesFile()).contains("earlier"));
   }
 
+  // By bytes, of which a Chinese letter has three.
+  void aNoteThatIsTooLongIsCutAndTheOthersAreKept() {
+    timeline().addMarker(300'000, QString(2'000, QChar(0x6162)));
+    QVERIFY2(window_->messages().text().contains("at most 4096 bytes"), qPrintable(window_->messages().text()));
+    QCOMPARE(timeline().markers()[0].text.size(), qsizetype{4096 / 3});
+    timeline().addMarker(700'000, "and one more");
+    QVERIFY(content(notesFile()).contains("and one more"));
+    QVERIFY2(!window_->messages().text().contains("somebody else"), qPrintable(window_->messages().text()));
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    timeline().addMarker(900'000, "later");
+    QVERIFY(content(notesFile()).contains("later"));
+  }
+
+  // What is typed is there, whoever clicks elsewhere meanwhile; and both ends of a range are one step to undo.
+  void whatIsTypedAsTheNameOfAMarkerIsKept() {
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    auto* prompt = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(prompt != nullptr);
+    QTest::keyClicks(prompt, "half a name");
+    window_->events().findChild<QLineEdit*>()->setFocus(Qt::MouseFocusReason);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].text, QString("half a name"));
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    QTest::keyClicks(QApplication::focusWidget(), "nothing");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    timeline().setSelectedRange(TimeRange{300'000, 700'000});
+    QTest::keyClick(&timeline(), Qt::Key_M);
+    QCOMPARE(timeline().markers().size(), std::size_t{3});
+    timeline().edits().undo();
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+  }
+
   void keysWalkFromMarkerToMarker() {
     for (const Nanoseconds time : {300'000, 700'000, 1'100'000}) timeline().addMarker(time, QString::number(time));
     timeline().setVisibleRange({0, 60'000});

@@ -5,7 +5,9 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHelpEvent>
+#include <QPushButton>
 #include <QRegularExpression>
+#include <QTimer>
 #include <QToolTip>
 
 #include "../../timeline/traces.h"
@@ -46,6 +48,52 @@ class QueryTest : public QObject {
     QVERIFY(selected.valid());
     QCOMPARE(window_->state().trace()->event(selected).start, kFirstKernel);
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
+  }
+
+  // Snapshots of a recording come ten times a second, and what is asked takes longer: it is answered all the same, and asked again then. Who stops it
+  // is not asked again.
+  void aQuestionThatTakesLongIsAnsweredWhileTheRecordingGoesOn() {
+    auto snapshot = [count = 0]() mutable {
+      SmallTrace trace;
+      trace.builder.add(trace.on_gpu(TrackKind::kKernels), {trace.event(0, 1'000 + ++count, "kernel")});
+      return trace.builder.snapshot();
+    };
+    window_->state().setTrace(snapshot(), ui::TraceChange::kOther);
+    window_->showPanel("query");
+    QTimer grows;
+    int snapshots = 0;
+    connect(&grows, &QTimer::timeout, this, [&] {
+      ++snapshots;
+      window_->state().setTrace(snapshot(), ui::TraceChange::kSnapshot);
+    });
+    grows.start(50);
+    window_->query().setText("WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 3000000) SELECT count(*) + (SELECT count(*) FROM kernels) FROM numbers");
+    window_->query().ask();
+    QVERIFY2(wait_for([&] { return table().model()->rowCount() == 1; }), qPrintable(window_->query().message()));
+    QCOMPARE(cell(0, 0).remove(u','), QString("3000001"));
+    QVERIFY(snapshots > 4);  // else it did not take long
+    auto* stop = [&]() -> QPushButton* {
+      for (QPushButton* each : window_->query().findChildren<QPushButton*>())
+        if (each->text() == "Stop") return each;
+      return nullptr;
+    }();
+    QVERIFY(wait_for([&] { return stop->isEnabled(); }));  // asked again, of what is there now
+    stop->click();
+    snapshots = 0;
+    QVERIFY(wait_for([&] { return snapshots > 10; }));
+    QCOMPARE(window_->query().message(), QString("Stopped."));
+    QVERIFY(!stop->isEnabled());
+  }
+
+  void anAnswerGoesWithItsTrace() {
+    ask("SELECT name FROM kernels");
+    QCOMPARE(table().model()->rowCount(), int(kKernels));
+    SmallTrace other;
+    other.builder.add(other.on_gpu(TrackKind::kKernels), {other.event(0, 10, "alone")});
+    window_->state().setTrace(other.builder.snapshot(), ui::TraceChange::kOther);
+    QCOMPARE(table().model()->rowCount(), 0);  // at once
+    QVERIFY(settle(*window_));
+    QCOMPARE(cell(0, 0), QString("alone"));
   }
 
   void noQuestionIsAnsweredWithWhatToDo() {

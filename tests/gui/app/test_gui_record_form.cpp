@@ -121,6 +121,23 @@ class TestGuiRecordForm : public QObject {
     }
   }
 
+  // The program that was recorded last stands in the form: Enter starts it again.
+  void enterStartsWhatStandsThere() {
+    ui::Settings settings;
+    ui::LaunchSettings before;
+    before.program = "/bin/true";
+    settings.rememberLaunch(before);
+    ui::LaunchDialog launch(settings);
+    int starts = 0;
+    launch.setStart([&](const ui::LaunchSettings& asked) { return ++starts, asked.program == "/bin/true" ? QString() : QString("another"); });
+    launch.show();
+    QVERIFY(QTest::qWaitForWindowActive(&launch));
+    QVERIFY(QApplication::focusWidget() != nullptr);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QCOMPARE(starts, 1);
+    QCOMPARE(launch.result(), int(QDialog::Accepted));
+  }
+
   void aFilterThatNoProcessPassesIsNamed() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);

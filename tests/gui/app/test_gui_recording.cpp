@@ -128,8 +128,12 @@ class RecordingTest : public QObject {
     const qsizetype lines = output->toPlainText().count(u'\n');
     QVERIFY(wait_for([&] { return output->toPlainText().count(u'\n') > lines + 3; }));
     QVERIFY(window.isRecording());
+    const QTreeWidget& processes = window.findChild<ui::DiagnosticsPanel*>()->processes();
+    QVERIFY(processes.topLevelItemCount() >= 1);
+    QCOMPARE(processes.topLevelItem(0)->text(1), QString("still running"));
     window.stopRecording();
     QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(wait_for([&] { return processes.topLevelItemCount() >= 1 && processes.topLevelItem(0)->text(1).contains("signal"); }));
   }
 
   void followsALongRecordingUntilItsUserLooksElsewhere() {

@@ -1,8 +1,10 @@
 // The panel that shows call chains: flame graph, call trees, functions, of the part of time and the threads that are chosen.
 #include <QAbstractItemModelTester>
+#include <QAbstractItemView>
 #include <QClipboard>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QTimer>
 
 #include "main_window_fixture.h"
 #include "menus.h"
@@ -171,6 +173,72 @@ class SamplesTest : public QObject {
     choose(threads, 1);
     QVERIFY(settled());
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
+  }
+
+  void theThreadOfOneTraceIsNotChosenInAnother() {
+    QComboBox* threads = choice(*panel_, "Threads that are counted");
+    if (threads == nullptr)
+      for (QComboBox* each : panel_->findChildren<QComboBox*>())
+        if (each->itemText(0) == "All threads") threads = each;
+    QVERIFY(threads != nullptr);
+    choose(threads, threads->count() - 1);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{20});
+    // A recording that goes on leaves the list as it is, though somebody looks at it.
+    const QString chosen = threads->currentText();
+    threads->showPopup();
+    state_->setTrace(program(), ui::TraceChange::kSnapshot);
+    QVERIFY(settled());
+    QCOMPARE(threads->currentText(), chosen);
+    QVERIFY(threads->view()->isVisible());
+    threads->hidePopup();
+    state_->setTrace(program(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    QCOMPARE(threads->currentIndex(), 0);
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
+  }
+
+  // What was opened by hand stays open while the trace grows and the time changes, and the call that is read stays the current one.
+  void callsThatWereOpenedStayOpen() {
+    choose(choice(*panel_, "View of the call chains"), 1);  // top-down
+    QVERIFY(settled());
+    QTreeView& tree = panel_->tree(samples::CallTreeOrder::kTopDown);
+    const auto call = [&](const QStringList& names) {
+      QModelIndex found;
+      for (const QString& name : names) {
+        QModelIndex next;
+        for (int row = 0; row < tree.model()->rowCount(found); ++row)
+          if (tree.model()->index(row, 0, found).data() == name) next = tree.model()->index(row, 0, found);
+        found = next;
+      }
+      return found;
+    };
+    tree.collapseAll();
+    tree.expand(call({"train"}));
+    tree.expand(call({"train", "load"}));
+    tree.setCurrentIndex(call({"train", "load", "inflate"}));
+    const auto is_as_left = [&] {
+      return tree.isExpanded(call({"train"})) && tree.isExpanded(call({"train", "load"})) && !tree.isExpanded(call({"load"})) &&
+             tree.currentIndex() == call({"train", "load", "inflate"});
+    };
+    QVERIFY(is_as_left());
+    state_->setTrace(program(), ui::TraceChange::kSnapshot);
+    QVERIFY(settled());
+    QVERIFY(is_as_left());
+    state_->setSelectedRange(TimeRange{0, 1'000'000});
+    QVERIFY(settled());
+    QVERIFY(is_as_left());
+  }
+
+  // The entries of a menu mean the call that it was opened on, whatever is shown by then.
+  void theMenuOfACallOutlivesItsProfile() {
+    ui::FlameGraphView& flame = panel_->flameGraph();
+    const QPoint place = boxOf({"train", "load", "inflate"}).center();
+    QTimer::singleShot(0, this, [&] {
+      state_->setTrace(nullptr, ui::TraceChange::kOther);
+    });
+    menu_after([&] { right_click(*flame.viewport(), place); }, "Copy the calls that lead to it");
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("train\nload\ninflate"));
   }
 
   void backtracesAreWeighedByTheTimeOfTheirCalls() {

@@ -153,7 +153,7 @@ class TestGuiSelection : public QObject {
       wait_for([&] { return table->model()->rowCount() == 3; });
     });
     menu_after([&] { emit table->customContextMenuRequested(line); }, "Filter to this name");
-    QCOMPARE(window_->state().filter().text, std::string("kernel 4"));
+    QCOMPARE(window_->state().filter().values, std::vector<ColumnValue>({{PivotColumn::kName, "kernel 4"}}));
   }
 
   void theLongestGapsBeginAtTheTop() {

@@ -1,6 +1,7 @@
 // A window that records while its user wishes for something else: nothing is lost, nothing happens without a word.
 #include <signal.h>
 
+#include <algorithm>
 #include <functional>
 
 #include <QAbstractButton>
@@ -203,6 +204,79 @@ class TestGuiSession : public QObject {
     QVERIFY(window_->state().trace()->provenance().finished);
   }
 
+  // Stopping can take long, and the window is there meanwhile. A dialog is within a function of its window.
+  void aWindowThatIsToCloseOutlivesItsDialogs() {
+    ui::Windows windows(ui::Layout::kInitial);
+    const QPointer<MainWindow> window(&windows.add());
+    window->launch(slowToEnd("outlived"));
+    QVERIFY2(window->isRecording(), qPrintable(window->messages().text()));
+    window->close();
+    QVERIFY(answer("Stop and close"));
+    QVERIFY(window && window->isRecording());
+    QVERIFY2(window->messages().text().contains("closes once the recording is complete"), qPrintable(window->messages().text()));
+    bool was_there = false;
+    QTimer look;
+    look.setInterval(500);  // longer than it takes a window to close that may
+    bool has_ended = false;
+    connect(&look, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget());
+      if (dialog == nullptr || (window && window->isRecording())) return;
+      if (!std::exchange(has_ended, true)) return;
+      was_there = window && window->isVisible();
+      dialog->reject();
+    });
+    look.start();
+    window->actions().change_keys->trigger();
+    QVERIFY(was_there);
+    QVERIFY(wait_for([&] { return window.isNull(); }));
+  }
+
+  // A recording that another one took the place of may take long to be completed.
+  void aWindowThatIsToCloseWaitsForTheRecordingBefore() {
+    window_->launch(slowToEnd("before"));
+    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    record("after");
+    QVERIFY(window_->session().isCompleting());
+    window_->stopRecording();
+    QVERIFY(wait_for([&] { return !window_->isRecording(); }));
+    QVERIFY(window_->session().isCompleting());
+    window_->close();
+    QVERIFY(window_->isVisible());
+    const auto& said = window_->messages().messages();
+    QVERIFY(std::any_of(said.begin(), said.end(), [](const ui::Notice& message) { return message.sentence.contains("still being completed"); }));
+    QVERIFY(wait_for([&] { return !window_->isVisible(); }));
+    QVERIFY(!window_->session().isCompleting());
+    QVERIFY(QFile::exists(path_of("before")));
+  }
+
+  // Of three windows, one has to wait for its recording: the others go when it has closed, whichever is asked first.
+  void quittingGoesOnOnceTheLastRecordingHasEnded() {
+    window_.reset();
+    ui::Windows windows(ui::Layout::kInitial);
+    const QPointer<MainWindow> first(&windows.add()), second(&windows.add()), third(&windows.add());
+    second->launch(slowToEnd("quitting"));
+    QVERIFY2(second->isRecording(), qPrintable(second->messages().text()));
+    second->actions().quit->trigger();
+    QVERIFY(answer("Stop and close"));
+    const auto is_gone = [](const QPointer<MainWindow>& window) { return window.isNull() || !window->isVisible(); };
+    QVERIFY(wait_for([&] { return is_gone(first) && is_gone(second) && is_gone(third); }));
+    QTest::qWait(50);  // it has been seen that none is left
+    // Called off, the others stay.
+    const QPointer<MainWindow> fourth(&windows.add()), fifth(&windows.add()), sixth(&windows.add());
+    fifth->launch(launchOf("stays"));
+    fifth->actions().quit->trigger();
+    QVERIFY(answer("Cancel"));
+    QVERIFY(fifth && fifth->isRecording());
+    const bool others_are_gone = is_gone(fourth) && is_gone(sixth);
+    fifth->stopRecording();
+    QVERIFY(wait_for([&] { return !fifth->isRecording(); }));
+    QTest::qWait(200);
+    QVERIFY(!is_gone(fifth));
+    QCOMPARE(is_gone(fourth) && is_gone(sixth), others_are_gone);
+    for (const auto& window : {fourth, fifth, sixth})
+      if (window) window->close();
+  }
+
   void aProgramThatFailsIsSaidToHaveFailed() {
     ui::LaunchSettings launch = launchOf("fails");
     launch.program = "sh";
@@ -303,6 +377,15 @@ class TestGuiSession : public QObject {
     launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
     launch.capture.trace_cuda = false;
     launch.output = path_of(name);
+    return launch;
+  }
+
+  // A program that takes seconds to end.
+  [[nodiscard]] ui::LaunchSettings slowToEnd(const QString& name) const {
+    ui::LaunchSettings launch = launchOf(name);
+    launch.program = "sh";
+    launch.arguments = "-c 'trap \"\" TERM; while :; do sleep 0.1; done'";
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
     return launch;
   }
 

@@ -247,6 +247,35 @@ class TestGuiSessionMachine : public QObject {
     QCOMPARE(session(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"}), QString("begin: idle"));
   }
 
+  // A second stop cuts off what still comes.
+  void whatIsWishedForWhileTheRecordingStopsWaitsForIt() {
+    Session session = session_in("recording");
+    QCOMPARE(session(event::StopWished{}), QString("stop: recording"));
+    QCOMPARE(session(event::Wished{kOpen}), QString("ask: recording"));
+    QCOMPARE(session(event::Answered{kOpen, event::Answer::kHere}), QString(": recording"));
+    QCOMPARE(session(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"}), QString("read1: loading"));
+    session = session_in("recording");
+    session(event::StopWished{});
+    session(event::Wished{kClose});
+    QCOMPARE(session(event::Answered{kClose, event::Answer::kHere}), QString(": recording"));
+    QCOMPARE(session(event::StopWished{}), QString("stop: recording"));  // by who wants it at once
+    // Of the next recording, it is a first stop again.
+    session = session_in("recording");
+    session(event::StopWished{});
+    session(event::RecordingBegan{});
+    QCOMPARE(session(event::Answered{kOpen, event::Answer::kHere}), QString("stop: recording"));
+  }
+
+  void twoFilesAreOneWish() {
+    Session session = session_in("recording");
+    Wish both = kOpen;
+    both.beside = kBeside.path;
+    QCOMPARE(session(event::Wished{both}), QString("ask: recording"));
+    session(event::Answered{both, event::Answer::kHere});
+    QCOMPARE(session(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"}), QString("read1: loading"));
+    QCOMPARE(session(event::FileArrived{session.ticket(Source::kFile)}), QString("show-other opened1 read2: comparing"));
+  }
+
   void aRecordingThatWasLetGoIsNotShownAnyMore() {
     Session session = session_in("recording");
     const Ticket before = session.ticket(Source::kRecording);

@@ -7,12 +7,16 @@
 #include <QDropEvent>
 #include <QLineEdit>
 #include <QMimeData>
+#include <QLabel>
 #include <QSplitter>
+#include <QTextBlock>
+#include <QTextDocument>
 
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "panels/statistics_model.h"
 #include "timeline/core/format.h"
+#include "window/start_page.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -36,6 +40,22 @@ class MainWindowTest : public QObject {
     const QString status = window.findChild<ui::TraceStatus*>()->text();
     QVERIFY2(status.contains("13 events") && status.contains("complete: nothing dropped") && status.contains("gpu01"), qPrintable(status));
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kEvents));
+  }
+
+  // Lists leave out what is asked for by its kind, so the count of events is that of lists.
+  void countsEventsAsListsDo() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    const auto* status = window.findChild<ui::TraceStatus*>();
+    const std::uint64_t all = window.state().trace()->event_count(), listed = static_cast<std::uint64_t>(events_table(window)->model()->rowCount());
+    QVERIFY(listed < all);
+    QCOMPARE(all, std::uint64_t{30'313});
+    const QString expected = QString("%1 events, %2 states and samples")
+                                 .arg(QString::fromStdString(timeline::format_count(listed)), QString::fromStdString(timeline::format_count(all - listed)));
+    QVERIFY2(status->text().startsWith(expected), qPrintable(status->text()));
+    for (const QLabel* label : status->findChildren<QLabel*>())
+      if (label->text() == status->text()) QVERIFY(label->toolTip().contains("where their kind is chosen"));
   }
 
   void remembersRecentFilesNewestFirst() {
@@ -212,6 +232,28 @@ class MainWindowTest : public QObject {
     window.timelineView().setSelectedRange(std::nullopt);
     QVERIFY(wait_for([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kEvents); }));
     QCOMPARE(statistics.rowCount(), 4);  // gemm, relu, the call, the range
+  }
+
+  void aRecentFileOfAnyNameOpensFromTheStartPage() {
+    const TemporaryFolder folder;
+    const QString path = QString::fromStdString((folder.path() / "it's <b>a&b 100%25.trace").string());
+    write_known_trace(path.toStdString());
+    ui::Settings().addRecentFile(path);
+    MainWindow window;
+    window.show();
+    auto* page = window.findChild<ui::StartPage*>();
+    const auto* text = page->findChild<QLabel*>();
+    QTextDocument document;
+    document.setHtml(text->text());
+    QString link;
+    for (QTextBlock block = document.begin(); block.isValid() && link.isEmpty(); block = block.next())
+      for (auto part = block.begin(); !part.atEnd(); ++part)
+        if (part.fragment().charFormat().anchorHref().startsWith("file:") && link.isEmpty()) link = part.fragment().charFormat().anchorHref();
+    QSignalSpy opened(&window, &MainWindow::opened);
+    emit const_cast<QLabel*>(text)->linkActivated(link);
+    QVERIFY2(opened.wait(kPatienceMs), qPrintable(link));
+    QCOMPARE(opened.front().front().toString(), path);
+    ui::Settings().removeRecentFile(path);
   }
 
   void filtersByNameAsOneTypes() {
@@ -447,6 +489,34 @@ class MainWindowTest : public QObject {
       QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
       window.actions().quit->trigger();
       QVERIFY(!window.isVisible());
+    }
+    MainWindow window;
+    window.show();
+    auto* details = window.findChild<QDockWidget*>("details");
+    QVERIFY(wait_for([&] { return details->isVisible(); }, 5'000));
+    QVERIFY(details->isFloating());
+    details->setFloating(false);
+    window.close();
+  }
+
+  // A window that is closed before it came to show its floating panels keeps them; and they do not appear without it.
+  void panelsThatFloatOutliveAWindowThatIsClosedAtOnce() {
+    {
+      MainWindow window;
+      window.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+      auto* details = window.findChild<QDockWidget*>("details");
+      details->show();
+      details->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
+      window.close();
+    }
+    {
+      MainWindow window;
+      window.show();
+      window.close();
+      QTest::qWait(0);
+      QVERIFY(!window.findChild<QDockWidget*>("details")->isVisible());
     }
     MainWindow window;
     window.show();

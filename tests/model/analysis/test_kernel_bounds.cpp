@@ -4,7 +4,6 @@
 #include <map>
 
 #include "lanescope/kernel_metrics.pb.h"
-#include "model/analysis/counter_diff.h"
 #include "model/analysis/findings_table.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
@@ -477,42 +476,4 @@ TEST_CASE("what a kernel's code costs is told beside its small grid; few warps, 
   CHECK(finding.key == "global_access");
   CHECK(finding.cost == Approx((1 - 4.0 / 32) * 0.4 * 10 * kMillisecond).margin(1));
   CHECK_THAT(finding.seen, !contains_text("Next"));
-}
-
-TEST_CASE("counters of kernels are compared by name and shape, and few samples tell no change from noise") {
-  // Five launches of one kernel a side: 1.00 ms give or take 2 %, then half of that; DRAM as busy as before.
-  const auto run = [](double milliseconds, std::uint32_t launches) {
-    TraceBuilder builder;
-    const ProcessId process = builder.process_of_instance(1);
-    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
-    const std::uint32_t duration = builder.kernel_metric("gpu__time_duration.sum");
-    const std::uint32_t dram = builder.kernel_metric("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed");
-    KernelDetail shape;
-    shape.grid[0] = shape.block[0] = 32;
-    const DetailId detail = builder.intern(shape);
-    for (std::uint32_t i = 0; i < launches; ++i) {
-      const double noise = 1 + 0.01 * (static_cast<double>(i % 5) - 2);
-      const double time = milliseconds * noise * kMillisecond;
-      builder.add(kernels, {Event{i * 10 * kMillisecond, static_cast<Nanoseconds>(time), builder.intern("strided"), i + 1, detail}});
-      builder.add(MeasuredLaunch{process, i + 1, KernelReplay::kOnePass, 1, {}, 0, {{duration, time}, {dram, 50 * noise}}});
-    }
-    return builder.snapshot();
-  };
-  const std::vector<std::shared_ptr<const Trace>> before{run(1, 5)}, after{run(0.5, 5)}, once{run(0.5, 1)}, first{run(1, 1)};
-  const auto find = [](const std::vector<analysis::CounterChange>& changes, std::string_view what) {
-    const auto found = std::find_if(changes.begin(), changes.end(), [&](const auto& each) { return each.what == what; });
-    REQUIRE(found != changes.end());
-    return *found;
-  };
-  const auto changes = analysis::compare_counters(before, after);
-  const analysis::CounterChange duration = find(changes, "Duration");
-  CHECK(duration.verdict == analysis::DiffVerdict::kLess);
-  CHECK(duration.change == Approx(-50).epsilon(1e-6));
-  CHECK(duration.change_low < -50);
-  CHECK(duration.change_high > -50);
-  CHECK(duration.change_high < -40);
-  CHECK(duration.first_launches == 5);
-  CHECK(find(changes, "DRAM throughput").verdict == analysis::DiffVerdict::kSame);
-  CHECK(find(analysis::compare_counters(first, once), "Duration").verdict == analysis::DiffVerdict::kUnsure);
-  CHECK(analysis::compare_counters(before, std::vector<std::shared_ptr<const Trace>>{recorded()}).size() == 0);  // of another name
 }

@@ -48,6 +48,9 @@ struct RecordedMetrics {
   // The measured launch that says most of a kernel of this name and shape: of `event` itself where it is one, else of the median duration.
   // None where none of its kind was measured. An event of another trace is not valid here.
   [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const;
+  // The clock of multiprocessors while this launch was measured, Hz, where its counters were read by our own run: the clock was the GPU's own,
+  // and caches were as they were. None where that is not known, as of what another profiler measured: it may have locked clocks and emptied caches.
+  [[nodiscard]] std::optional<double> own_clock(std::size_t kernel) const;
 };
 
 // Launches of which the trace has no kernel are left out. Of a time, all launches of a kind are those that begin within it. O(kernels of the trace)

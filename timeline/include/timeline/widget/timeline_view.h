@@ -171,6 +171,7 @@ class TimelineView : public QWidget {
   [[nodiscard]] const std::vector<Marker>& markers() const;  // by time
   void setMarkers(std::vector<Marker> markers);               // requires: by time. Is no edit
   void addMarker(Nanoseconds time, const QString& text);  // where one is already, a text takes the place of its text
+  void addMarkers(const std::vector<Marker>& markers);  // the same of several, in one step of edits()
   void markSelection();                                   // the ends of the selected range, else the beginning of the selected event
   void setMarkerText(Nanoseconds time, const QString& text);
   void removeMarker(Nanoseconds time);

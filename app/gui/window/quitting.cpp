@@ -1,0 +1,35 @@
+#include "window/quitting.h"
+
+#include <QApplication>
+#include <QPointer>
+#include <QWidget>
+
+namespace lanescope::ui {
+namespace {
+
+bool quitting = false;
+
+// Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
+void close_all_windows() {
+  QList<QPointer<QWidget>> windows;
+  for (QWidget* widget : QApplication::topLevelWidgets())
+    if (widget->isVisible() && (widget->windowType() == Qt::Window || widget->windowType() == Qt::Dialog)) windows.push_back(widget);
+  for (const QPointer<QWidget>& window : windows)
+    if (window && !window->close()) return;
+  quitting = false;
+}
+
+}  // namespace
+
+void quit_all() {
+  quitting = true;
+  close_all_windows();
+}
+
+void call_off_quitting() { quitting = false; }
+
+void go_on_quitting() {
+  if (quitting) QMetaObject::invokeMethod(qApp, [] { if (quitting) close_all_windows(); }, Qt::QueuedConnection);
+}
+
+}  // namespace lanescope::ui

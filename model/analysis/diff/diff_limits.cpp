@@ -1,0 +1,70 @@
+#include "model/analysis/diff_limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr std::string_view kDuration = "Duration";  // of kernels, which limits on time are about, too
+
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// NaN compares as neither.
+bool is_beyond(double change, double limit) noexcept { return std::signbit(limit) ? change < limit : change > limit; }
+
+}  // namespace
+
+Result<DiffLimit> parse_diff_limit(std::string_view text) {
+  DiffLimit limit;
+  std::string_view share = text;
+  if (const std::size_t equals = text.rfind('='); equals != std::string_view::npos) {
+    const std::string_view name = trimmed(text.substr(0, equals));
+    const auto metrics = compared_metrics();
+    const auto known = std::find_if(metrics.begin(), metrics.end(), [&](std::string_view metric) { return same_letters(metric, name); });
+    if (known == metrics.end()) {
+      std::string names;
+      for (const std::string_view metric : metrics) names.append(names.empty() ? "" : ", ").append(metric);
+      return Error{"No metric of kernels is called '" + std::string(name) + "'. Those that are compared: " + names + ".", ErrorKind::kUsage};
+    }
+    limit.metric = *known;
+    share = text.substr(equals + 1);
+  }
+  std::string number(trimmed(share));
+  if (number.ends_with('%')) number.pop_back();
+  char* end = nullptr;
+  limit.percent = std::strtod(number.c_str(), &end);
+  while (*end == ' ') ++end;
+  if (number.empty() || *end != '\0' || !std::isfinite(limit.percent))
+    return Error{"'" + std::string(text) + "' is no limit: give a share such as --fail-above 5%, or one of a metric such as --fail-above 'L2 hit rate=-2%'.",
+                 ErrorKind::kUsage};
+  if (limit.metric.empty() && std::signbit(limit.percent))
+    return Error{"'" + std::string(text) + "' is no limit on time: give a share of 0 % or more.", ErrorKind::kUsage};
+  return limit;
+}
+
+LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept {
+  const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
+  if (!limit.metric.empty() || !counts || item.verdict == DiffVerdict::kSame) return LimitVerdict::kKept;
+  if (item.verdict == DiffVerdict::kOnlySecond) return LimitVerdict::kExceeded;  // of nothing, more than any share
+  return is_beyond(item.change, limit.percent) ? LimitVerdict::kExceeded : LimitVerdict::kKept;
+}
+
+LimitVerdict judge(const DiffLimit& limit, const CounterChange& change) noexcept {
+  if (change.what != (limit.metric.empty() ? kDuration : limit.metric) || !is_beyond(change.change, limit.percent)) return LimitVerdict::kKept;
+  if (change.verdict == DiffVerdict::kMore || change.verdict == DiffVerdict::kLess) return LimitVerdict::kExceeded;
+  return change.verdict == DiffVerdict::kUnsure && !limit.metric.empty() ? LimitVerdict::kUnsure : LimitVerdict::kKept;
+}
+
+}  // namespace lanescope::analysis
