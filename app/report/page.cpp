@@ -60,20 +60,20 @@ std::string date_text(std::int64_t utc) {
 }
 
 // Empty where there is nothing in the range.
-std::string picture_of(const std::shared_ptr<const Trace>& trace, const timeline::RowTree& tree, const timeline::IdleTime& idle,
+std::string picture_of(const Trace& trace, const timeline::RowTree& tree, timeline::ContentCache& contents, const timeline::IdleTime& idle,
                        const timeline::CommunicationTime& communication, TimeRange range, std::optional<TimeRange> marked) {
   if (range.empty()) return {};
   timeline::SvgPicture request;
   request.range = range;
   request.marked = marked;
-  request.rows = timeline::telling_rows(trace, tree, range, kRowsOfPicture);
-  return request.rows.empty() ? std::string() : timeline::svg_text(trace, tree, request, &idle, &communication);
+  request.rows = timeline::telling_rows(tree, contents, range, kRowsOfPicture);
+  return request.rows.empty() ? std::string() : timeline::svg_text(trace, tree, request, contents, &idle, &communication);
 }
 
 class Page {
  public:
   Page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write)
-      : pointer_(trace), trace_(*trace), options_(options), write_(write), tree_(*trace), idle_(trace, kShortestGap), communication_(*trace) {}
+      : trace_(*trace), options_(options), write_(write), tree_(*trace), contents_(trace), idle_(trace, kShortestGap), communication_(*trace) {}
 
   Result<bool> run() {
     std::vector<Finding> findings;
@@ -130,11 +130,11 @@ class Page {
     return text + "</dl>";
   }
 
-  [[nodiscard]] std::string picture(TimeRange range, std::optional<TimeRange> marked) const {
-    return picture_of(pointer_, tree_, idle_, communication_, range, marked);
+  [[nodiscard]] std::string picture(TimeRange range, std::optional<TimeRange> marked) {
+    return picture_of(trace_, tree_, contents_, idle_, communication_, range, marked);
   }
 
-  [[nodiscard]] std::string whole_picture() const { return picture(trace_.extent(), std::nullopt); }
+  [[nodiscard]] std::string whole_picture() { return picture(trace_.extent(), std::nullopt); }
 
   [[nodiscard]] std::string viewer_command(TimeRange range) const {
     return "lanescope-ui " + quoted(options_.file) + " --range " + std::to_string(range.begin) + "ns:" + std::to_string(range.end) + "ns";
@@ -208,11 +208,11 @@ class Page {
     return text;
   }
 
-  const std::shared_ptr<const Trace>& pointer_;
   const Trace& trace_;
   const PageOptions& options_;
   const TextConsumer& write_;
   timeline::RowTree tree_;
+  timeline::ContentCache contents_;  // of all pictures
   timeline::IdleTime idle_;
   timeline::CommunicationTime communication_;
 };
@@ -225,7 +225,8 @@ Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOpt
 
 std::string timeline_svg(const std::shared_ptr<const Trace>& trace) {
   const timeline::RowTree tree(*trace);
-  return picture_of(trace, tree, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->extent(), std::nullopt);
+  timeline::ContentCache contents(trace);
+  return picture_of(*trace, tree, contents, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->extent(), std::nullopt);
 }
 
 }  // namespace lanescope::report

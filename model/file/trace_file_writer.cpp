@@ -51,18 +51,30 @@ bool is_at(int descriptor, const std::filesystem::path& path) {
 }
 
 // What a reader takes to read the frames so far, against what it takes of a file of their size (limits.h).
+//
+// How much memory a frame takes a header does not say. Events take what they take on lanes. What a payload holds beyond their columns, and all of a
+// payload without events, are texts, values and tables, of which readers keep one to three copies: four are counted. Too much costs little:
+// one byte of twelve of what is counted has to be stored without compression then.
 struct Taken {
   std::uint64_t unpacked = 0;
   std::uint64_t events = 0;
+  std::uint64_t memory = 0;
 
+  static std::uint64_t memory_of(const FrameHeader& header) {
+    constexpr std::uint64_t kCopies = 4;
+    constexpr std::uint64_t kEventPayload = 40;  // bytes in the columns of an event, at most about
+    const std::uint64_t of_events = std::min<std::uint64_t>(header.raw_size, kEventPayload * header.event_count);
+    return limits::kEventMemory * header.event_count + kCopies * (header.raw_size - of_events);
+  }
   void add(const FrameHeader& header) {
     unpacked += header.raw_size;
     events += header.event_count;
+    memory += memory_of(header);
   }
   // With one frame more.
   [[nodiscard]] bool stays_readable(const FrameHeader& header, std::uint64_t file_bytes) const {
     const limits::FileBudget budget = limits::budget_of(file_bytes + sizeof(header) + header.stored_size);
-    return unpacked + header.raw_size <= budget.unpacked && events + header.event_count <= budget.events;
+    return unpacked + header.raw_size <= budget.unpacked && events + header.event_count <= budget.events && memory + memory_of(header) <= budget.memory;
   }
 };
 
@@ -113,7 +125,7 @@ struct TraceFileWriter::State {
   }
 
   // Where readers would refuse one of the frames, since it says very much in few bytes: the same frames, and that one without compression,
-  // which takes bytes for each event. Else none.
+  // which takes bytes for each event, text and value. Else none.
   [[nodiscard]] std::optional<std::vector<std::byte>> kept_readable(std::span<const std::byte> frames) const {
     std::optional<std::vector<std::byte>> kept;
     Taken so_far = taken;

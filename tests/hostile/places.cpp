@@ -20,6 +20,25 @@ void many_streams(const Path& path, std::size_t bytes) {
     next += kStreams;
   });
 }
+void many_streams_of_own_names(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  std::uint32_t next = 1;
+  fill_with_chunks(file, kChunkSpan, [&](proto::EventChunk& chunk) {
+    constexpr std::size_t kStreams = 8'192;
+    chunk.set_first_queue(next);
+    chunk.set_first_string(next);
+    for (std::uint32_t i = 0; i < kStreams; ++i) {
+      chunk.add_queues()->set_stream(next + i);
+      chunk.add_strings(std::to_string(next + i));
+    }
+    proto::Kernels& kernels = kernels_in(chunk, kStreams);
+    kernels.clear_queue();
+    kernels.clear_name();
+    count_up(*kernels.mutable_queue(), next, kStreams);
+    count_up(*kernels.mutable_name(), next, kStreams);
+    next += kStreams;
+  });
+}
 void many_devices_of_events(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::uint32_t next = 1;
@@ -159,6 +178,7 @@ void states_on_many_processors(const Path& path, std::size_t bytes) {
 std::vector<HostileFile> places() {
   return {
       {"many_streams", &many_streams},
+      {"many_streams_of_own_names", &many_streams_of_own_names},
       {"many_devices_of_events", &many_devices_of_events},
       {"many_stream_names", &many_stream_names},
       {"many_devices", &many_devices},

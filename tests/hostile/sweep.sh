@@ -26,11 +26,14 @@ try() {
   measure 60 --commands "$commands" "${@/#/$folder/}"
 }
 try_traces() {
-  local commands=$1
-  shift
+  try_traces_for 20 "$@"
+}
+try_traces_for() {
+  local seconds=$1 commands=$2
+  shift 2
   "$programs/lanescope_hostile_files" "$folder" "$bytes" "$@" >/dev/null
   local files=("${@/#/$folder/}")
-  measure 20 --commands "$commands" "${files[@]/%/.trace}"
+  measure "$seconds" --commands "$commands" "${files[@]/%/.trace}"
 }
 try info,analyze,trace processes.json
 try analyze,diff streams.json overlapping_kernels.json
@@ -39,6 +42,7 @@ try csv async_open.json overlapping_ranges.sqlite
 try info,kernels kernels_of_nothing.csv kernels.csv.gz
 try info long_domain_names.sqlite long_thread_names.sqlite
 try_traces report many_processes
+try_traces_for 60 report many_streams_of_own_names
 try_traces info zero_kernels code_in_small_parts many_stall_reasons sampled_processes counted_instructions
 try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
 try_traces info labels_of_many_sessions long_executables long_gpu_names states_of_a_long_program kernels_left_out

@@ -118,6 +118,31 @@ TEST_CASE("sums by name are those of the events, and stay right as a lane grows"
   }
 }
 
+TEST_CASE("lanes of a single event add up and are taken apart by their name, whatever its number") {
+  constexpr int kLanes = 3'000;
+  SmallTrace small;
+  for (int i = 0; i < kLanes; ++i) {
+    TrackKey key = small.on_gpu(TrackKind::kKernels);
+    key.stream = static_cast<std::uint32_t>(i);
+    Event event;
+    event.start = i;
+    event.duration = i + 1;
+    event.name = small.builder.intern("kernel " + std::to_string(i));
+    small.builder.add(key, std::vector<Event>{event});
+  }
+  const auto trace = small.builder.snapshot();
+  SegmentSums sums;
+  for (LaneId lane = 0; lane < kLanes; ++lane) {
+    const std::vector<SegmentSums::Sum> found = sums.of_lane(*trace, lane, SegmentSums::By::kName);
+    REQUIRE(found.size() == 1);
+    REQUIRE(found.front().key == trace->lane(lane).name(0));
+    REQUIRE(found.front().total == trace->lane(lane).duration(0));
+    const LaneSplit split(std::shared_ptr<const Lane>(trace, &trace->lane(lane)), by_name);
+    REQUIRE(split.subset(found.front().key).size() == 1);
+    REQUIRE(split.subset(found.front().key + 1).size() == 0);
+  }
+}
+
 TEST_CASE("every part of parallel work is done once, also from within another") {
   std::vector<std::atomic<int>> done(1'000);
   parallel_for(10, [&](std::size_t outer) { parallel_for(100, [&](std::size_t inner) { ++done[outer * 100 + inner]; }); });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "key_slots.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -110,7 +112,7 @@ std::size_t LaneSubset::memory_bytes() const noexcept {
 // Sorts a lane's events into the subsets of a split, from those on that an earlier state of the lane does not share.
 class LaneSplit::Sorter {
  public:
-  Sorter(LaneSplit& split, const LaneSplit* before) : split_(split) {
+  Sorter(LaneSplit& split, const LaneSplit* before) : split_(split), slots_(split.lane_->size()) {
     if (before == nullptr || !before->lane_) return;
     unchanged_ = split_.lane_->common_prefix(*before->lane_);
     for (const auto& [key, subset] : before->subsets_) keep(open(key), subset);
@@ -144,9 +146,8 @@ class LaneSplit::Sorter {
   };
 
   std::size_t open(Key key) {
-    if (key >= slot_of_key_.size()) slot_of_key_.resize(key + 1, kNone);
-    std::uint32_t& slot = slot_of_key_[key];
-    if (slot == kNone) {
+    std::uint32_t& slot = slots_.slot(key);
+    if (slot == KeySlots::kNew) {
       slot = static_cast<std::uint32_t>(open_.size());
       open_.emplace_back();
       split_.subsets_.emplace_back(key, LaneSubset());
@@ -181,7 +182,7 @@ class LaneSplit::Sorter {
 
   LaneSplit& split_;
   EventIndex unchanged_ = 0;
-  std::vector<std::uint32_t> slot_of_key_;
+  KeySlots slots_;          // in open_
   std::vector<Open> open_;  // by slot, as the split's subsets
 };
 

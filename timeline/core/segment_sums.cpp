@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "key_slots.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/parallel.h"
 #include "timeline/core/row_tree.h"
@@ -11,16 +12,17 @@ namespace {
 
 using Sum = SegmentSums::Sum;
 
-// Adds up by key: small keys, most of which do not occur.
+// Adds up by key.
 class Totals {
  public:
+  explicit Totals(std::size_t events) : slots_(events) {}
   void add(std::uint32_t key, Nanoseconds duration) {
-    if (key >= place_.size()) place_.resize(key + 1, kNone);
-    if (place_[key] == kNone) {
-      place_[key] = static_cast<std::uint32_t>(sums_.size());
+    std::uint32_t& slot = slots_.slot(key);
+    if (slot == KeySlots::kNew) {
+      slot = static_cast<std::uint32_t>(sums_.size());
       sums_.push_back({key, 0});
     }
-    sums_[place_[key]].total += duration;
+    sums_[slot].total += duration;
   }
   [[nodiscard]] std::vector<Sum> take() {
     std::sort(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
@@ -28,7 +30,7 @@ class Totals {
   }
 
  private:
-  std::vector<std::uint32_t> place_;  // in sums_, by key
+  KeySlots slots_;  // in sums_
   std::vector<Sum> sums_;
 };
 
@@ -50,7 +52,7 @@ std::vector<Sum> sums_by_detail(const LaneSegment& segment) {
 
 std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, SegmentSums::By by) {
   if (by == SegmentSums::By::kDetail) return sums_by_detail(segment);
-  Totals totals;
+  Totals totals(segment.size());
   for (EventIndex i = 0; i < segment.size(); ++i) {
     const std::uint32_t key =
         by == SegmentSums::By::kName ? segment.name(i) : static_cast<std::uint32_t>(memory_class(trace.memory_detail(segment.detail(i))));
@@ -93,7 +95,9 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
     unknown[index].entry->sums = std::make_shared<const std::vector<Sum>>(sums_of(trace, *segment, by));
     if (of.holds_segments()) unknown[index].entry->segment = std::move(segment);
   });
-  Totals totals;
+  if (of.segment_count() == 1)
+    if (const auto found = entries_.find(of.segment_identity(0)); found != entries_.end()) return *found->second.sums;
+  Totals totals(of.size());
   for (std::size_t segment = 0; segment < of.segment_count(); ++segment)
     if (const auto found = entries_.find(of.segment_identity(segment)); found != entries_.end())
       for (const Sum& sum : *found->second.sums) totals.add(sum.key, sum.total);

@@ -71,15 +71,15 @@ Rgb color_of(const Trace& trace, TrackKind kind, NameId name, EventRef event) {
 
 class Drawing {
  public:
-  Drawing(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle,
+  Drawing(const Trace& trace, const RowTree& tree, const SvgPicture& picture, ContentCache& contents, const IdleTime* idle,
           const CommunicationTime* communication)
-      : trace_(*trace),
+      : trace_(trace),
         tree_(tree),
         picture_(picture),
         idle_(idle),
         communication_(communication),
         viewport_{picture.range, std::max<std::int32_t>(100, picture.width - kNames)},
-        contents_(trace) {
+        contents_(contents) {
     for (const RowIndex index : picture.rows) add_lines(index);
   }
 
@@ -224,7 +224,7 @@ class Drawing {
   const CommunicationTime* communication_;
   Viewport viewport_;
   std::vector<Line> lines_;
-  ContentCache contents_;
+  ContentCache& contents_;
   LevelRasterizer rasterizer_;
   Painter painter_;
 };
@@ -255,19 +255,18 @@ std::string markup_text(std::string_view text) {
   return result;
 }
 
-std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture, const IdleTime* idle,
+std::string svg_text(const Trace& trace, const RowTree& tree, const SvgPicture& picture, ContentCache& contents, const IdleTime* idle,
                      const CommunicationTime* communication) {
-  return Drawing(trace, tree, picture, idle, communication).text();
+  return Drawing(trace, tree, picture, contents, idle, communication).text();
 }
 
-std::vector<RowIndex> telling_rows(const std::shared_ptr<const Trace>& trace, const RowTree& tree, TimeRange range, std::size_t most) {
+std::vector<RowIndex> telling_rows(const RowTree& tree, ContentCache& contents, TimeRange range, std::size_t most) {
   struct Candidate {
     RowIndex row = 0;
     int rank = 0;  // GPUs first
     Nanoseconds busy = 0;
   };
   std::vector<Candidate> candidates;
-  ContentCache contents(trace);
   for (RowIndex index = 0; index < tree.rows().size(); ++index) {
     const Row& row = tree.row(index);
     const bool calls = row.kind == RowKind::kCudaApi || row.kind == RowKind::kNvtx;

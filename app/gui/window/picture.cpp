@@ -14,8 +14,9 @@ constexpr std::size_t kMostRows = 24;
 
 std::string svg_of(const timeline::TimelineView& view, const timeline::IdleTime* idle, const timeline::CommunicationTime* communication) {
   timeline::SvgPicture picture{view.visibleRange(), {}, std::max(300, view.width()), view.selectedRange()};
-  picture.rows = timeline::telling_rows(view.trace(), view.rows(), picture.range, kMostRows);
-  return timeline::svg_text(view.trace(), view.rows(), picture, idle, communication);
+  timeline::ContentCache contents(view.trace());
+  picture.rows = timeline::telling_rows(view.rows(), contents, picture.range, kMostRows);
+  return timeline::svg_text(*view.trace(), view.rows(), picture, contents, idle, communication);
 }
 
 }  // namespace

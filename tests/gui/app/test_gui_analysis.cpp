@@ -424,9 +424,10 @@ class AnalysisTest : public QObject {
     // The picture of the same says it, too.
     const timeline::RowTree tree(*trace);
     const timeline::CommunicationTime communication(*trace);
+    timeline::ContentCache contents(trace);
     timeline::SvgPicture picture{{0, 100'000}, {*tree.find("gpu:0/hw")}, 1'200, std::nullopt};
-    const QString with = QString::fromStdString(timeline::svg_text(trace, tree, picture, nullptr, &communication));
-    const QString without = QString::fromStdString(timeline::svg_text(trace, tree, picture, nullptr, nullptr));
+    const QString with = QString::fromStdString(timeline::svg_text(*trace, tree, picture, contents, nullptr, &communication));
+    const QString without = QString::fromStdString(timeline::svg_text(*trace, tree, picture, contents, nullptr, nullptr));
     QCOMPARE(without.count("Waits for another rank"), 0);
     const QRegularExpressionMatch wait = QRegularExpression("<rect x=\"300.0\" y=\"[0-9.]+\" width=\"650\" [^>]*><title>Waits for another rank").match(with);
     QVERIFY2(wait.hasMatch(), qPrintable(with));  // 1000 px for 100 µs, behind 200 px of names

@@ -3,9 +3,12 @@
 #include <limits>
 #include <map>
 
+#include "model/file/trace_file.h"
+#include "model/trace/load.h"
 #include "recording.h"
 #include "support/catch.h"
 #include "support/memory.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -313,4 +316,60 @@ TEST_CASE("what is told of processes and of the session counts as memory that th
   const std::uint64_t with_session = recording.memory_bytes();
   recording.add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, session);
   CHECK(recording.memory_bytes() == with_session);
+}
+
+TEST_CASE("recordings of long names, and of long output, that differ in a few letters are read whole") {
+  constexpr int kChunks = 160, kRanges = 1'000;
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "names.trace";
+  const bool of_output = GENERATE(false, true);
+  auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(writer);
+  const auto append = [&](proto::FrameType type, std::uint32_t events, const google::protobuf::MessageLite& message) {
+    std::vector<std::byte> frame;
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.event_count = events;
+    append_frame(header, message.SerializeAsString(), frame);
+    REQUIRE(writer->append(frame));
+  };
+  proto::SessionStart start;
+  start.set_epoch(kEpoch);
+  append(proto::FRAME_SESSION_START, 0, start);
+  const std::string letters(1'000, 'n');
+  std::uint64_t output_bytes = 0;
+  for (int number = 0; number < kChunks; ++number) {
+    if (of_output) {
+      proto::Output output;
+      for (int i = 0; i < kRanges; ++i) *output.mutable_data() += std::to_string(number * kRanges + i) + letters + "\n";
+      output_bytes += output.data().size();
+      append(proto::FRAME_OUTPUT, 0, output);
+      continue;
+    }
+    proto::EventChunk chunk;
+    chunk.set_base_time(kEpoch + 2 * number * kRanges);
+    chunk.set_first_string(1 + static_cast<std::uint32_t>(number * kRanges));
+    proto::NvtxRanges& ranges = *chunk.mutable_nvtx_ranges();
+    ranges.set_thread(5);
+    for (int i = 0; i < kRanges; ++i) {
+      chunk.add_strings(std::to_string(number * kRanges + i) + letters);
+      ranges.add_start_delta(2);
+      ranges.add_duration(1);
+      ranges.add_name(1 + static_cast<std::uint32_t>(number * kRanges + i));
+      ranges.add_depth(0);
+    }
+    append(proto::FRAME_EVENTS, kRanges, chunk);
+  }
+  REQUIRE(writer->finish());
+  CHECK(std::filesystem::file_size(path) < (40u << 20));  // of 160 MB
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  CHECK((*trace)->provenance().condition.empty());
+  if (!of_output) {
+    CHECK((*trace)->event_count() == kChunks * kRanges);
+    return;
+  }
+  std::uint64_t read = 0;
+  for (const OutputText& text : (*trace)->output()) read += text.bytes.size();
+  CHECK(read == output_bytes);
 }

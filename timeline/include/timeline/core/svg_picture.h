@@ -11,6 +11,7 @@
 
 #include "timeline/core/communication_time.h"
 #include "timeline/core/idle_time.h"
+#include "timeline/core/level_content.h"
 #include "timeline/core/row_tree.h"
 
 namespace lanescope::timeline {
@@ -25,8 +26,9 @@ struct SvgPicture {
 // The picture as one element <svg>, without anything from elsewhere. `idle`, `communication`: null where they are not known. Names are escaped. O(rows · lanes ·
 // width · log n); less than 40 bytes for each column of each row, and some hundred
 // for each box.
-[[nodiscard]] std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture,
-                                   const IdleTime* idle, const CommunicationTime* communication);
+// `contents` are of the same trace, and know what they were asked for from then on: of several pictures, only the first takes O(events) for a level.
+[[nodiscard]] std::string svg_text(const Trace& trace, const RowTree& tree, const SvgPicture& picture, ContentCache& contents, const IdleTime* idle,
+                                   const CommunicationTime* communication);
 
 // Text as it stands within an element or an attribute of XML or HTML: no byte of it is markup, nor a control character.
 [[nodiscard]] std::string markup_text(std::string_view text);
@@ -35,8 +37,7 @@ struct SvgPicture {
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t letters);
 
 // The rows that say most of a part of time: the work of each GPU, then ranges and CUDA calls of the threads that were busiest with them
-// there; where there are none of either, processors and threads. At most `most`, in the order of the tree. O(rows · log n).
-[[nodiscard]] std::vector<RowIndex> telling_rows(const std::shared_ptr<const Trace>& trace, const RowTree& tree, TimeRange range,
-                                                 std::size_t most);
+// there; where there are none of either, processors and threads. At most `most`, in the order of the tree. O(rows · log n), with contents that are known.
+[[nodiscard]] std::vector<RowIndex> telling_rows(const RowTree& tree, ContentCache& contents, TimeRange range, std::size_t most);
 
 }  // namespace lanescope::timeline
