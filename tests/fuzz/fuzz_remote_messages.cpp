@@ -84,7 +84,7 @@ std::vector<std::string> conversation() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  Copies copies(place, Overwrite::kAllow, Beginnings::kRefused);
+  Copies copies(Copies::Of::kRecording, place, Overwrite::kAllow, Beginnings::kRefused);
   if (data[0] % 2 == 0) {
     MessageReader reader(1u << 16);
     const std::size_t piece = 1 + data[0] / 2;

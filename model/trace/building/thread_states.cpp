@@ -1,5 +1,6 @@
 #include "model/trace/thread_states.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace {
 NameId thread_label(TraceBuilder& builder, ProcessId process, std::uint32_t tid) {
   constexpr std::size_t kLongestName = 255;  // of a file, in bytes
   const std::string_view path = builder.process(process).executable;
-  const std::string_view program = last_path_part(path).substr(0, kLongestName);
+  // Its end alone: what is longer than a name may be has no name.
+  const std::string_view program = last_path_part(path.substr(path.size() - std::min(path.size(), kLongestName + 1))).substr(0, kLongestName);
   return builder.intern(std::string(program.empty() ? "thread" : program) + " (" + std::to_string(tid) + ")");
 }
 
