@@ -79,6 +79,15 @@ std::string file_of_gpu(const Trace& trace, GpuId gpu) {
   return file_with(trace, [gpu](const TrackKey& key) { return is_on_stream(key.kind) && key.gpu == gpu; });
 }
 
+void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table) {
+  if (trace.parts().empty()) return;
+  stats::Texts files;
+  for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(trace, gpu)));
+  std::vector<stats::Column> columns = table.columns();
+  columns.push_back({"File", stats::Unit::kNone, std::move(files)});
+  table.set_columns(std::move(columns), gpus.size());
+}
+
 std::string gpu_text(const Trace& trace, GpuId gpu) {
   const std::uint32_t ordinal = trace.gpus()[gpu].ordinal;
   const auto has_number = [ordinal](const Gpu& one) { return one.ordinal == ordinal; };

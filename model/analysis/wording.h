@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "model/stats/table.h"
 #include "model/text/message.h"
 #include "model/trace/trace.h"
 
@@ -22,6 +24,8 @@ namespace lanescope::analysis {
 // The file that a process, or what ran on a GPU, comes from, where several were read as one trace; else empty.
 [[nodiscard]] std::string file_of_process(const Trace& trace, ProcessId process);
 [[nodiscard]] std::string file_of_gpu(const Trace& trace, GpuId gpu);
+// Of several files, whose GPUs and processes may have one number each, adds the file of each row's GPU as the last column. Requires: a GPU for each row.
+void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table);
 // "GPU 0"; where others of the trace have its number, with its file: "rank1.trace: GPU 0".
 [[nodiscard]] std::string gpu_text(const Trace& trace, GpuId gpu);
 

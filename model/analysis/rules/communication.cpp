@@ -169,6 +169,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   const LoopWork& work = loop_work(context);
   const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kAll);
   const std::vector<RankWait> waits = waits_of(ranks);
+  std::vector<GpuId> gpus;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankWork& rank = ranks[i];
     const Nanoseconds communication = rank.communication.total();
@@ -176,6 +177,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
     const Nanoseconds hidden = rank.communication.beside();
     const Nanoseconds exposed = communication - hidden;
     const Nanoseconds waited = std::min(waits[i].waited, exposed);
+    gpus.push_back(rank.gpu);
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
                   communication, percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed,
                   waits[i].waited);
@@ -183,6 +185,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
       answer.findings.push_back(describe_exposed(trace, work, rank, exposed, waited));
   }
   rank(answer.findings);
+  add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
     answer.message = answer.tables.empty() ? Message("No kernels of a communication library were recorded.")

@@ -129,11 +129,13 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
   const LoopWork& work = loop_work(context);
+  std::vector<GpuId> gpus;
   for (const RankWork& rank : work.of_ranks()) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
                   exposure.hidden, percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
+    gpus.push_back(rank.gpu);
     const bool worth_it = percent_of(exposure.winnable, work.span(rank.gpu, rank.extent)) >= arguments.real("share");
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
@@ -156,6 +158,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
         "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
     answer.findings.push_back(std::move(finding));
   }
+  add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"no_overlap", "Copies and kernels beside each other", std::move(table)});
   if (answer.findings.empty()) answer.message = "Copies take little time, or run beside kernels.";
   return answer;
@@ -176,12 +179,14 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
                       stats::reals("Rate", stats::Unit::kBytesPerSecond), stats::integers("GPU"), stats::texts("Operation"),
                       stats::texts("NVTX Range"), stats::texts("Call")});
   PageableGroup all;
+  std::vector<GpuId> gpus;
   for (const auto& [key, group] : sorted) {
     const auto& [gpu, name, family, call] = key;
     const double rate = group.total > 0 ? static_cast<double>(group.bytes) * 1e9 / static_cast<double>(group.total) : 0;
     table.add_row(group.gain, group.total, static_cast<std::int64_t>(group.copies), static_cast<std::int64_t>(group.bytes), rate,
                   static_cast<std::int64_t>(trace.gpus()[gpu].ordinal), table.add_text(copy_name(trace, group.longest_copy)),
                   table.add_text(families.text(family)), table.add_text(std::string(api_display_name(trace.name(call)))));
+    gpus.push_back(gpu);
     all.copies += group.copies;
     all.bytes += group.bytes;
     all.total += group.total;
@@ -219,6 +224,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
         "goes at full speed and can run beside kernels.";
     answer.findings.push_back(std::move(finding));
   }
+  add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"pageable", "Copies of pageable memory", std::move(table)});
   if (answer.findings.empty()) answer.message = "No copies of pageable memory that would be faster from pinned memory.";
   return answer;

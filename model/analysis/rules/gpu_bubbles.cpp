@@ -25,16 +25,6 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
-// Of several files, whose GPUs may have one number each: the file of each row's GPU, as the last column.
-void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table) {
-  if (trace.parts().empty()) return;
-  stats::Texts files;
-  for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(trace, gpu)));
-  std::vector<stats::Column> columns = table.columns();
-  columns.push_back({"File", stats::Unit::kNone, std::move(files)});
-  table.set_columns(std::move(columns), gpus.size());
-}
-
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
@@ -105,10 +95,14 @@ stats::Table stream_table(const RuleContext& context) {
                       stats::integers("Operations"), stats::integers("Busy", stats::Unit::kNanoseconds),
                       stats::integers("Host Wait", stats::Unit::kNanoseconds), stats::integers("Kernel Wait", stats::Unit::kNanoseconds),
                       stats::integers("Other", stats::Unit::kNanoseconds)});
-  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), kDefaultKernelGap, context.stop))
+  std::vector<GpuId> gpus;
+  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), kDefaultKernelGap, context.stop)) {
+    gpus.push_back(stream.gpu);
     table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal},
                   std::int64_t{stream.context}, std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy,
                   stream.host_wait, stream.kernel_wait, stream.other);
+  }
+  add_files(trace, gpus, table);
   return table;
 }
 

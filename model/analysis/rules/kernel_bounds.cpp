@@ -141,6 +141,7 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::words("Bound by"), stats::reals("Utilization", stats::Unit::kPercent), stats::texts("Cause"),
                       stats::reals("Gain", stats::Unit::kPercent), stats::integers("GPU"), stats::texts("Kernel")});
+  std::vector<GpuId> gpus;
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];
     const Advice* const first = row.first();
@@ -149,7 +150,9 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
                   table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
                   measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal),
                   table.add_text(recorded.metrics.kernels()[row.kernel].name));
+    gpus.push_back(measurement.gpu);
   }
+  add_files(trace, gpus, table);
   return table;
 }
 

@@ -183,6 +183,9 @@ stats::Table table_of(const Trace& trace, const std::vector<Candidate>& candidat
                   table.add_text(std::string(row.stall->reason)), 100 * share_of(row.stall->samples, row.sum->samples),
                   100 * share_of(row.sum->not_issued, row.sum->samples), static_cast<std::int64_t>(trace.gpus()[row.sum->gpu].ordinal),
                   table.add_text(std::string(trace.name(row.sum->kernel))));
+  std::vector<GpuId> gpus;
+  for (const Candidate& row : candidates) gpus.push_back(row.sum->gpu);
+  add_files(trace, gpus, table);
   return table;
 }
 

@@ -249,6 +249,9 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
   for (const Stretch& stretch : stretches)
     table.add_row(stretch.won, stretch.range.begin, stretch.range.length(), static_cast<std::int64_t>(stretch.operations), stretch.busy,
                   static_cast<std::int64_t>(trace.gpus()[stretch.gpu].ordinal));
+  std::vector<GpuId> gpus;
+  for (const Stretch& stretch : stretches) gpus.push_back(stretch.gpu);
+  add_files(trace, gpus, table);
   return table;
 }
 

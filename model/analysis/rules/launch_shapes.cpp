@@ -352,6 +352,9 @@ stats::Table table_of(const RuleContext& context, const std::vector<Judged>& jud
                   std::int64_t{row.waves.multiprocessors}, static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal),
                   table.add_text(row.group.recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""),
                   table.add_text(std::string(trace.name(row.group.name))));
+  std::vector<GpuId> gpus;
+  for (const Judged& row : judged) gpus.push_back(row.group.gpu);
+  add_files(trace, gpus, table);
   return table;
 }
 

@@ -93,6 +93,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
   const bool has_loop = loop_work(context).loop().known();
+  std::vector<GpuId> gpus;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
     if (!cores) continue;
@@ -102,6 +103,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
     bool is_said = false;  // of the loop, which says it of what is paid once as well
     for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
       const ProductsOfGpu& found = of_gpu[static_cast<std::size_t>(recurrence)];
+      gpus.resize(gpus.size() + found.products.size(), gpu);
       for (const Product& product : found.products)
         table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
                       table.add_text(recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""), table.add_text(std::string(trace.name(product.name))));
@@ -115,8 +117,8 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
       finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
                        trace.track_of(first.longest_launch.lane).key.process, kNone};
       finding.cost = winnable(found.used);
-      finding.title = Message("Matrix products in FP32 leave the tensor cores of GPU {gpu} unused: in {format} they could save up to {won}.",
-                              {{"gpu", std::to_string(ordinal)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
+      finding.title = Message("Matrix products in FP32 leave the tensor cores of {gpu} unused: in {format} they could save up to {won}.",
+                              {{"gpu", gpu_text(trace, gpu)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
       finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
                              {{"kernels", counted(found.products.size(), "kernel")},
                               {"time", duration_text(found.total)},
@@ -125,6 +127,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
       answer.findings.push_back(std::move(finding));
     }
   }
+  add_files(trace, gpus, table);
   if (table.row_count() > 0) answer.tables.push_back({"fp32_products", "Matrix products in FP32 without tensor cores", std::move(table)});
   if (answer.findings.empty()) answer.message = "No matrix products in FP32 that tensor cores could take cost much, as far as names of kernels tell.";
   return answer;

@@ -5,6 +5,7 @@
 #include "model/analysis/idle.h"
 #include "model/stats/table.h"
 #include "model/trace/usable_cores.h"
+#include "../device_text.h"
 #include "../report_functions.h"
 
 namespace lanescope::stats {
@@ -61,8 +62,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
     const auto share = [](Nanoseconds part, Nanoseconds whole) {
       return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
     };
-    const Gpu& device = trace.gpus()[gpu.gpu];
-    const TextId name = table.add_text(device.name + " (" + std::to_string(device.ordinal) + ")");
+    const TextId name = table.add_text(device_text(trace, gpu.gpu));
     const auto add = [&](const CauseTime& cause, TextId text) {
       table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle,
                     idle, name);

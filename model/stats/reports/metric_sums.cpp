@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/stats/table.h"
+#include "../device_text.h"
 #include "../report_functions.h"
 
 namespace lanescope::stats {
@@ -107,8 +108,7 @@ Table gpu_metric_sum(const Selection& selection, const ReportOptions& options) {
   const TimeRange window = window_of(selection, options);
   Table table = metric_table(options, {texts("Group"), texts("Device"), texts("Source Metric")});
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
-    const Gpu& device = trace.gpus()[gpu];
-    const TextId device_name = table.add_text(device.name + " (" + std::to_string(device.ordinal) + ")");
+    const TextId device_name = table.add_text(device_text(trace, gpu));
     for (CounterId id = 0; id < trace.counters().size(); ++id) {
       const Counter& counter = trace.counters()[id];
       if (counter.gpu == gpu && counter.process == kNone)

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "grid_text.h"
+#include "../device_text.h"
 #include "../in_parts.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
@@ -102,7 +103,7 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
     cells.emplace_back(std::int64_t{detail.static_shared_memory} + detail.dynamic_shared_memory);
     cells.emplace_back(table.add_text(grid_text(detail.grid)));
     cells.emplace_back(table.add_text(grid_text(detail.block)));
-    cells.emplace_back(table.add_text(gpu.name.empty() ? std::string() : gpu.name + " (" + std::to_string(gpu.ordinal) + ")"));
+    cells.emplace_back(table.add_text(gpu.name.empty() ? std::string() : device_text(trace, row.gpu)));
     cells.emplace_back(table.add_text(std::string(trace.name(row.name))));
     table.add_cells(cells);
   }

@@ -8,6 +8,8 @@
 #include "answers.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/trace_diff.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
 #include "model/trace/combine.h"
 #include "model/trace/trace_builder.h"
 #include "scenario.h"
@@ -184,6 +186,9 @@ TEST_CASE("of files whose GPUs have one number each, findings and tables say whi
     for (std::size_t row = 0; row < named.table.row_count(); ++row) idle[std::string(named.table.text(columns.back().text(row)))] += columns[2].integer(row);
   }
   REQUIRE(idle.size() == 2);
+  const auto report = stats::make_report(*stats::find_report("gpu_idle_sum"), *trace);
+  REQUIRE(report);
+  CHECK_THAT(stats::format_table(*report, stats::Format::kCsv), contains_text("rank1.trace: "));
   for (const GpuIdle& gpu : visit_idle(*trace, 1, [](const IdleGap&, std::span<const IdlePart>) {}))
     CHECK(idle[gpu.gpu == 0 ? "rank0.trace" : "rank1.trace"] == gpu.idle);
 }
