@@ -420,7 +420,9 @@ class Rules(unittest.TestCase):
         self.assertIn("cutlass_80_simt_sgemm_128x256_8x4_nt_align1", best["Name"])
         with tempfile.TemporaryDirectory() as folder:
             support.lanescope("analyze", "-q", "-f", "json", "-r", "fp32_products", "-o", f"{folder}/x", paths[0])
-            said = {row["Kernel"]: row["Winnable at Most (ns)"] for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text())}
+            said: "dict[str, int]" = {}  # in the loop and once
+            for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text()):
+                said[row["Kernel"]] = said.get(row["Kernel"], 0) + row["Winnable at Most (ns)"]
         self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
 
     def test_advice_is_that_of_analyze_with_ranks(self):

@@ -87,8 +87,11 @@ Result<void> write_tables(const std::vector<Answered>& answers, TableOutput& out
                                  nsight ? std::string(rule.description) : ""};
       if (const auto done = output.write(written++, heading, table.table); !done) return done;
     }
-    if (!has_main_table)
+    if (answers.size() == 1 && nsight && !has_main_table && output.is_json_on_console(written)) {  // its one table is what is printed
+      if (const auto done = output.write(written, {}, stats::Table()); !done) return done;
+    } else if (!has_main_table) {
       if (const auto done = output.leave_out(written, nsight ? answered.request->text : std::string(rule.name)); !done) return done;
+    }
     if (!answered.answer.message.empty()) TableOutput::skip(std::string(rule.name) + ": " + answered.answer.message.english());
   }
   return {};
@@ -204,7 +207,8 @@ int run_analyze(Arguments arguments) {
   if (!time) return fail(time.error());
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
-  output.expect(detail == Detail::kTables ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne);
+  const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
+  output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral);
   const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);
   output.finish();
   return written ? kSuccess : fail(written.error());

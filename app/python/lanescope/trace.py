@@ -229,7 +229,9 @@ class Trace:
 
     def analyze(self, *arguments: str) -> "list[dict[str, Any]]":
         """The findings of `lanescope analyze`, the most costly first."""
-        rows: "list[dict[str, Any]]" = program.run_json(["analyze", "-f", "json", *arguments, program.operand(self.path)])
+        rows: "list[dict[str, Any]] | dict[str, Any]" = program.run_json(["analyze", "-f", "json", *arguments, program.operand(self.path)])
+        if isinstance(rows, dict):  # with -r, the tables of rules beside the findings
+            rows = rows.get("findings", [])
         return rows
 
     def close(self) -> None:

@@ -188,6 +188,8 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
   CHECK(all["findings"][0]["Key"] == "os_lock");
   CHECK(all["gpu_bubbles"].is_array());
   CHECK_FALSE(all.contains("cuda_memset_sync"));  // has no rows
+  CHECK(printed({"analyze", "-r", "gpu_gaps:gap=1us", "-f", "json", lock})[0].is_object());  // a rule of Nsight Systems' has one table
+  CHECK(printed({"analyze", "-r", "cuda_memset_sync", "-f", "json", lock}) == nlohmann::json::array());
   const nlohmann::json reports = printed({"stats", "-r", "cuda_gpu_kern_sum,cpu_samples", "-f", "json", lock});
   CHECK(reports["cuda_gpu_kern_sum"].size() > 0);
   CHECK(reports["cpu_samples"] == nlohmann::json::array());
