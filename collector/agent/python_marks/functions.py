@@ -108,6 +108,14 @@ class _Limit:
 _limit = _Limit()
 
 
+def _begin(mark):
+    try:
+        mark.__enter__()
+        return True
+    except Exception:  # at the limit of recursion: what the function itself does is its own, and the program's to be told
+        return False
+
+
 class _Function:
     """What one name of the file stands for in a module."""
 
@@ -156,8 +164,12 @@ class _Function:
             try:
                 if _room.depth % _EACH == 1:
                     raised = _limit.raise_by(_EACH if _room.depth > 1 else 2 * _EACH)
-                with mark:
+                is_marked = _begin(mark)
+                try:
                     return function(*arguments, **named)
+                finally:
+                    if is_marked:
+                        mark.__exit__(None, None, None)
             finally:
                 _room.depth -= 1
                 if raised is not None:
