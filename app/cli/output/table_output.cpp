@@ -109,7 +109,7 @@ Result<void> TableOutput::write_file(const std::string& base, const std::string&
   std::error_code missing;
   if (!force_overwrite_ && std::filesystem::exists(name, missing))
     return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
-  const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
+  const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, [&text](const auto& write) { return write(text); });
   if (!written) return written.error();
   if (!quiet_) std::cout << name << '\n';
   return {};
