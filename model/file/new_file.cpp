@@ -33,7 +33,9 @@ struct Unfinished {
   int folder = -1;
   std::array<char, NAME_MAX + 1> name{};
 };
-std::array<Unfinished, 16> unfinished;
+std::array<Unfinished, 128> unfinished;
+
+std::atomic<bool> all_private{false};
 
 Unfinished* note_unfinished(int folder, const std::string& name) {
   for (Unfinished& entry : unfinished) {
@@ -139,7 +141,13 @@ const std::filesystem::path& NewFile::path() const noexcept { return state_->pat
 std::filesystem::path NewFile::beside() const { return state_->path.parent_path() / state_->name; }
 bool NewFile::has_taken_place() const noexcept { return state_->has_taken_place; }
 
+void keep_new_files_private() noexcept {
+  all_private.store(true);
+  umask(077);
+}
+
 Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
+  if (all_private.load()) readers = Readers::kOwnerAlone;
   auto state = std::make_unique<State>();
   state->path = path;
   state->overwrite = overwrite;

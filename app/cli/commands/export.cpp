@@ -79,7 +79,7 @@ Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
   if (!options.tables.empty()) request.empty_tables = EmptyTables::kCreate;
   Result<void> streamed;
   bool is_taken = true;
-  const auto written = write_text(options.output, [&](const TextConsumer& write) {
+  const auto written = write_text(options.output, options.overwrite(), [&](const TextConsumer& write) {
     streamed = export_arrow(*trace, [&](std::string_view bytes) { return is_taken = write(bytes); }, request);
     return static_cast<bool>(streamed);
   });
@@ -88,7 +88,7 @@ Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
 
 template <typename Export>
 Result<void> to_text(const ExportOptions& options, Export export_text) {
-  return write_text(options.output, export_text);
+  return write_text(options.output, options.overwrite(), export_text);
 }
 
 struct Format {

@@ -38,14 +38,15 @@ int run_report(Arguments arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (output.empty()) output = without_trace_extension(input) + (timeline ? ".svg" : ".html");
   keep_as_private_as(std::array<std::filesystem::path, 1>{input});
-  if (const auto checked = check_output(input, output, force ? Overwrite::kAllow : Overwrite::kRefuse); !checked) return fail(checked.error());
+  const Overwrite overwrite = force ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (const auto checked = check_output(input, output, overwrite); !checked) return fail(checked.error());
   const auto trace = open_trace(input, {}, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
   options.file = input;
   std::optional<Error> problem;
   const std::string picture = timeline ? report::timeline_svg(*trace) : std::string();
   if (timeline && picture.empty()) return fail({input + " has nothing that a timeline could show."});
-  const auto written = write_text(output, [&](const report::TextConsumer& write) {
+  const auto written = write_text(output, overwrite, [&](const report::TextConsumer& write) {
     if (timeline) return write(picture);
     const Result<bool> page = report::write_page(*trace, options, write);
     if (!page) problem = page.error();

@@ -77,7 +77,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 }  // namespace
 
 void keep_as_private_as(std::span<const std::filesystem::path> inputs) {
-  if (readers_of(inputs) == Readers::kOwnerAlone) umask(077);
+  if (readers_of(inputs) == Readers::kOwnerAlone) keep_new_files_private();
 }
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
@@ -89,7 +89,7 @@ Result<void> check_output(const std::string& input, const std::string& output, O
   return {};
 }
 
-Result<void> write_text(const std::string& output, const TextProducer& write) {
+Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write) {
   if (output == kStandardOutput) {
     if (!write([](std::string_view text) { return put(stdout, text); }) || std::fflush(stdout) != 0) return failure(output);
     return {};
@@ -104,7 +104,7 @@ Result<void> write_text(const std::string& output, const TextProducer& write) {
     const OpenFile file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"), std::fclose);
     return file ? write_to(file.get(), output, write) : failure(output);
   }
-  auto made = NewFile::create(output, Overwrite::kAllow, Readers::kAsUsual);
+  auto made = NewFile::create(output, overwrite, Readers::kAsUsual);
   if (!made) return made.error();
   const OpenFile file(fdopen(fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0), "wb"), std::fclose);
   if (!file) return failure(output);

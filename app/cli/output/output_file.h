@@ -22,9 +22,10 @@ void keep_as_private_as(std::span<const std::filesystem::path> inputs);
 // Fails where the file exists and may not be overwritten, or is the one that is read.
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite);
 
-// Calls write(consumer), which passes text on until the consumer refuses it and returns whether all was written. Replaces what is there.
+// Calls write(consumer), which passes text on until the consumer refuses it and returns whether all was written. With Overwrite::kRefuse, fails where
+// a file is there, also one that came while it was written.
 using TextProducer = std::function<bool(const std::function<bool(std::string_view)>& consumer)>;
-Result<void> write_text(const std::string& output, const TextProducer& write);
+Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write);
 
 // Calls write(path, overwrite) with a path that ends in `extension`. For standard output, that is a temporary file, whose bytes are then
 // copied.

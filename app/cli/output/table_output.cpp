@@ -148,7 +148,7 @@ Result<void> TableOutput::write_file(const std::string& base, const std::string&
                                      const std::string& text) const {
   const std::string name = file_name(base, request, format);
   if (const auto free = check_is_free(name); !free) return free;
-  const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
+  const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, [&text](const auto& write) { return write(text); });
   if (!written) return written.error();
   if (!quiet_) std::cout << name << '\n';
   return {};

@@ -145,8 +145,8 @@ Result<void> export_nsys_parquet(const Trace& trace, const std::filesystem::path
     if (state != SQLITE_OK) return Error{"Can't read " + tables.path().string() + ": " + sqlite3_errmsg(opened) + "."};
     return Conversion(std::move(database), target).run();
   }();
-  if (!written) return target.give_up(written.error());
-  return {};
+  if (written) written = target.finish();
+  return written ? written : target.give_up(written.error());
 }
 
 }  // namespace lanescope

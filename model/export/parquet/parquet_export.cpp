@@ -6,9 +6,9 @@ namespace lanescope {
 Result<void> export_parquet(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const TableOptions& options) {
   exporters::TableFolder target(folder, overwrite);
   if (auto made = target.make(); !made) return made;
-  if (auto written = exporters::write_tables(trace, options, target); !written) return target.give_up(written.error());
-  target.finish();
-  return {};
+  Result<void> written = exporters::write_tables(trace, options, target);
+  if (written) written = target.finish();
+  return written ? written : target.give_up(written.error());
 }
 
 }  // namespace lanescope

@@ -26,24 +26,27 @@ Result<void> TableFolder::make() {
 
 Result<void> TableFolder::write(TableDescription table, const std::function<Result<void>(TableRows&)>& fill) {
   const std::filesystem::path path = file_of(table.name);
-  auto written = write_beside(path, overwrite_, Readers::kAsUsual, [&](NewFile& file) -> Result<void> {
-    TableFile rows(file.descriptor(), std::move(table));
-    if (Result<void> filled = fill(rows); !filled) return filled;
-    return rows.finish();
-  });
-  if (!written) return Error{"Can't write " + path.string() + ": " + written.error().text};
-  made_.push_back(path);
+  const auto failure = [&path](const Error& error) { return Error{"Can't write " + path.string() + ": " + error.text}; };
+  auto file = NewFile::create(path, overwrite_, Readers::kAsUsual);
+  if (!file) return failure(file.error());
+  TableFile rows(file->descriptor(), std::move(table));
+  if (const Result<void> filled = fill(rows); !filled) return failure(filled.error());
+  if (const Result<void> finished = rows.finish(); !finished) return failure(finished.error());
+  made_.push_back(*std::move(file));
   return {};
 }
 
-void TableFolder::finish() {
+Result<void> TableFolder::finish() {
+  for (NewFile& file : made_)
+    if (auto placed = file.take_place(); !placed) return placed;
   std::error_code ignored;
   for (const std::string& name : left_out_) std::filesystem::remove(file_of(name), ignored);
+  return {};
 }
 
 Error TableFolder::give_up(Error error) {
   std::error_code ignored;
-  for (const auto& path : made_) std::filesystem::remove(path, ignored);
+  made_.clear();  // those that have no place yet go
   if (made_folder_) std::filesystem::remove(folder_, ignored);
   return error;
 }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "../tables/table_target.h"
+#include "model/file/new_file.h"
 #include "model/file/result.h"
-#include "model/file/trace_file.h"
 
 namespace lanescope::exporters {
 
-// Each file takes its place when it is whole. Where an export fails, what it made goes.
+// The files take their places when all are whole. Where an export fails, what was there is as it was.
 class TableFolder : public TableTarget {
  public:
   TableFolder(std::filesystem::path folder, Overwrite overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {}
@@ -25,8 +25,8 @@ class TableFolder : public TableTarget {
   Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) override;
   void leave_out(std::string_view name) override { left_out_.emplace_back(name); }
 
-  // All was written: tables of an earlier export that were left out go.
-  void finish();
+  // All was written: the tables take their places, and those of an earlier export that were left out go.
+  Result<void> finish();
 
   // Takes back what was made; returns the error.
   Error give_up(Error error);
@@ -38,7 +38,7 @@ class TableFolder : public TableTarget {
 
   std::filesystem::path folder_;
   Overwrite overwrite_;
-  std::vector<std::filesystem::path> made_;
+  std::vector<NewFile> made_;
   std::vector<std::string> left_out_;
   bool made_folder_ = false;
 };

@@ -317,15 +317,44 @@ class TraceFileExport {
   Result<void> written_;
 };
 
+bool read_message(const FrameView& frame, google::protobuf::MessageLite& message) {
+  const auto payload = open_frame(frame);
+  return payload && message.ParseFromString(*payload);
+}
+
+// What of the source is not in its copy, and can't be seen from it: a Diagnostic of source 5, as compacted files have it.
+Result<void> write_losses(const FileCondition& condition, std::string known, std::int64_t epoch, TraceFileWriter& writer) {
+  const std::string more = condition.sentence();
+  if (more.empty()) return {};
+  proto::Diagnostic lost;
+  lost.set_time(epoch);
+  lost.set_severity(condition.finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
+  lost.set_text(std::move(known) + more);
+  FrameHeader header;
+  header.type = proto::FRAME_DIAGNOSTIC;
+  header.source = proto::SOURCE_COMPACTION;
+  std::vector<std::byte> frame;
+  append_frame(header, lost.SerializeAsString(), frame);
+  return writer.append(frame);
+}
+
 Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writer) {
+  std::int64_t epoch = 0;
+  std::string known;  // what the source says of the file that it was made from itself; the last one holds
   while (const auto frame = reader.next()) {
+    if (frame->header.type == proto::FRAME_SESSION_START)
+      if (proto::SessionStart start; read_message(*frame, start)) epoch = start.epoch();
+    if (frame->header.type == proto::FRAME_DIAGNOSTIC && frame->header.source == proto::SOURCE_COMPACTION)
+      if (proto::Diagnostic lost; read_message(*frame, lost)) known = lost.text() + " ";
     std::vector<std::byte> bytes(sizeof(FrameHeader));
     std::memcpy(bytes.data(), &frame->header, sizeof(FrameHeader));
     bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
     if (const auto appended = writer.append(bytes); !appended) return appended.error();
   }
+  const FileCondition condition = reader.condition();
+  if (const auto written = write_losses(condition, std::move(known), epoch, writer); !written) return written.error();
   if (const auto finished = writer.finish(); !finished) return finished.error();
-  return reader.condition();
+  return condition;
 }
 
 }  // namespace

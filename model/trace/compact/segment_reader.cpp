@@ -38,6 +38,7 @@ struct SegmentReader::State {
   }
 
   Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
+    builder.provenance().format = "Lanescope";  // where no session says that it was made of another one
     for (const IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
       if (indexed.type == proto::FRAME_EVENTS) {
@@ -51,7 +52,6 @@ struct SegmentReader::State {
       ingest.add(decoded);
     }
     Provenance& provenance = builder.provenance();
-    provenance.format = "Lanescope";
     provenance.finished = !ingest.source_was_cut();
     surroundings = builder.snapshot();
     for (const std::optional<TrackKey>& key : ingest.file_tracks()) tracks.push_back(key.value_or(TrackKey{}));

@@ -23,8 +23,8 @@ struct TableOptions {
 };
 
 // Writes folder/TABLE.parquet for each table, makes the folder where there is none, and removes tables of an earlier export that are not
-// written now. Each file takes its place when it is whole; with Overwrite::kRefuse, a folder that holds anything is refused. What it made is
-// removed where it fails. Memory: about 64 MB, and 8 bytes a name.
+// written now. The files take their places when all are whole; with Overwrite::kRefuse, a folder that holds anything is refused. Where it fails,
+// the folder is as it was. Memory: about 64 MB, and 8 bytes a name.
 Result<void> export_parquet(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const TableOptions& options = {});
 
 // Writes an Arrow IPC stream for each table, one behind the other; the key "lanescope.table" of a schema says which it is. Texts are

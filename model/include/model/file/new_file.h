@@ -17,6 +17,10 @@ namespace lanescope {
 enum class Overwrite { kRefuse, kAllow };
 enum class Readers { kAsUsual, kOwnerAlone };  // of a new file: as the umask, or the file in its place, has it; or nobody else (mode 0600)
 
+// From here on all new files of this process are read by their owner alone, also those that take the place of one that others may read. Changes
+// the umask, for folders and for files of other makers.
+void keep_new_files_private() noexcept;
+
 class NewFile {
  public:
   // Empty, and open for writing and reading. Fails with one sentence where it can't be made, and where something is at `path` that can't be
@@ -46,7 +50,7 @@ class NewFile {
 };
 
 // Removes the new files of this process that have not taken their places. For handlers of signals that end the program: async-signal-safe.
-// Up to 16 files at a time are known.
+// Up to 128 files at a time are known.
 void remove_new_files() noexcept;
 
 }  // namespace lanescope
