@@ -56,6 +56,20 @@ TEST_CASE("a trace that was saved loads as the same trace, event by event") {
   CHECK(loaded->diagnostics()[0].time == 1'000);
 }
 
+TEST_CASE("a compacted file says what format its events came in, as a log does") {
+  const TemporaryFolder folder;
+  for (const FileForm form : {FileForm::kLog, FileForm::kCompacted}) {
+    const auto path = folder.path() / ("form" + std::to_string(static_cast<int>(form)) + ".trace");
+    REQUIRE(export_trace_file(*sample_trace(), path, Overwrite::kRefuse, {}, form));
+    for (const EventPlace place : {EventPlace::kInMemory, EventPlace::kInFile}) {
+      const auto trace = load_trace(path, {}, place);
+      REQUIRE(trace);
+      CHECK((*trace)->provenance().format == "Some Format");
+      CHECK((*trace)->provenance().producer == "Some Tool 1.2");
+    }
+  }
+}
+
 TEST_CASE("saving what was loaded changes nothing") {
   const auto once = saved_and_loaded(*sample_trace());
   require_same(*once, *saved_and_loaded(*once));
@@ -159,7 +173,14 @@ TEST_CASE("a damaged file is recovered: its sound frames, with an index") {
   REQUIRE((before.has_value() && after.has_value()));
   CHECK((*after)->event_count() > 0);
   require_same(**before, **after);
-  CHECK((*after)->provenance().condition.empty());
+  // The copy is whole, and says what its source lacked: also a copy of the copy, and what is compacted of it.
+  CHECK((*after)->provenance().condition == condition->sentence());
+  CHECK_FALSE((*after)->provenance().finished);
+  const auto again = folder.path() / "again.trace";
+  const auto no_news = recover_trace_file(recovered, again, Overwrite::kRefuse);
+  REQUIRE(no_news.has_value());
+  CHECK(no_news->sentence().empty());
+  CHECK((*load_trace(again))->provenance().condition == condition->sentence());
 
   CHECK_THAT(recover_trace_file(cut, recovered, Overwrite::kRefuse).error().text, contains_text("exists already"));
   CHECK_THAT(recover_trace_file(cut, cut, Overwrite::kAllow).error().text, contains_text("over itself"));

@@ -136,6 +136,24 @@ TEST_CASE("a new file is for its owner alone where that is asked for, else it ha
   CHECK(mode_of(folder.path() / "known") == 0640);
 }
 
+TEST_CASE("a process that keeps its new files private replaces one that others may read with one that they may not") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "known";
+  write(path, "old");
+  REQUIRE(chmod(path.c_str(), 0644) == 0);
+  const pid_t child = fork();  // it holds for the whole process
+  if (child == 0) {
+    keep_new_files_private();
+    auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
+    const bool is_private = file && mode_of(file->beside()) == 0600 && file->take_place();
+    _exit(is_private ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(mode_of(path) == 0600);
+}
+
 TEST_CASE("a process that ends by a signal can remove its new files") {
   const TemporaryFolder folder;
   write(folder.path() / "x", "old");
