@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <string>
@@ -14,9 +15,11 @@
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/demanded_segments.h"
 
 struct lanescope_trace {
   std::shared_ptr<const lanescope::Trace> trace;
+  std::vector<std::filesystem::path> files;
 };
 
 namespace {
@@ -54,6 +57,14 @@ Value answer(char** error, Value failed, Work work) {
 }
 
 Error nothing_given(const char* what) { return {std::string("There is no ") + what + ": it is null.", ErrorKind::kUsage}; }
+
+// Why not all events of the trace's files can be read any more: others stand for them, which are no answer. Fails with that sentence.
+Result<void> all_is_read(const lanescope_trace& trace) {
+  for (const std::string& problem : lanescope::SegmentCache::of_process().problems())
+    for (const std::filesystem::path& file : trace.files)
+      if (problem.find(file.string()) != std::string::npos) return Error{problem};
+  return {};
+}
 
 Result<lanescope::stats::Format> format_of(const char* format) {
   if (const auto known = lanescope::stats::format_of(format == nullptr ? "json" : format)) return *known;
@@ -119,7 +130,7 @@ lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, 
     if (files.empty()) return Error{"There are no paths to open.", ErrorKind::kUsage};
     auto trace = lanescope::open_traces(files, lanescope::EventPlace::kInFile);
     if (!trace) return trace.error();
-    return new lanescope_trace{std::move(*trace)};
+    return new lanescope_trace{std::move(*trace), std::move(files)};
   });
 }
 
@@ -136,6 +147,7 @@ bool lanescope_table(const lanescope_trace* trace, const char* table, struct Arr
     if (trace == nullptr) return nothing_given("trace");
     if (table == nullptr) return nothing_given("table");
     if (stream == nullptr) return nothing_given("stream");
+    if (const Result<void> read = all_is_read(*trace); !read) return read.error();
     if (const Result<void> opened = lanescope::open_arrow_stream(trace->trace, table, *stream); !opened) return opened.error();
     return true;
   });
@@ -156,6 +168,7 @@ char* lanescope_report(const lanescope_trace* trace, const char* report, const c
     if (!request) return request.error();
     const auto table = lanescope::stats::make_report(*request->report, *trace->trace, request->options);
     if (!table) return table.error();
+    if (const Result<void> read = all_is_read(*trace); !read) return read.error();
     return text_of(*table, *known);
   });
 }
@@ -173,7 +186,9 @@ char* lanescope_findings(const lanescope_trace* trace, const char* rule, const c
     std::vector<lanescope::analysis::Finding> findings;
     for (const lanescope::analysis::RuleAnswer& each : *answers) findings.insert(findings.end(), each.findings.begin(), each.findings.end());
     lanescope::analysis::rank(findings);
-    return text_of(lanescope::analysis::findings_table(*trace->trace, findings), *known);
+    const lanescope::stats::Table table = lanescope::analysis::findings_table(*trace->trace, findings);
+    if (const Result<void> read = all_is_read(*trace); !read) return read.error();
+    return text_of(table, *known);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "model/file/new_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,6 +98,19 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
   return Error{path.string() + " is a link that leads to too many others. Give another name with -o."};
 }
 
+// Whether a writer has locked it, as a recorder locks its file. `name` in a folder, or a path with AT_FDCWD.
+bool is_locked(int folder, const char* name) {
+  const int file = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool is_locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(file);
+  return is_locked;
+}
+
+Error is_being_recorded(const std::filesystem::path& path) {
+  return {path.string() + " is being recorded. Give another name with -o, or wait until the recording has ended."};
+}
+
 }  // namespace
 
 struct NewFile::State {
@@ -153,6 +167,7 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   state->overwrite = overwrite;
   const Result<Occupant> occupant = look_at(state->path, overwrite);
   if (!occupant) return occupant.error();
+  if (occupant->is_there && is_locked(AT_FDCWD, state->path.c_str())) return is_being_recorded(state->path);
   const std::filesystem::path parent = state->path.parent_path();
   const char* folder = parent.empty() ? "." : parent.c_str();
   state->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -188,6 +203,7 @@ Result<void> NewFile::take_place() {
     return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."};
   };
   if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
+  if (state.overwrite == Overwrite::kAllow && is_locked(state.folder, state.path.filename().c_str())) return is_being_recorded(state.path);
   if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
   state.is_there = false;
   state.has_taken_place = true;

@@ -209,6 +209,26 @@ class Failures(unittest.TestCase):
         LIBRARY.lanescope_close(None)
         LIBRARY.lanescope_close(trace)
 
+    def test_a_compacted_file_that_is_cut_while_it_is_open_has_no_answers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "x.trace"
+            support.lanescope("export", "-q", "-t", "trace", "-o", file, support.recording("ranks_compute"))
+            for ask in ((LIBRARY.lanescope_report, b"cuda_gpu_kern_sum", b"csv"), (LIBRARY.lanescope_findings, None, b"json")):
+                shutil.copy(file, pathlib.Path(folder) / f"{ask[0].__name__}.trace")
+                cut = pathlib.Path(folder) / f"{ask[0].__name__}.trace"
+                trace = opened(cut)
+                os.truncate(cut, 2000)
+                value, sentence = answered(ask[0], trace, *ask[1:])
+                self.assertIsNone(value)
+                self.assertIn("can be read any more", sentence)
+                LIBRARY.lanescope_close(trace)
+            trace = opened(file)
+            os.truncate(file, 2000)
+            stream = table(trace, "kernels")
+            with self.assertRaisesRegex(Exception, "can be read any more"):
+                arrow_c.read(stream)
+            LIBRARY.lanescope_close(trace)
+
     def test_a_trace_of_which_half_is_missing_has_the_other_half(self):
         with tempfile.TemporaryDirectory() as folder:
             whole = support.recording("torch_training_workers0").read_bytes()

@@ -16,6 +16,7 @@
 #include "../tables/record_tables.h"
 #include "../tables/trace_tables.h"
 #include "../tables/value_dictionary.h"
+#include "model/trace/demanded_segments.h"
 
 namespace lanescope {
 namespace {
@@ -248,7 +249,10 @@ class TableStream final : private TableTarget, private TableRows {
       TableOptions options;
       options.tables = {table_};
       options.empty_tables = EmptyTables::kCreate;
+      const std::size_t before = SegmentCache::of_process().problems().size();
       if (const Result<void> written = exporters::write_tables(*trace_, options, *this); !written) failure = written.error();
+      // Events that stand for what can't be read are no answer.
+      if (const auto problems = SegmentCache::of_process().problems(); problems.size() > before) failure = Error{problems.back()};
     } catch (const std::exception&) {  // of the standard library
       failure = Error{"There is not enough memory for the table " + table_ + "."};
     }

@@ -1,5 +1,7 @@
 #include "model/file/new_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +69,24 @@ TEST_CASE("a file that came meanwhile is not replaced unless that is allowed") {
   REQUIRE_FALSE(placed);
   CHECK_THAT(placed.error().text, contains_text("exists already"));
   CHECK(content(path) == "theirs");
+}
+
+TEST_CASE("a file that is being recorded is not replaced, whether its recorder came before or meanwhile") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  write(path, "recorded");
+  auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
+  REQUIRE(file);
+  const int recorder = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(recorder, LOCK_EX) == 0);
+  const auto placed = file->take_place();
+  REQUIRE_FALSE(placed);
+  CHECK_THAT(placed.error().text, contains_text("is being recorded"));
+  CHECK_FALSE(NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual));
+  CHECK(content(path) == "recorded");
+  close(recorder);
+  CHECK(file->take_place());
+  CHECK(content(path).empty());
 }
 
 TEST_CASE("what stands in the way and is no file is refused and never opened") {
