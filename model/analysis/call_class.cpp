@@ -38,7 +38,7 @@ constexpr auto kFiles = std::to_array<std::string_view>(
 // "pread" of "__pread64_chk"
 std::string_view stem(std::string_view name) noexcept {
   name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
-  for (const std::string_view suffix : {"_chk", "_nocancel", "_unlocked", "64"})
+  for (const std::string_view suffix : {"_chk", "_nocancel", "_unlocked", "_2", "64"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   return name;
 }

@@ -132,6 +132,7 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
 // Whether the recording began in the middle of the process's life.
 bool was_attached_to(const Trace& trace, ProcessId process) {
   const std::uint32_t pid = trace.processes()[process].pid;
+  if (pid == 0) return false;  // not known; no process was attached to stands as 0, too
   for (const TracePart& part : trace.parts())
     for (TrackId track = part.first_track; track < part.end_track; ++track)
       if (trace.tracks()[track].key.process == process) return part.provenance.attached_pid == pid;

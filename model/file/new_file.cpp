@@ -197,13 +197,13 @@ Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
   return NewFile(std::move(state));
 }
 
-Result<void> NewFile::take_place() {
+Result<void> NewFile::take_place(LockOfPlace lock) {
   State& state = *state_;
   const auto failure = [&](int reason) {
     return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."};
   };
   if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
-  if (state.overwrite == Overwrite::kAllow && is_locked(state.folder, state.path.filename().c_str())) return is_being_recorded(state.path);
+  if (state.overwrite == Overwrite::kAllow && lock == LockOfPlace::kOthers && is_locked(state.folder, state.path.filename().c_str())) return is_being_recorded(state.path);
   if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
   state.is_there = false;
   state.has_taken_place = true;

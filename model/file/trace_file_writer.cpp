@@ -66,6 +66,11 @@ struct Taken {
     const std::uint64_t of_events = std::min<std::uint64_t>(header.raw_size, kEventPayload * header.event_count);
     return limits::kEventMemory * header.event_count + kCopies * (header.raw_size - of_events);
   }
+  void remove(const FrameHeader& header) {
+    unpacked -= header.raw_size;
+    events -= header.event_count;
+    memory -= memory_of(header);
+  }
   void add(const FrameHeader& header) {
     unpacked += header.raw_size;
     events += header.event_count;
@@ -148,7 +153,8 @@ struct TraceFileWriter::State {
 
   Result<void> take_place() {
     if (!beside || beside->has_taken_place()) return {};
-    if (Result<void> placed = beside->take_place(); !placed) return placed;
+    const auto lock_of_place = replaced.valid() ? NewFile::LockOfPlace::kOurs : NewFile::LockOfPlace::kOthers;
+    if (Result<void> placed = beside->take_place(lock_of_place); !placed) return placed;
     replaced = Descriptor();
     return {};
   }
@@ -266,7 +272,9 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
   std::uint64_t events = 0;
   while (state_->index.size() > 1 && finished_size() + bytes > room) {
     events += state_->index.back().event_count;
-    state_->taken.events -= state_->index.back().event_count;
+    FrameHeader header{};
+    if (pread(state_->descriptor, &header, sizeof(header), static_cast<off_t>(state_->index.back().offset)) == static_cast<ssize_t>(sizeof(header)))
+      state_->taken.remove(header);
     state_->size = state_->index.back().offset;
     state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();

@@ -17,6 +17,7 @@ class Prompt : public QLineEdit {
 
   explicit Prompt(QWidget* parent);
   enum class OnLeaving { kClosed, kKept };
+  void close_prompt();
   void ask(const QString& what, const QRect& place, Accept accept, OnLeaving on_leaving = OnLeaving::kClosed);
 
  protected:
@@ -24,8 +25,6 @@ class Prompt : public QLineEdit {
   void focusOutEvent(QFocusEvent* event) override;
 
  private:
-  void close_prompt();
-
   Accept accept_;
   OnLeaving on_leaving_ = OnLeaving::kClosed;
 };

@@ -147,6 +147,9 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
   });
   const auto corner_changed = [this] { parts_->corner->update(); };
   connect(&state, &ViewState::traceChanged, this, corner_changed);
+  connect(&state, &ViewState::traceChanged, this, [this](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother && parts_->prompt->isVisible()) parts_->prompt->close_prompt();  // it asked about another trace
+  });
   connect(&state, &ViewState::layoutChanged, this, corner_changed);
   connect(&state, &ViewState::detailChanged, this, corner_changed);
   connect(&state, &ViewState::selectedRangeChanged, this, corner_changed);

@@ -101,8 +101,9 @@ Result<void> TableOutput::leave_out(std::size_t n, const std::string& request) c
 }
 
 void TableOutput::finish() {
-  if (expected_ == Tables::kOne || !is_json_on_console(0)) return;
-  std::cout << (in_object_ == 0 ? "{}\n" : "}\n");
+  if (expected_ == Tables::kOne) return;
+  if (in_object_ > 0) std::cout << "}\n";
+  else if (is_json_on_console(0)) std::cout << "{}\n";
 }
 
 Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) {

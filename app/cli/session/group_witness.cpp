@@ -50,12 +50,17 @@ void show_as_arguments(const std::string& text) {
   prctl(PR_SET_NAME, "signal-witness");
   show_as_arguments(arguments);
   dup2(link, STDIN_FILENO);
-  syscall(SYS_close_range, STDOUT_FILENO, ~0u, 0);  // nobody is to wait for us who waits for the end of an output
+  // Nobody is to wait for us who waits for the end of an output, or of the link. Kernels before 5.9 close one at a time.
+  if (syscall(SYS_close_range, STDOUT_FILENO, ~0u, 0) != 0)
+    for (int descriptor = STDOUT_FILENO; descriptor < 4'096; ++descriptor) close(descriptor);
   const pid_t own = getpid();
   if (write(STDIN_FILENO, &own, sizeof(own)) != static_cast<ssize_t>(sizeof(own))) _exit(1);
-  for (char order = 0; read(STDIN_FILENO, &order, 1) == 1;) {
+  for (unsigned char signal = 0; read(STDIN_FILENO, &signal, 1) == 1;) {
     constexpr timespec kNoWait{0, 0};
-    while (sigtimedwait(&all, nullptr, &kNoWait) > 0) {
+    sigset_t forgotten;
+    sigemptyset(&forgotten);
+    sigaddset(&forgotten, signal);
+    while (sigtimedwait(&forgotten, nullptr, &kNoWait) > 0) {
     }
   }
   _exit(0);
@@ -99,12 +104,12 @@ bool GroupWitness::has_got(int signal) {
   bool has_come = false;
   for (const auto end = std::chrono::steady_clock::now() + kPatience; !(has_come = is_pending(signal)) && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(1ms);
-  forget();
+  forget(signal);
   return has_come;
 }
 
-void GroupWitness::forget() {
-  const char order = 0;
+void GroupWitness::forget(int signal) {
+  const auto order = static_cast<unsigned char>(signal);
   static_cast<void>(!send(link_.get(), &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

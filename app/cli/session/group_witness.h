@@ -23,7 +23,7 @@ class GroupWitness {
   // Whether a signal that has just come to us came to it, too: waits 30 ms at most for who sends it to one process after the other. What came is
   // forgotten with that.
   [[nodiscard]] bool has_got(int signal);
-  void forget();
+  void forget(int signal);
 
  private:
   [[nodiscard]] bool is_pending(int signal) const;

@@ -195,7 +195,7 @@ RecorderSignals::RecorderSignals(const std::vector<std::string>& command) : Reco
 
 bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
   if (is_from_terminal(signal)) {
-    witness_.forget();
+    witness_.forget(signal.si_signo);
     return true;
   }
   // In a group of its own, it gets what is sent to ours from us alone.

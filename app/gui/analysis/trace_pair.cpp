@@ -23,11 +23,13 @@ void TracePair::open(Side first, Side second) {
   alignInitially();
   emit sidesChanged();
   emit alignmentChanged();
-  combine(TraceChange::kSnapshot);
+  is_swapped_ = false;
+  combine();
 }
 
 void TracePair::close() {
   if (!isOpen()) return;
+  is_swapped_ = false;
   job_.cancel();
   first_ = second_ = {};
   emit sidesChanged();
@@ -38,7 +40,8 @@ void TracePair::swap() {
   shift_ = -shift_;
   emit sidesChanged();
   emit alignmentChanged();
-  combine(TraceChange::kOther);
+  is_swapped_ = !is_swapped_;
+  combine();
 }
 
 void TracePair::alignInitially() {
@@ -70,16 +73,18 @@ void TracePair::align(Alignment alignment, Nanoseconds shift) {
   alignment_ = alignment;
   shift_ = shift;
   emit alignmentChanged();
-  combine(TraceChange::kSnapshot);
+  combine();
 }
 
-void TracePair::combine(TraceChange change) {
+void TracePair::combine() {
+  const TraceChange change = is_swapped_ ? TraceChange::kOther : TraceChange::kSnapshot;
   const std::array sources = {TraceSource{first_.trace, ("A  " + first_.name()).toStdString(), 0},
                               TraceSource{second_.trace, ("B  " + second_.name()).toStdString(), shift_}};
   job_.start([this, sources, change](const LatestJob::Context& job) {
     std::shared_ptr<const Trace> trace = combine_traces(sources, job.stop());
     if (!trace) return;
     job.deliver([this, trace = std::move(trace), change] {
+      is_swapped_ = false;
       emit combined(trace, change);
       if (!place_) return;
       const Place place = *std::exchange(place_, std::nullopt);

@@ -70,12 +70,13 @@ class TracePair : public QObject {
  private:
   void alignInitially();
   void align(Alignment alignment, Nanoseconds shift);
-  void combine(TraceChange change);
+  void combine();
 
   Side first_, second_;
   Alignment alignment_ = Alignment::kStart;
   Nanoseconds shift_ = 0;
   std::optional<Place> place_;  // to show when the traces are combined
+  bool is_swapped_ = false;  // since the combined trace that is shown
   LatestJob job_;
 };
 

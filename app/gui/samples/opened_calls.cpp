@@ -36,7 +36,7 @@ void OpenedCalls::openBelow(QTreeView& view, const QModelIndex& call, const std:
   }
 }
 
-void OpenedCalls::restore(QTreeView& view) const {
+bool OpenedCalls::restore(QTreeView& view) const {
   view.collapseAll();
   openBelow(view, {}, open_);
   QModelIndex current;
@@ -46,6 +46,7 @@ void OpenedCalls::restore(QTreeView& view) const {
   }
   if (current.isValid()) view.setCurrentIndex(current);
   view.verticalScrollBar()->setValue(scrolled_);
+  return open_.empty() || !openBelow(view, QModelIndex()).empty();
 }
 
 }  // namespace lanescope::ui

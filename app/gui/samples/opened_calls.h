@@ -14,7 +14,8 @@ class OpenedCalls {
   // Of what the view shows now. O(calls below open ones).
   explicit OpenedCalls(const QTreeView& view);
   // Opens what is there of them, and closes all else. O(calls below open ones, for each).
-  void restore(QTreeView& view) const;
+  // Returns whether anything of it is there.
+  bool restore(QTreeView& view) const;
 
  private:
   struct Call {

@@ -394,12 +394,9 @@ void SamplesPanel::compute() {
       lines_->setTable(profile->line_table);
       line_view_->setProfile(trace, profile);
       filterRows();
-      if (was_shown) {
-        opened_down.restore(*top_down_);
-        opened_up.restore(*bottom_up_);
-      } else {
-        expandMainPath();
-      }
+      const bool is_restored = was_shown && opened_down.restore(*top_down_);
+      if (was_shown) opened_up.restore(*bottom_up_);
+      if (!is_restored) expandMainPath();
       showNote();
     });
   });

@@ -37,7 +37,7 @@ void MainWindow::connectKernels() {
     settings_.addRecentFile(file);
     showRecentFiles();
     messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
-    const std::shared_ptr<const Trace>& shown = state_.trace();
+    const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
     const bool is_of_shown = shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;
     if (is_of_shown) kernel_->addCounters(std::move(recording));  // else another program is shown by now
   });

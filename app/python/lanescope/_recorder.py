@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -76,6 +77,7 @@ class Recorder:
             self._folder = os.getcwd()
         except OSError as error:
             raise RecordingError(f"The folder of this process is gone ({error.strerror}): enter another one, or files have no place.") from error
+        self._last_word = ""  # that it printed
         self.pid = 0
         self._code: Optional[int] = None  # that it ended with; None where it could not say so
         self._has_begun = False
@@ -83,10 +85,18 @@ class Recorder:
         self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
         found = program.find()
-        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in pair)
-        told, tells = map(_above_standard, os.pipe())
-        says, speaks = map(_above_standard, os.pipe())
+        opened: "list[int]" = []
+        try:
+            for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET):
+                opened.append(_above_standard(end.detach()))
+            for _ in range(2):
+                opened += map(_above_standard, os.pipe())
+        except OSError as error:
+            for descriptor in opened:
+                os.close(descriptor)
+            raise RecordingError(f"The recorder can't be started: {error.strerror}.") from error
+        ours, theirs = (socket.socket(fileno=descriptor) for descriptor in opened[:2])
+        told, tells, says, speaks = opened[2:]
         with ours:
             with theirs:
                 command = [found, "attach", f"--from-inside={theirs.fileno()}", f"--tell={tells}", f"--session-new={self.name}", *arguments,
@@ -182,7 +192,8 @@ class Recorder:
                 self._has_begun = True
                 self._has_spoken.set()
             elif text.startswith(_PREFIX) and not text.startswith(_PREFIX + _BUSY):
-                self.messages.append(text[len(_PREFIX):])
+                self._last_word = text[len(_PREFIX):]
+                self.messages.append(self._last_word)
         return bool(some)
 
     def _runs(self) -> bool:
@@ -197,7 +208,9 @@ class Recorder:
 
     def failure(self) -> str:
         """Its last words."""
-        return self.messages.pop() if self.messages else ""
+        if self._last_word in self.messages:
+            self.messages.remove(self._last_word)
+        return self._last_word
 
     def answers(self) -> bool:
         """Whether it can be asked for another capture."""
@@ -224,6 +237,9 @@ class Recorder:
         """Returns once it has ended, by itself or by end()."""
         self._reader.join()
         self._starter.wait()
+        if self.pid and self.pid != self._starter.pid:
+            with contextlib.suppress(ChildProcessError):  # it is a child of ours where this process is the first one of a container
+                os.waitpid(self.pid, 0)
 
     def end(self) -> None:
         """Ends the recording in order, and waits until its files are complete. Fails where they are not."""

@@ -72,7 +72,7 @@ class _Limit:
     """The limit of recursion, above what the program has set."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may be marked, and come while its thread has it
         self._set = 0  # as it was set here last; another one is the program's
         self._changes = 0  # by the program
         self._owed = 0  # frames by which it is higher than it should be
@@ -86,7 +86,7 @@ class _Limit:
                 self._owed = 0
             try:
                 sys.setrecursionlimit(now + frames)
-            except RecursionError:  # some versions keep a distance to the depth that there is
+            except (RecursionError, OverflowError):  # some versions keep a distance to the depth that there is; or it is the highest
                 frames = 0
             self._set = now + frames
             return self._changes, frames
@@ -106,6 +106,15 @@ class _Limit:
 
 
 _limit = _Limit()
+_has_one_thread_at_a_time = getattr(sys, "_is_gil_enabled", lambda: True)()  # else the limit's change stops all threads, and is not tried
+
+
+def _forget_threads_of_parent():
+    _limit._lock = threading.RLock()  # one of them may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads_of_parent)
 
 
 def _begin(mark):
@@ -162,7 +171,7 @@ class _Function:
             raised = None
             _room.depth += 1
             try:
-                if _room.depth % _EACH == 1:
+                if _has_one_thread_at_a_time and _room.depth % _EACH == 1:
                     raised = _limit.raise_by(_EACH if _room.depth > 1 else 2 * _EACH)
                 is_marked = _begin(mark)
                 try:

@@ -211,14 +211,19 @@ void ignore_signals() {
 
 // Closes everything above standard error but these: whoever waits for the end of one of our pipes must not wait for the relay.
 void close_all_but(std::array<int, 3> kept) {
+  // Of kernels before 5.9, which close one at a time, those that a recorder may have at its begin.
+  const auto close_from_to = [](int begin, unsigned last) {
+    if (syscall(SYS_close_range, begin, last, 0) == 0) return;
+    for (int descriptor = begin; descriptor <= static_cast<int>(std::min(last, 4'095u)); ++descriptor) close(descriptor);
+  };
   int first = STDERR_FILENO + 1;
   for (std::size_t i = 0; i < kept.size(); ++i)  // sort by insertion; three of them
     for (std::size_t j = i; j > 0 && kept[j] < kept[j - 1]; --j) std::swap(kept[j], kept[j - 1]);
   for (const int descriptor : kept) {
-    if (descriptor > first) syscall(SYS_close_range, first, descriptor - 1, 0);
+    if (descriptor > first) close_from_to(first, static_cast<unsigned>(descriptor) - 1);
     first = descriptor + 1;
   }
-  syscall(SYS_close_range, first, ~0u, 0);
+  close_from_to(first, ~0u);
 }
 
 void tell_loss(OutputStream stream, const Piece& piece, const OutputRelay::Tell& tell) {

@@ -41,7 +41,11 @@ class NewFile {
   [[nodiscard]] bool has_taken_place() const noexcept;
 
   // Brings its bytes to the disk, then puts it where it belongs. With Overwrite::kRefuse, fails where a file has come there meanwhile.
-  Result<void> take_place();
+  enum class LockOfPlace {
+    kOthers,  // a file that another writer has locked, as a recorder does, is not replaced
+    kOurs,    // the caller has locked what is to be replaced
+  };
+  Result<void> take_place(LockOfPlace lock = LockOfPlace::kOthers);
 
  private:
   struct State;
