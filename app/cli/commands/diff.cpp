@@ -242,7 +242,7 @@ int run_diff(Arguments arguments) {
                  "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a metric of such a kernel\n"
                  "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them")
       ->type_name("[METRIC=]PERCENT")
-      ->expected(1)
+      ->allow_extra_args(false)  // files follow it
       ->take_all();
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);

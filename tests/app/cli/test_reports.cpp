@@ -51,6 +51,9 @@ TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "5%") == cli::kSuccess);  // faster
   CHECK(diff("torch_training_workers0", "torch_training_workers0", "0%") == cli::kSuccess);
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "much") == cli::kUsage);
+  const auto limit_first = {std::string("diff"), std::string("--fail-above"), std::string("5%"), trace("torch_training_workers4"), trace("torch_training_workers0"),
+                            std::string("-q"), std::string("-f"), std::string("csv"), std::string("--force-overwrite"), std::string("-o"), output};
+  CHECK(cli::run(limit_first) == cli::kFailure);
 }
 
 TEST_CASE("diff fails a build for metrics of kernels that are named, and for those that it can't check") {

@@ -269,7 +269,7 @@ TEST_CASE("a second writer is kept out while the first lives, however far that i
   CHECK(TraceFileWriter::is_being_written(path));
   const auto second = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE_FALSE(second);
-  CHECK_THAT(second.error().text, contains_text("is being written by another recording"));
+  CHECK_THAT(second.error().text, contains_text("is being recorded"));
   REQUIRE(first->append(event_frame(2)));
   REQUIRE(first->finish());
   *first = std::move(*TraceFileWriter::create(folder.path() / "y.trace", Overwrite::kRefuse));
