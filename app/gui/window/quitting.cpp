@@ -8,14 +8,19 @@ namespace lanescope::ui {
 namespace {
 
 bool quitting = false;
+// Which was told to close and has yet to: it asks, or completes a recording. Told once more, it would ask twice, or break off.
+QPointer<QWidget> awaited;
 
 // Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
 void close_all_windows() {
   QList<QPointer<QWidget>> windows;
   for (QWidget* widget : QApplication::topLevelWidgets())
     if (widget->isVisible() && (widget->windowType() == Qt::Window || widget->windowType() == Qt::Dialog)) windows.push_back(widget);
-  for (const QPointer<QWidget>& window : windows)
-    if (window && !window->close()) return;
+  for (const QPointer<QWidget>& window : windows) {
+    if (!window || window->close()) continue;
+    awaited = window;
+    return;
+  }
   quitting = false;
 }
 
@@ -29,7 +34,10 @@ void quit_all() {
 void call_off_quitting() { quitting = false; }
 
 void go_on_quitting() {
-  if (quitting) QMetaObject::invokeMethod(qApp, [] { if (quitting) close_all_windows(); }, Qt::QueuedConnection);
+  const auto go_on = [] {
+    if (quitting && !(awaited && awaited->isVisible())) close_all_windows();
+  };
+  if (quitting) QMetaObject::invokeMethod(qApp, go_on, Qt::QueuedConnection);
 }
 
 }  // namespace lanescope::ui

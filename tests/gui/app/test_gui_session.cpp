@@ -249,6 +249,34 @@ class TestGuiSession : public QObject {
     QVERIFY(QFile::exists(path_of("before")));
   }
 
+  // Of three windows, one has to wait for its recording: the others go when it has closed, whichever is asked first.
+  void quittingGoesOnOnceTheLastRecordingHasEnded() {
+    window_.reset();
+    ui::Windows windows(ui::Layout::kInitial);
+    const QPointer<MainWindow> first(&windows.add()), second(&windows.add()), third(&windows.add());
+    second->launch(slowToEnd("quitting"));
+    QVERIFY2(second->isRecording(), qPrintable(second->messages().text()));
+    second->actions().quit->trigger();
+    QVERIFY(answer("Stop and close"));
+    const auto is_gone = [](const QPointer<MainWindow>& window) { return window.isNull() || !window->isVisible(); };
+    QVERIFY(wait_for([&] { return is_gone(first) && is_gone(second) && is_gone(third); }));
+    QTest::qWait(50);  // it has been seen that none is left
+    // Called off, the others stay.
+    const QPointer<MainWindow> fourth(&windows.add()), fifth(&windows.add()), sixth(&windows.add());
+    fifth->launch(launchOf("stays"));
+    fifth->actions().quit->trigger();
+    QVERIFY(answer("Cancel"));
+    QVERIFY(fifth && fifth->isRecording());
+    const bool others_are_gone = is_gone(fourth) && is_gone(sixth);
+    fifth->stopRecording();
+    QVERIFY(wait_for([&] { return !fifth->isRecording(); }));
+    QTest::qWait(200);
+    QVERIFY(!is_gone(fifth));
+    QCOMPARE(is_gone(fourth) && is_gone(sixth), others_are_gone);
+    for (const auto& window : {fourth, fifth, sixth})
+      if (window) window->close();
+  }
+
   void aProgramThatFailsIsSaidToHaveFailed() {
     ui::LaunchSettings launch = launchOf("fails");
     launch.program = "sh";
