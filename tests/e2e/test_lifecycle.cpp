@@ -1,5 +1,4 @@
 // How programs and recordings end: in each case the program behaves as without us, and the file opens and says what it holds.
-#include <pty.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,22 +22,6 @@ namespace {
 std::string endings() { return program("lanescope_program_endings").string(); }
 std::string lives() { return program("lanescope_program_lives").string(); }
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
-
-// The letter of proc(5); 0 once it is gone.
-char state_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t close = text.rfind(')');
-  return close == std::string::npos ? '\0' : text[close + 2];
-}
-void wait_for_state(pid_t pid, char state) {
-  for (int look = 0; state_of(pid) != state; ++look) {
-    constexpr int kLooks = 120'000;
-    REQUIRE(look < kLooks);
-    usleep(1'000);
-  }
-}
 
 // The same without us.
 Ran run_alone(const std::vector<std::string>& command) {
@@ -64,59 +47,6 @@ Ran run_alone(const std::vector<std::string>& command) {
   waitpid(pid, &status, 0);
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
 }
-
-// `lanescope profile` in a terminal of its own, where Ctrl+C reaches everybody in the foreground.
-class Terminal {
- public:
-  Terminal(const std::filesystem::path& folder, std::vector<std::string> arguments) {
-    pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
-    if (pid_ == 0) {
-      setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
-      const std::string binary = program("lanescope").string();
-      arguments.insert(arguments.begin(), binary);
-      std::vector<char*> pointers;
-      for (std::string& argument : arguments) pointers.push_back(argument.data());
-      pointers.push_back(nullptr);
-      if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
-      _exit(125);
-    }
-  }
-  ~Terminal() { close(screen_); }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-
-  void wait_for(const std::string& text) {
-    while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
-  }
-  void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
-  // Until it has taken the signals that came: two that wait are one.
-  void wait_until_taken(int signal) const {
-    for (bool waits = true; waits; usleep(1'000)) {
-      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-      waits = false;
-      for (std::string line; std::getline(status, line);)
-        if (line.starts_with("ShdPnd:")) waits = (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0;
-    }
-  }
-  int wait_for_end() {
-    while (read_more()) {
-    }
-    int status = 0;
-    REQUIRE(waitpid(pid_, &status, 0) == pid_);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
- private:
-  bool read_more() {
-    char buffer[4096];
-    const ssize_t size = read(screen_, buffer, sizeof(buffer));
-    if (size > 0) shown_.append(buffer, static_cast<std::size_t>(size));
-    return size > 0;
-  }
-  pid_t pid_ = 0;
-  int screen_ = -1;
-  std::string shown_;
-};
 
 // A group of processes that may have 64 MiB of memory together, where we are allowed to make one.
 class MemoryLimit {
@@ -355,143 +285,6 @@ TEST_CASE("a program whose host is killed lives on, prints, and ends as it would
   const auto trace = load(folder.path() / "cut.trace");
   CHECK_FALSE(trace->provenance().finished);
   CHECK_FALSE(trace->provenance().condition.empty());
-}
-
-TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it") {
-  const TemporaryFolder folder;
-  Terminal terminal(folder.path(), {"profile", "-o", "x", endless(), "5"});
-  terminal.wait_for("ready");
-  terminal.press_control_c();
-  CHECK(terminal.wait_for_end() == 5);
-  const auto trace = load(folder.path() / "x.trace");
-  CHECK(trace->provenance().finished);
-  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
-  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
-}
-
-TEST_CASE("Ctrl+C twice ends the recording of a program that does not listen") {
-  const TemporaryFolder folder;
-  Terminal terminal(folder.path(), {"profile", "-o", "x", "sh", "-c", "trap '' INT; echo deaf $$.; exec sleep 30"});
-  terminal.wait_for(".");
-  terminal.press_control_c();
-  terminal.wait_for("^C");
-  terminal.wait_until_taken(SIGINT);
-  terminal.press_control_c();
-  CHECK(terminal.wait_for_end() == 128 + SIGINT);
-  const auto trace = load(folder.path() / "x.trace");
-  CHECK(trace->provenance().finished);
-  CHECK(trace->processes().back().end_kind == ProcessEndKind::kDetached);
-  kill(static_cast<pid_t>(trace->processes().back().pid), SIGKILL);
-}
-
-TEST_CASE("signals of a batch system reach the program, and do not end its recording") {
-  const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "signals"});
-  recording.wait_for_line("ready");
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPOLL, SIGPWR, SIGRTMIN + 6}) {
-    kill(recording.pid(), signal);
-    recording.wait_for_line("signal " + std::to_string(signal));
-  }
-  kill(recording.pid(), SIGTERM);
-  CHECK(recording.wait() == 7);
-  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 was passed on to the program; the recording goes on."));
-  CHECK_THAT(recording.messages(), contains_text("signal 40 was passed on to the program; the recording goes on."));
-  const auto trace = load(folder.path() / "x.trace");
-  CHECK(trace->provenance().finished);
-  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
-}
-
-TEST_CASE("a signal to the recorder that ends the program leaves a whole file") {
-  const int signal = GENERATE(SIGUSR1, SIGALRM, SIGXCPU, SIGQUIT, SIGHUP);
-  const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "wait"});
-  recording.wait_for_line("ready");
-  kill(recording.pid(), signal);
-  CHECK(recording.wait() == 128 + signal);
-  const auto trace = load(folder.path() / "x.trace");
-  CHECK(trace->provenance().finished);
-  CHECK(trace->processes()[0].signal == signal);
-  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
-}
-
-TEST_CASE("a signal to the group, to which the program belongs, reaches it once, and one to the recorder as well") {
-  const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "signals"});
-  recording.wait_for_line("ready");
-  const auto send = [&](int signal, pid_t where) {
-    const std::string line = "signal " + std::to_string(signal);
-    kill(where, signal);
-    recording.wait_for_line(line);
-  };
-  send(SIGUSR1, -recording.pid());
-  send(SIGUSR2, recording.pid());
-  send(SIGALRM, -recording.pid());
-  send(SIGXCPU, -recording.pid());
-  kill(-recording.pid(), SIGTERM);
-  CHECK(recording.wait() == 7);
-  std::istringstream lines(recording.output());
-  std::vector<std::string> signals;
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("signal")) signals.push_back(line);
-  CHECK(signals == std::vector<std::string>{"signal 10", "signal 12", "signal 14", "signal 24", "signal 15"});
-  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 came to the program as well; the recording goes on."));
-  CHECK_THAT(recording.messages(), contains_text("SIGUSR2 was passed on to the program; the recording goes on."));
-}
-
-TEST_CASE("a program in a group of its own gets from its recorder what is sent to the recorder's group") {
-  const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", "exec setsid \"$0\" signals", lives()});
-  recording.wait_for_line("ready");
-  kill(-recording.pid(), SIGUSR1);
-  recording.wait_for_line("signal 10");
-  kill(-recording.pid(), SIGTERM);
-  CHECK(recording.wait() == 7);
-}
-
-TEST_CASE("a program that saves its state when it is asked for its end is waited for, however long that takes") {
-  const TemporaryFolder folder;
-  const std::string saves = "trap 'sleep 7; echo saved; exit 3' TERM; echo ready; while :; do sleep 0.1; done";
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", saves});
-  recording.wait_for_line("ready");
-  kill(recording.pid(), SIGTERM);
-  CHECK(recording.wait() == 3);
-  CHECK(recording.output() == "ready\nsaved\n");
-  CHECK_THAT(recording.messages(), contains_text("SIGTERM came to the program, which has not ended yet; the recording goes on."));
-  const auto trace = load(folder.path() / "x.trace");
-  CHECK(trace->provenance().finished);
-  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
-}
-
-TEST_CASE("a program is stopped and goes on with its recorder") {
-  const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "wait"});
-  recording.wait_for_line("ready");
-  const pid_t target = recording.target();
-  kill(recording.pid(), SIGTSTP);
-  wait_for_state(recording.pid(), 'T');
-  wait_for_state(target, 'T');  // each stops when it next has a processor
-  kill(recording.pid(), SIGCONT);
-  wait_for_state(target, 'S');
-  kill(recording.pid(), SIGTERM);
-  CHECK(recording.wait() == 128 + SIGTERM);
-  CHECK(load(folder.path() / "x.trace")->provenance().finished);
-}
-
-TEST_CASE("signals that mean nothing to who attaches do not end its recording") {
-  const TemporaryFolder folder;
-  LanescopeProcess holder(folder.path(), {"profile", "-t", "none", "--sample=none", "--cpuctxsw=none", "-o", "holder", "sh", "-c",
-                                          "echo ready; exec sleep 60"});
-  holder.wait_for_line("ready");
-  const pid_t target = holder.target();
-  LanescopeProcess recording(folder.path(), {"attach", "-t", "none", "--cpuctxsw=process-tree", "-o", "x", std::to_string(target)});
-  while (!std::filesystem::exists(folder.path() / "x.trace")) usleep(1'000);
-  kill(recording.pid(), SIGUSR1);
-  kill(recording.pid(), SIGINT);
-  CHECK(recording.wait() == 0);
-  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 has no effect: the process was attached to. The recording goes on."));
-  CHECK(load(folder.path() / "x.trace")->provenance().finished);
-  kill(target, SIGTERM);
-  CHECK(holder.wait() == 128 + SIGTERM);
 }
 
 TEST_CASE("a worker that is killed does not disturb the others") {
