@@ -84,10 +84,14 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
     return foreign_option_is_granted(*argument, "") ? 1 : 0;
   }
   if (const std::optional<std::string> own = own_value(*argument)) {
-    const bool is_given_with_equals = argument->find('=') != std::string::npos;
-    if (is_flag(*option) && !is_given_with_equals && !is_truth_value(*own))
-      options.push_back(*argument);  // -fw: several of them
-    else if (is_flag(*option))
+    const bool is_attached = !argument->starts_with("--") && (*argument)[2] != '=';
+    if (is_flag(*option) && is_attached && !is_truth_value(*own)) {  // -fo NAME: several in one word
+      options.push_back(argument->substr(0, 2));
+      Arguments others{"-" + *own};
+      if (value != end) others.push_back(*value);
+      return take_option(app, others.begin(), others.end(), options);
+    }
+    if (is_flag(*option))
       options.push_back(long_form(*option, in_small_letters(*own)));
     else if (argument->starts_with("--"))
       options.push_back(long_form(*option, *own));

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <string>
@@ -19,7 +18,6 @@
 
 struct lanescope_trace {
   std::shared_ptr<const lanescope::Trace> trace;
-  std::vector<std::filesystem::path> files;
 };
 
 namespace {
@@ -58,12 +56,10 @@ Value answer(char** error, Value failed, Work work) {
 
 Error nothing_given(const char* what) { return {std::string("There is no ") + what + ": it is null.", ErrorKind::kUsage}; }
 
-// Why not all events of the trace's files can be read any more: others stand for them, which are no answer. Fails with that sentence.
+// Fails where others stand for events that can't be read any more: they are no answer.
 Result<void> all_is_read(const lanescope_trace& trace) {
-  for (const std::string& problem : lanescope::SegmentCache::of_process().problems())
-    for (const std::filesystem::path& file : trace.files)
-      if (problem.find(file.string()) != std::string::npos) return Error{problem};
-  return {};
+  if (!lanescope::has_substitutes(*trace.trace)) return {};
+  return Error{"Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again."};
 }
 
 Result<lanescope::stats::Format> format_of(const char* format) {
@@ -130,7 +126,7 @@ lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, 
     if (files.empty()) return Error{"There are no paths to open.", ErrorKind::kUsage};
     auto trace = lanescope::open_traces(files, lanescope::EventPlace::kInFile);
     if (!trace) return trace.error();
-    return new lanescope_trace{std::move(*trace), std::move(files)};
+    return new lanescope_trace{std::move(*trace)};
   });
 }
 

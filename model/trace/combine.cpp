@@ -58,6 +58,7 @@ class ChangedSegments : public DemandedSegments {
     return Lane(std::move(segments));
   }
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override { return changed(*from_.read_apart(s), change_); }
+  bool has_substitutes() const noexcept override { return DemandedSegments::has_substitutes() || from_.has_substitutes(); }
 
   std::shared_ptr<const Trace> trace_;  // whose lane has these:
   const DemandedSegments& from_;

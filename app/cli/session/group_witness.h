@@ -20,9 +20,10 @@ class GroupWitness {
   // Without one, where the system has no processes left, nothing is known of other processes. Call it before there are threads.
   static GroupWitness start(const std::vector<std::string>& command);
 
-  // Whether a signal that has just come to us came to it, too: waits 30 ms at most for who sends it to one process after the other. What came is
-  // forgotten with that.
+  // Whether a signal that has just come to us came to it, too: waits 30 ms at most for who sends it to one process after the other. Forgets it
+  // with that.
   [[nodiscard]] bool has_got(int signal);
+  // What came to it of this signal until now tells nothing of one that comes later; of other signals it still does.
   void forget(int signal);
 
  private:

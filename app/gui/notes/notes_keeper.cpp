@@ -68,22 +68,26 @@ NotesKeeper::Reading NotesKeeper::read(Notes& notes) const {
   return Reading::kDone;
 }
 
-// What would be cut, or left out, when the file is read again is not written.
-bool NotesKeeper::shortens() {
+// What would be cut when the file is read again is not written.
+void NotesKeeper::cutLongTexts() {
   std::vector<timeline::TimelineView::Marker> markers = view_.markers();
   bool is_cut = false;
   for (timeline::TimelineView::Marker& marker : markers) is_cut |= std::exchange(marker.text, kept_of(marker.text)) != marker.text;
-  if (is_cut) {
-    view_.setMarkers(std::move(markers));
-    emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
-  }
+  if (!is_cut) return;
+  view_.setMarkers(std::move(markers));
+  emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
+}
+
+bool NotesKeeper::areFewEnough() {
   if (view_.markers().size() <= kMostNotes) return true;
   emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
   return false;
 }
 
 void NotesKeeper::save() {
-  if (trace_file_.isEmpty() || !may_write_ || !shortens()) return;
+  if (trace_file_.isEmpty() || !may_write_) return;
+  cutLongTexts();
+  if (!areFewEnough()) return;
   const std::vector<Note> now = notes_of(view_.markers());
   if (now == notes_.notes) return;
   const QString path = fileOf(trace_file_);

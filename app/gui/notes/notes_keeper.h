@@ -33,8 +33,9 @@ class NotesKeeper : public QObject {
   // The notes that the file has now.
   [[nodiscard]] Reading read(Notes& notes) const;
   void save();
-  // Cuts texts that are too long. Whether what is there now can be kept.
-  [[nodiscard]] bool shortens();
+  void cutLongTexts();
+  // Whether all markers can be kept; says so where not.
+  [[nodiscard]] bool areFewEnough();
 
   timeline::TimelineView& view_;
   QString trace_file_;           // empty: none

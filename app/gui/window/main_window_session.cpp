@@ -49,6 +49,7 @@ void MainWindow::connectSession() {
   connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent()}; });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
+  connect(&session_, &SessionController::somethingBegan, this, [this] { closes_when_done_ = false; });  // who goes on wants the window
   connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);

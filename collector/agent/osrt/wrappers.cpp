@@ -351,8 +351,6 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
       {"fcntl", functions[k_fcntl].address(), reinterpret_cast<void*>(&own_fcntl)},
       {"fcntl64", functions[k_fcntl64].address(), reinterpret_cast<void*>(&own_fcntl64)},
       kept_callers.dlopen,
-      kept_callers.syscall,
-      lanescope::agent::osrt::redirected_prctl(),
   };
   const lanescope::agent::Redirected result = slots.redirect(redirections);
   redirect_process_calls();

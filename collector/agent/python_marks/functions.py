@@ -58,7 +58,7 @@ def _nvtx():
 
 # A mark is a frame of its own above the function's, and takes some more for a moment. The limit of recursion is higher by as much while marked functions are on
 # the stack, so that a program has the depth that it has without marks.
-_EACH = 32  # nested marks of a thread, for which the limit is raised at once; as many frames are for a moment
+_EACH = 32  # nested marks of a thread, for which the limit is raised at once; as many frames are for a moment. Fewer take their own frames: most calls set no limit
 
 
 class _Room(threading.local):
@@ -171,8 +171,8 @@ class _Function:
             raised = None
             _room.depth += 1
             try:
-                if _has_one_thread_at_a_time and _room.depth % _EACH == 1:
-                    raised = _limit.raise_by(_EACH if _room.depth > 1 else 2 * _EACH)
+                if _has_one_thread_at_a_time and _room.depth % _EACH == 0:
+                    raised = _limit.raise_by(_EACH if _room.depth > _EACH else 2 * _EACH)
                 is_marked = _begin(mark)
                 try:
                     return function(*arguments, **named)

@@ -1,8 +1,8 @@
 #include "model/analysis/diff_limits.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 namespace lanescope::analysis {
 namespace {
@@ -41,12 +41,10 @@ Result<DiffLimit> parse_diff_limit(std::string_view text) {
     limit.metric = *known;
     share = text.substr(equals + 1);
   }
-  std::string number(trimmed(share));
-  if (number.ends_with('%')) number.pop_back();
-  char* end = nullptr;
-  limit.percent = std::strtod(number.c_str(), &end);
-  while (*end == ' ') ++end;
-  if (number.empty() || *end != '\0' || !std::isfinite(limit.percent))
+  std::string_view number = trimmed(share);
+  if (number.ends_with('%')) number = trimmed(number.substr(0, number.size() - 1));
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), limit.percent);
+  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(limit.percent))
     return Error{"'" + std::string(text) + "' is no limit: give a share such as --fail-above 5%, or one of a metric such as --fail-above 'L2 hit rate=-2%'.",
                  ErrorKind::kUsage};
   if (limit.metric.empty() && std::signbit(limit.percent))

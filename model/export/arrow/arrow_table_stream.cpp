@@ -249,10 +249,8 @@ class TableStream final : private TableTarget, private TableRows {
       TableOptions options;
       options.tables = {table_};
       options.empty_tables = EmptyTables::kCreate;
-      const std::size_t before = SegmentCache::of_process().problems().size();
       if (const Result<void> written = exporters::write_tables(*trace_, options, *this); !written) failure = written.error();
-      // Events that stand for what can't be read are no answer.
-      if (const auto problems = SegmentCache::of_process().problems(); problems.size() > before) failure = Error{problems.back()};
+      if (has_substitutes(*trace_)) failure = Error{"Not all events of the table " + table_ + " can be read any more: the file was changed, cut or damaged, or memory lacks."};
     } catch (const std::exception&) {  // of the standard library
       failure = Error{"There is not enough memory for the table " + table_ + "."};
     }

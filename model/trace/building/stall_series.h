@@ -44,7 +44,6 @@ class StallRows {
   std::map<GpuId, OfGpu> gpus_;
   std::size_t taken_ = 0;  // windows of the trace
   std::shared_ptr<const PcSampleWindow> last_taken_;
-  std::size_t reasons_ = 0;
   std::uint64_t windows_spread_ = 0;
 };
 

@@ -117,6 +117,13 @@ bool holds_events(const Trace& trace) noexcept {
   return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
 }
 
+bool has_substitutes(const Trace& trace) noexcept {
+  return std::any_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) {
+    const DemandedSegments* demanded = demanded_segments(lane);
+    return demanded != nullptr && demanded->has_substitutes();
+  });
+}
+
 bool has_memory_for_events(const Trace& trace) noexcept {
   return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments() && !lane.is_spilled(); });
 }
@@ -136,6 +143,7 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held(std::size_t s) const n
 }
 
 std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s) const {
+  has_substitutes_.store(true, std::memory_order_relaxed);
   const SegmentBounds& bounds = bounds_[s];
   std::vector<Event> events(bounds.count);
   const auto others = static_cast<Nanoseconds>(bounds.count) - 1;  // than the last, which has what is behind its start

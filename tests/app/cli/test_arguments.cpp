@@ -69,6 +69,20 @@ TEST_CASE("short options take = as well, which is no part of their value") {
   CHECK(several.output == "=x");
 }
 
+TEST_CASE("short options stand in one word, the last with its value") {
+  for (const Arguments& together : {Arguments{"-fo", "name", "app"}, {"-foname", "app"}, {"-fo=name", "app"}, {"-fwo", "name", "app"}, {"-fwfalse", "-oname", "app"}}) {
+    Sample sample;
+    CHECK(sample.program(together) == Arguments{"app"});
+    CHECK(sample.force);
+    CHECK(sample.output == "name");
+    CHECK(sample.show == (together.front() != "-fwfalse"));
+  }
+  Sample sample;
+  const auto unknown = split_program(sample.app, {"-fz", "app"});
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().kind == ErrorKind::kUsage);
+}
+
 TEST_CASE("an unknown option is answered with the nearest one") {
   Sample sample;
   const auto misspelled = split_program(sample.app, {"--ouptut=x", "app"});

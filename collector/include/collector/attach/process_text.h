@@ -1,7 +1,7 @@
 // What the kernel tells of a process as text (/proc/PID/...), within limits.
 //
 // A process lays its arguments and its environment over any of its memory (PR_SET_MM_MAP), terabytes of it at no cost to itself. So whoever reads
-// these files of a process, any of them, reads them here.
+// `cmdline` or `environ` of a process reads them here; its other files are the kernel's own words, and short.
 #pragma once
 
 #include <cstddef>

@@ -40,11 +40,12 @@ class NewFile {
   [[nodiscard]] std::filesystem::path beside() const;                // where it is until it has taken its place
   [[nodiscard]] bool has_taken_place() const noexcept;
 
-  // Brings its bytes to the disk, then puts it where it belongs. With Overwrite::kRefuse, fails where a file has come there meanwhile.
   enum class LockOfPlace {
     kOthers,  // a file that another writer has locked, as a recorder does, is not replaced
     kOurs,    // the caller has locked what is to be replaced
   };
+  // Brings its bytes to the disk, then puts it where it belongs. Fails where a file has come there meanwhile, with Overwrite::kRefuse, or where the
+  // one that is there is being written; it then stays, and so does the new one until *this ends.
   Result<void> take_place(LockOfPlace lock = LockOfPlace::kOthers);
 
  private:

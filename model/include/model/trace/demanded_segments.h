@@ -4,6 +4,7 @@
 // segment that the cache gives up stays for as long as somebody reads it. Pins go with the thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -64,6 +65,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
     std::shared_ptr<const LaneSegment> segment = read(s);
     return segment ? segment : substitute(s);
   }
+  // Whether one was replaced so far. Any thread.
+  [[nodiscard]] virtual bool has_substitutes() const noexcept { return has_substitutes_.load(std::memory_order_relaxed); }
 
  private:
   friend class SegmentCache;
@@ -75,6 +78,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   std::vector<SegmentBounds> bounds_;
   Lane outline_;
   std::uint64_t first_identity_;
+  mutable std::atomic<bool> has_substitutes_{false};
 };
 
 // What a lane demands, for as long as the lane is there; null where it holds its segments. O(log lanes). Any thread.
@@ -85,6 +89,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 [[nodiscard]] Nanoseconds busy_total(const Lane& lane) noexcept;
 // Whether all events of a trace are in memory, so that nothing that is asked of them waits for the disk. O(lanes).
 [[nodiscard]] bool holds_events(const Trace& trace) noexcept;
+// Whether events without names stand for some that could not be read, or for which there was no memory: then no answer about the trace is one.
+// O(lanes). Any thread.
+[[nodiscard]] bool has_substitutes(const Trace& trace) noexcept;
 // Whether there is memory for all events of a trace: not where they are read from a file when they are needed, nor where some of a recording that
 // goes on are in a temporary file. Who keeps something for each event may do so here alone. O(segments).
 [[nodiscard]] bool has_memory_for_events(const Trace& trace) noexcept;
