@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # build.sh PRESET [TARGET...]: configures and builds a preset (dev, release, asan, tsan) quietly; the whole output of a failure is shown.
 set -euo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
+[ $# -gt 0 ] || { echo "build: which preset? See: packaging/build.sh --help" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 preset=$1
 shift

@@ -50,14 +50,17 @@ class Page:
 
     @staticmethod
     def _options(body):
-        options = []
+        options, begun = [], []  # begun: those that stand in one line, and have the same text
         for line in body.split("\n"):
             begin = re.match(r"^  (\S.*?)(?:  +(.*))?$", line) if re.match(r"^  \S", line) else None
             if begin:
-                words = begin[1].split(" ", 1)
-                options.append(Option(words[0].split(","), words[1] if len(words) > 1 else "", begin[2] or ""))
-            elif options:
-                options[-1].text = (options[-1].text + " " + line.strip()).strip()
+                begun = [Option(names.split(","), value, begin[2] or "") for names, _, value in (part.partition(" ") for part in re.split(r", (?=-)", begin[1]))]
+                options += begun
+            else:
+                for option in begun:
+                    option.text = (option.text + " " + line.strip()).strip()
+        for name in (name for option in options if option.names[0].startswith("-") for name in option.names):
+            assert re.fullmatch(r"--?[a-zA-Z][\w-]*", name), name
         return options
 
     @property

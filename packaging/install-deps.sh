@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Installs what Lanescope is built with, on Debian 12 or Ubuntu 24.04. Does nothing where everything is there already.
+# install-deps.sh [PACKAGE...]: installs what Lanescope is built with, and these packages, on Debian 12 or Ubuntu 24.04. Does nothing where everything is
+# there already.
 #
 # Without apt (another distribution, a machine with no network) it says so and goes on: the build then names what is missing.
 set -euo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 
 packages=(
@@ -26,8 +28,9 @@ missing=()
 if ! command -v apt-get >/dev/null; then
   echo "install-deps: no apt-get here; install the packages named in packaging/install-deps.sh with your system's tools." >&2
   packages=() charts=()
+  set --
 fi
-for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+for package in "${packages[@]}" "$@"; do installed "$package" || missing+=("$package"); done
 [ ${#charts[@]} = 0 ] || installed "${charts[0]}" || installed "${charts[1]}" || missing+=("${charts[0]}")
 
 if [ ${#missing[@]} -gt 0 ]; then

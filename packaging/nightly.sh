@@ -5,9 +5,11 @@
 # three times, beside a busy neighbour; hostile files through every command; recordings cut at many places; the recorder's memory; stress;
 # fuzzing.
 set -uo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 hours=${1:-8}
+[[ $hours =~ ^[0-9]+$ ]] || { echo "nightly: $hours is no number of hours" >&2; exit 2; }
 export QT_QPA_PLATFORM=offscreen
 failed=()
 part() {  # part NAME COMMAND...

@@ -16,23 +16,32 @@
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
 # Debian 12; the recorder runs with glibc 2.28 and newer (cmake/LanescopePortable.cmake). Zig and simdjson's source are fetched once.
 set -euo pipefail
-here=$PWD
-cd "$(dirname "$0")/.."
-viewer=no aarch64=no
-while [[ ${1:-} = --* ]]; do
-  case $1 in
+viewer=no aarch64=no out=
+for argument in "$@"; do
+  case $argument in
+    -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;;
     --viewer) viewer=yes ;;
     --aarch64) aarch64=yes ;;
-    *) echo "package: $1 is no option; --viewer and --aarch64 are" >&2; exit 2 ;;
+    -*) echo "package: $argument is no option; --viewer and --aarch64 are" >&2; exit 2 ;;
+    *) [ -z "$out" ] || { echo "package: one folder is enough, and these are two: $out, $argument" >&2; exit 2; }
+       out=$(realpath -m -- "$argument") ;;
   esac
-  shift
 done
-[ $# = 0 ] && out=$PWD/build/packages || out=$(cd "$here" && realpath -m -- "$1")
-# What is there is replaced where all of it was made by us.
-if [ -n "$(ls -A "$out" 2>/dev/null)" ] && [ "$(cd "$out" && ls -A | grep -cvE '^(lib)?lanescope[-_0-9]|^SHA256SUMS$')" != 0 ]; then
-  echo "package: $out holds other files than packages of Lanescope; name a folder that is empty or not there" >&2
-  exit 2
+cd "$(dirname "$0")/.."
+out=${out:-$PWD/build/packages}
+# What is there is replaced where all of it was made by us: files of these names, and never a folder.
+packages=(-type f -regextype posix-extended -regex '.*/((lib)?lanescope[-_0-9][^/]*(\.tar\.[gx]z|\.deb|\.rpm|\.whl|-image\.tar|\.cdx\.json)|SHA256SUMS)')
+if [ -e "$out" ]; then
+  other=$(find "$out" -mindepth 1 -maxdepth 1 ! \( "${packages[@]}" \) -print -quit)
+  if [ ! -d "$out" ] || [ -n "$other" ]; then
+    echo "package: ${other:-$out} is no package of Lanescope, and would be in the way; name a folder that is empty or not there" >&2
+    exit 2
+  fi
 fi
+packaging/install-deps.sh curl file git python3-pip xz-utils
+for tool in cmake curl file git ninja python3 readelf realpath; do
+  command -v "$tool" >/dev/null || { echo "package: $tool is not installed, and needed" >&2; exit 1; }
+done
 export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
@@ -97,8 +106,8 @@ archive() {  # FILE FOLDER NAME
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | "${pack[@]}" >"$1"
 }
 
-rm -rf "$out"
 mkdir -p "$out"
+find "$out" -mindepth 1 -maxdepth 1 "${packages[@]}" -delete
 base=lanescope-recorder-$version-linux-x86_64
 tree=$work/$base
 cmake --install build/portable --prefix "$tree" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }

@@ -2,6 +2,7 @@
 # test.sh: installs what is missing, builds, and passes the tests: those that parse untrusted bytes or share memory between threads under
 # sanitizers, then all of them, built as for development, but several files of a library at once as in a release: names that meet there are found here.
 set -euo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/packaging/install-deps.sh"
 cd "$root"

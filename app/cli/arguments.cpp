@@ -12,9 +12,11 @@
 namespace lanescope::cli {
 namespace {
 
+// Of options that help tells: one without a group records nothing.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
@@ -110,11 +112,13 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
   return 2;
 }
 
-// What is wrong with the form of options as take_option() leaves them: a value is missing, or is not one of a flag.
-std::optional<Error> wrong_form(CLI::App& app, const Arguments& options) {
+// What is wrong with the form of options as take_option() leaves them: one is not known, a value is missing, or is not one of a flag.
+std::optional<Error> wrong_form(CLI::App& app, const Arguments& options, std::string_view of_launch) {
   for (auto argument = options.begin(); argument != options.end() && *argument != "--"; ++argument) {
-    const CLI::Option* option = argument->starts_with('-') && argument->size() > 1 ? find_option(app, *argument) : nullptr;
-    if (option == nullptr || option == app.get_help_ptr()) continue;
+    if (!argument->starts_with('-') || argument->size() == 1) continue;
+    const CLI::Option* option = find_option(app, *argument);
+    if (option == nullptr) return unknown_option(app, *argument, of_launch);
+    if (option == app.get_help_ptr()) continue;
     std::optional<std::string> value = argument->starts_with("--") ? own_value(*argument) : std::nullopt;
     const std::string name = argument->substr(0, argument->find('='));
     if (!is_flag(*option)) {
@@ -164,19 +168,28 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {  // Levensht
   return cost[a.size()][b.size()];
 }
 
+bool is_joint(char letter) { return letter == '-' || letter == '_'; }
+
 std::string without_joints(std::string_view word) {
   std::string letters(word);
-  std::erase_if(letters, [](char letter) { return letter == '-' || letter == '_'; });
+  std::erase_if(letters, is_joint);
   return letters;
 }
 
-// Of the candidates that hold the word, joints aside, the shortest; empty where none does.
-std::string shortest_with(std::string_view word, std::span<const std::string> candidates) {
+// Of the candidates that hold the word, joints aside, at the begin of one of their words: the first that begins with it, or else the shortest; empty
+// where none does.
+std::string candidate_with(std::string_view word, std::span<const std::string> candidates) {
   const std::string letters = without_joints(word);
+  if (letters.size() < 3) return {};
   std::string best;
   for (const std::string& candidate : candidates) {
-    const bool holds = letters.size() >= 3 && without_joints(candidate).find(letters) != std::string::npos;
-    if (holds && (best.empty() || candidate.size() < best.size())) best = candidate;
+    for (std::size_t place = 0; place < candidate.size(); ++place) {
+      const bool begins_word = !is_joint(candidate[place]) && (place == 0 || is_joint(candidate[place - 1]));
+      if (!begins_word || !without_joints(std::string_view(candidate).substr(place)).starts_with(letters)) continue;
+      const bool is_first_word = without_joints(std::string_view(candidate).substr(0, place)).empty();
+      if (is_first_word) return candidate;
+      if (best.empty() || candidate.size() < best.size()) best = candidate;
+    }
   }
   return best;
 }
@@ -185,7 +198,7 @@ std::string shortest_with(std::string_view word, std::span<const std::string> ca
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 1;
+  std::size_t best_distance = without_joints(word).size() / 3 + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -193,7 +206,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
       best = candidate;
     }
   }
-  return best.empty() ? shortest_with(word, candidates) : best;
+  return best.empty() ? candidate_with(word, candidates) : best;
 }
 
 Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view of_launch) {
@@ -201,7 +214,7 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help")->group("Help");
   arguments = as_taken(app, arguments);
-  if (std::optional<Error> wrong = wrong_form(app, arguments)) return std::move(*wrong);
+  if (std::optional<Error> wrong = wrong_form(app, arguments, of_launch)) return std::move(*wrong);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);
@@ -209,6 +222,8 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
     throw;
   } catch (const CLI::ParseError& error) {
     const std::string problem = error.what();
+    if (const std::size_t name_end = problem.find(": At Most 1 required but received"); name_end != std::string::npos)
+      return Error{problem.substr(0, name_end) + " is given more than once. Give it once.", ErrorKind::kUsage};
     return Error{problem.ends_with('?') ? problem : problem + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
   }
   for (const std::string& extra : app.remaining()) {

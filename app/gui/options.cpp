@@ -11,14 +11,16 @@ constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program
 
 Usage: lanescope-ui [FILE [FILE]]
        lanescope-ui FILE FILE FILE... | FOLDER | --together FILE FILE
-       lanescope-ui FILE... --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
+       lanescope-ui FILE... --screenshot OUT.png [-f] [--size WxH] [--range START:END] [--panel NAME]
 
   FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace; a second one opens beside the
                        first, on one time axis, and is compared with it; three and more are one trace, such as those of the
                        ranks of a job
   FOLDER               The .trace files in it, as one trace
   --together           Two files are one trace, too, and are not compared
-  --screenshot OUT     Draw the window into a picture and end; needs no display
+  --screenshot OUT     Draw the window into a picture, whose name ends in .png, and end; needs no display
+  -f, --force-overwrite
+                       Replace the picture when it exists
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
   --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, query, notes,
@@ -58,11 +60,17 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       options.several = Several::kTogether;
       continue;
     }
+    if ((name == u"--force-overwrite" || name == u"-f") && equals < 0) {
+      picture.overwrite = Overwrite::kAllow;
+      continue;
+    }
     if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel" && name != u"--language")
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
     const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
     if (name == u"--screenshot") {
+      if (!value.endsWith(u".png", Qt::CaseInsensitive))
+        return wrong(QStringLiteral("--screenshot needs the name of a picture that ends in .png, not \"%1\".").arg(value));
       picture.picture = value;
       wants_picture = true;
     } else if (name == u"--language") {

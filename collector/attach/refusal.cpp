@@ -11,6 +11,7 @@ std::string start_armed(const Candidate& candidate) {
 std::optional<std::string> refused_by_state(const Candidate& candidate) {
   if (candidate.state == RunState::kZombie) return "it has ended and only waits for its parent to notice.";
   if (candidate.kernel_thread) return "it is a thread of the kernel.";
+  if (is_of_a_recorder(candidate)) return "it belongs to a recording that runs, and only looks like the program. Attach to that.";
   return std::nullopt;
 }
 
@@ -78,6 +79,8 @@ std::optional<std::string> refused_by_moment(const Candidate& candidate) {
 }
 
 }  // namespace
+
+bool is_of_a_recorder(const Candidate& candidate) { return candidate.name == kRelayName || candidate.name == kWitnessName; }
 
 std::string title(const Candidate& candidate) { return std::to_string(candidate.pid) + " (" + candidate.name + ")"; }
 

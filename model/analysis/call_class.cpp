@@ -21,10 +21,10 @@ constexpr auto kCommunicationWords = std::to_array<std::string_view>(
 // Calls of the C library, as stem() has their names; what ends in * are all that begin so.
 constexpr auto kLocks = std::to_array<std::string_view>(
     {"pthread_mutex_*", "pthread_rwlock_*", "pthread_spin_*", "pthread_cond_*", "pthread_barrier_*", "pthread_join", "pthread_timedjoin_np",
-     "pthread_tryjoin_np", "pthread_clockjoin_np", "mtx_*", "cnd_*", "thrd_join", "sem_*", "semop", "semtimedop", "futex*", "flock", "lockf",
+     "pthread_tryjoin_np", "pthread_clockjoin_np", "mtx_*", "cnd_*", "thrd_join", "sem_*", "semop", "semtimedop", "futex*", "flock", "lockf", "fcntl",
      "wait", "wait3", "wait4", "waitpid", "waitid"});
 constexpr auto kQueues = std::to_array<std::string_view>({"poll*", "ppoll*", "epoll_*", "select", "pselect*", "recv*", "accept*", "connect", "mq_*",
-                                                          "msgrcv", "sigwait*", "sigtimedwait", "eventfd*"});
+                                                          "msgrcv", "msgsnd", "sigwait*", "sigtimedwait", "sigsuspend", "pause", "eventfd*"});
 constexpr auto kFiles = std::to_array<std::string_view>(
     {"read", "readv", "pread", "preadv*", "fread", "readdir*", "getdents", "readahead", "readlink*", "write", "writev", "pwrite", "pwritev*", "fwrite",
      "fgetc", "getc", "getchar", "fgets", "gets", "getline", "getdelim", "fgetwc", "fgetws", "fputc", "putc", "putchar", "fputs", "puts", "fputwc",

@@ -104,7 +104,7 @@ std::shared_ptr<SharedLoopWork> share_loop_work() { return std::make_shared<Shar
 const LoopWork& loop_work(const RuleContext& context) { return context.shared_loop_work->of(context); }
 
 Message loop_time_text(const Families& families, const Loop& loop) {
-  if (!loop.known()) return "the time";
+  if (!loop.known()) return Message("the time");
   return loop.family() == 0 ? Message("the time in which its work repeats") : loop_text(families.text(loop.family()));
 }
 

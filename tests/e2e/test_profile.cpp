@@ -106,6 +106,40 @@ TEST_CASE("a file is overwritten only with -f, and numbers go on where they are 
   CHECK_FALSE(std::filesystem::exists(folder.path() / "report4.trace"));
 }
 
+TEST_CASE("a copy that stands in the way of --export is told before the program runs") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "x.sqlite") << "mine";
+  const Ran refused = run_lanescope(folder.path(), {"profile", "-t", "none", "--export=csv,sqlite", "-o", "x", "touch", "it-ran"});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.messages, contains_text("x.sqlite exists already"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "it-ran"));
+  CHECK(std::filesystem::file_size(folder.path() / "x.sqlite") == 4);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace"));
+  CHECK(run_lanescope(folder.path(), {"profile", "-f", "-t", "none", "--export=sqlite", "-o", "x", "true"}).code == 0);
+  CHECK(std::filesystem::file_size(folder.path() / "x.sqlite") > 4);
+}
+
+TEST_CASE("a copy that can't be made ends in failure, though the program succeeded") {
+  const TemporaryFolder folder;
+  const std::string in_the_way = (folder.path() / "x.json").string();
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "--export=json", "-o", "x", "mkdir", in_the_way});
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.messages, contains_text("x.json is a folder"));
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("what is no file is not taken for the name of one") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  for (const char* name : {"/dev/null", "/dev/zero", "pipe"}) {
+    const Ran refused = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", name, "touch", "it-ran"});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.messages, contains_text(std::string(name) + " is no file"));
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "it-ran"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "pipe.trace"));
+}
+
 TEST_CASE("options of the program are the program's") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "x", "echo", "-o", "y", "--trace=none", "--", "-f"});

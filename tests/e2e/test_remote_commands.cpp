@@ -70,6 +70,21 @@ void await(Condition condition) {
 
 }  // namespace
 
+TEST_CASE("what can't be recorded is said, or refused, as for a program here") {
+  const TwoMachines machines;
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{"profile", "-t", "nvtx,vulkan", "--gpuctxsw=true", "-o", "run", "true"},
+                                                {"attach", "-t", "nvtx,vulkan", "--gpuctxsw=true", "1"},
+                                                {"start", "--gpuctxsw=true"}}) {
+    std::vector<std::string> strictly = asked;
+    strictly.insert(strictly.begin() + 1, "--strict");
+    CHECK(machines.run(strictly).code == 2);
+  }
+  const std::string messages = machines.run({"profile", "-t", "nvtx,vulkan", "--gpuctxsw=true", "-o", "run", "true"}).messages;
+  CHECK_THAT(messages, contains_text("--trace=vulkan is left out"));
+  const std::size_t once = messages.find("--gpuctxsw=true is left out");
+  CHECK((once != std::string::npos && messages.find("--gpuctxsw=true is left out", once + 1) == std::string::npos));
+}
+
 TEST_CASE("a program that is recorded there is seen as one here: its output, its end, its file, and what is made of that") {
   const TwoMachines machines;
   const Ran ran = machines.run(quietly("profile", {"-o", "run", "--export=json", "--label", "night=a b", "-f", "false", "sh", "-c",

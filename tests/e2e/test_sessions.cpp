@@ -85,6 +85,18 @@ TEST_CASE("a start that comes first records the next program from its first rang
   CHECK_THAT(second.messages, contains_text("No file was made"));
 }
 
+TEST_CASE("a start that comes first waits on where a launch fails") {
+  const Sessions sessions;
+  REQUIRE(sessions.ask({"start", "-c", "nvtx", "--capture-range-end=stop", "-o", "first"}).code == 0);
+  CHECK(run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"}).code == 2);  // which range?
+  CHECK(run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "-p", "wanted", "no-such-program-anywhere"}).code == 1);
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Awaited"));
+  CHECK(run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "-p", "wanted", captures(), "plain"}).code == 3);
+  CHECK(rounds(sessions.elsewhere() / "first.trace") == Rounds{20, 0});
+  CHECK(sessions.ask({"start", "-o", "%z"}).code == 2);
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, !contains_text("Awaited"));
+}
+
 TEST_CASE("a start that comes first is taken back by cancel, stop and shutdown") {
   const Sessions sessions;
   for (const char* command : {"cancel", "stop", "shutdown"}) {

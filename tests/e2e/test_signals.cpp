@@ -193,6 +193,21 @@ TEST_CASE("signals that come to the group at once reach the program once each") 
   CHECK(second == kRounds);
 }
 
+TEST_CASE("the list of processes has a program that is recorded once") {
+  const TemporaryFolder folder;
+  const std::string mark = folder.path().filename().string();
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "signals", mark});
+  recording.wait_for_line("ready");
+  const Ran list = run_lanescope(folder.path(), {"attach", "--list"});
+  std::istringstream lines(list.output);
+  int programs = 0;
+  for (std::string line; std::getline(lines, line);)
+    programs += line.find("lives signals " + mark) != std::string::npos && line.find("profile") == std::string::npos ? 1 : 0;
+  CHECK(programs == 1);
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 7);
+}
+
 TEST_CASE("a program in a group of its own gets from its recorder what is sent to the recorder's group") {
   const TemporaryFolder folder;
   LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", "exec setsid \"$0\" signals", lives()});

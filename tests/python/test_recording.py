@@ -548,6 +548,27 @@ class Errors(Recorded):
         self.assertEqual(self.ranges(), ["work"])
 
 
+class OtherChildren(Recorded):
+    def test_a_child_that_is_forked_while_the_recorder_starts_is_not_waited_for(self):
+        self.run_program("""
+            import signal, subprocess
+            popen, children = subprocess.Popen, []
+            def forking(*arguments, **options):
+                children.append(os.fork())
+                if children[-1] == 0:
+                    time.sleep(120)
+                    os._exit(0)
+                return popen(*arguments, **options)
+            subprocess.Popen = forking
+            recording = lanescope.start("x.trace", trace=["nvtx"], **QUIET)
+            with annotate("work"): pass
+            lanescope.stop()
+            assert len(children) == 1 and os.waitpid(children[0], os.WNOHANG) == (0, 0), "it waited for the child"
+            os.kill(children[0], signal.SIGKILL)
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
+
 class Functions(Recorded):
     def test_each_call_has_its_file_and_inner_calls_are_ranges(self):
         self.run_program("""
@@ -565,6 +586,17 @@ class Functions(Recorded):
         self.assertEqual(sorted(path.name for path in self.folder.glob("*.trace")), ["load1.trace", "train1.trace"])
         self.assertEqual(self.ranges("train1.trace"), ["train", "load", "read"])
         self.assertEqual(self.ranges("load1.trace"), ["load", "read"])
+
+    def test_calls_of_a_name_without_a_number_are_numbered(self):
+        self.run_program("""
+            @lanescope.profile("load.trace", trace="nvtx", **QUIET)
+            def load(what):
+                with annotate(what): pass
+            for what in ("first", "second"):
+                load(what)
+        """)
+        self.assertEqual(self.ranges("load.trace"), ["load", "first"])
+        self.assertEqual(self.ranges("load-2.trace"), ["load", "second"])
 
     def test_functions_that_run_after_their_call_are_refused(self):
         async def coroutine():

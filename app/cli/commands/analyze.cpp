@@ -197,6 +197,8 @@ int run_analyze(Arguments arguments) {
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
+  if (const auto fits = output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral); !fits) return fail(fits.error());
   const auto ranks = trace_files(files);
   if (!ranks) return fail(ranks.error());
   keep_as_private_as(*ranks);
@@ -207,8 +209,6 @@ int run_analyze(Arguments arguments) {
   if (!time) return fail(time.error());
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
-  const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
-  output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral);
   const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);
   output.finish();
   return written ? kSuccess : fail(written.error());

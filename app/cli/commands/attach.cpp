@@ -149,7 +149,8 @@ int record_process(AttachOptions& options, const AskingProgram& asking) {
   const Watched watched = watch(**recording, server, signals, OnSignal::kDetach, request->settings.range);
   for (const session::RecordedFile& file : watched.outcome.files) asking.tell("file", file.path.native());
   for (const std::string& line : losses(watched.outcome)) asking.tell("lost", line);
-  return watched.outcome.failure ? fail(*watched.outcome.failure) : kSuccess;
+  if (watched.outcome.failure) return fail(*watched.outcome.failure);
+  return watched.reports == Reports::kMade ? kSuccess : kFailure;
 }
 
 }  // namespace
@@ -162,8 +163,7 @@ int run_attach(Arguments arguments) {
   if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
   const bool is_here = options.remote.target.empty();
   if (!is_here && options.asking >= 0) return fail({"A process that records itself is recorded where it runs: --on is not for it.", ErrorKind::kUsage});
-  if (is_here)
-    if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
+  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.list && is_here) return print_list();
   if (options.pid == 0 && !options.list) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
   if (!is_here) return attach_elsewhere(app, options);

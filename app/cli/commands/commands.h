@@ -24,6 +24,8 @@ int run_analyze(Arguments arguments);
 int run_diff(Arguments arguments);
 int run_export(Arguments arguments);
 std::vector<std::string> export_types();  // of `lanescope export -t`
+// Where `lanescope export -t TYPE FILE` writes without -o. Requires: one of those types.
+std::string export_place(std::string_view file, std::string_view type);
 int run_import(Arguments arguments);
 int run_report(Arguments arguments);
 int run_kernels(Arguments arguments);

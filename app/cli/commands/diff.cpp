@@ -4,8 +4,10 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <span>
 
 #include "output/output_file.h"
+#include "checks.h"
 #include "output/table_output.h"
 #include "text.h"
 #include "commands.h"
@@ -192,7 +194,7 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
 }
 
 // Says what exceeds a limit, and what no limit could be held to.
-int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, const std::vector<DiffLimit>& limits) {
+int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std::span<const std::string> unpaired, const std::vector<DiffLimit>& limits) {
   int code = kSuccess;
   for (const DiffLimit& limit : limits) {
     for (const DiffItem& item : diff.items) {
@@ -207,10 +209,14 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, con
       is_compared = is_compared || change.what == limit.metric;
       const LimitVerdict verdict = analysis::judge(limit, change);
       if (verdict == LimitVerdict::kKept) continue;
-      std::cerr << "lanescope: " << change.what << " of kernel " << abbreviated(change.kernel) << " changed by " << bounded_change_text(change)
+      std::cerr << "lanescope: " << change.what << " of kernel " << abbreviated(change.kernel)
+                << (change.is_from_nothing() ? " grew from nothing" : " changed by " + bounded_change_text(change))
                 << (verdict == LimitVerdict::kUnsure ? ", measured too seldom: noise is not known, so this is allowed.\n" : ", more than is allowed.\n");
       if (verdict == LimitVerdict::kExceeded) code = kFailure;
     }
+    if (!limit.metric.empty())
+      for (const std::string& kernel : unpaired)
+        std::cerr << "lanescope: " << limit.metric << " of kernel " << abbreviated(kernel) << " can't be held to its limit: it was not measured on both sides, with shapes that can be paired.\n";
     if (is_compared) continue;
     std::cerr << "lanescope: " << limit.metric << " was read of no kernel on both sides, so its limit can't be checked. Record both with --kernels=counters.\n";
     code = kFailure;
@@ -237,7 +243,8 @@ int run_diff(Arguments arguments) {
   app.add_option("--range", options.range, "The NVTX range of the iterations (step_12 stands for step_*); chosen when not given")
       ->type_name("NAME");
   app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
   app.add_option("--fail-above", fail_above,
                  "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a metric of such a kernel\n"
                  "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them")
@@ -281,7 +288,8 @@ int run_diff(Arguments arguments) {
   if (!done) return fail(done.error());
   if (!by_counters.empty() && output.is_json_on_console(1))
     TableOutput::skip("Kernels by their counters are a table of their own. Write both to files: lanescope diff -f json -o NAME A B");
-  return judge(*diff, counters, limits);
+  const bool on_metrics = std::any_of(limits.begin(), limits.end(), [](const DiffLimit& limit) { return !limit.metric.empty(); });
+  return judge(*diff, counters, on_metrics ? analysis::unpaired_kernels(*first, *second) : std::vector<std::string>(), limits);
 }
 
 }  // namespace lanescope::cli

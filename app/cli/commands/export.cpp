@@ -177,12 +177,16 @@ Result<void> check(ExportOptions& options) {
   }
   if (options.type.starts_with("parquet") && options.output == kStandardOutput)
     return Error{"Parquet tables go into a folder: name it with -o.", ErrorKind::kUsage};
-  if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(find_format(options.type)->extension);
+  if (options.output.empty()) options.output = export_place(options.input, options.type);
   keep_as_private_as(std::array<std::filesystem::path, 1>{options.input});
   return check_output(options.input, options.output, options.overwrite());
 }
 
 }  // namespace
+
+std::string export_place(std::string_view file, std::string_view type) {
+  return without_trace_extension(file) + std::string(find_format(type)->extension);
+}
 
 std::vector<std::string> export_types() {
   std::vector<std::string> types;

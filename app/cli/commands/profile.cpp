@@ -6,6 +6,7 @@
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "options/kernel_options.h"
 #include "options/launch_options.h"
@@ -61,22 +62,42 @@ int run_armed(const Arguments& program) {
   return fail(agent ? session::become_armed(program, *agent) : agent.error());
 }
 
-// The start that was left for the session that begins now; null where there is none. Fails where it can't be told which is meant.
-Result<nlohmann::json> left_start(const std::string& session, std::string& new_session) {
+// A start that was left for the session that begins now: its message, or null. Where no recording begins, it is left for the next one.
+class LeftStart {
+ public:
+  LeftStart() = default;
+  explicit LeftStart(const std::string& name) : name_(name), message_(take_start(name)) {}
+  ~LeftStart() {
+    if (message_.is_null()) return;
+    if (const Result<void> left = leave_start(name_, message_); !left) std::cerr << "lanescope: " << left.error().text << '\n';
+  }
+  LeftStart(LeftStart&& other) noexcept : name_(std::move(other.name_)), message_(std::exchange(other.message_, nullptr)) {}
+  LeftStart& operator=(LeftStart&&) = delete;
+
+  [[nodiscard]] const nlohmann::json& message() const { return message_; }
+  void use_up() { message_ = nullptr; }
+
+ private:
+  std::string name_;
+  nlohmann::json message_;
+};
+
+// The one that is meant. Fails where that can't be told.
+Result<LeftStart> left_start(const std::string& session, std::string& new_session) {
   const std::vector<std::string> left = left_starts();
   const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const std::string& named = session.empty() ? new_session : session;
-  if (is_among(left, named)) return take_start(new_session = named);
+  if (is_among(left, named)) return LeftStart(new_session = named);
   if (!session.empty() && is_among(session_names(), session))
     return Error{"The session " + session + " runs a program already, and is for one alone: leave --session away.", ErrorKind::kUsage};
   if (!session.empty())
     return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
-  if (!new_session.empty()) return nlohmann::json();
+  if (!new_session.empty()) return LeftStart();
   const Result<std::string> only = only_left_start();
   if (!only) return only.error();
-  return only->empty() ? nlohmann::json() : take_start(new_session = *only);
+  return only->empty() ? LeftStart() : LeftStart(new_session = *only);
 }
 
 Result<session::LaunchRequest> request_with_start(LaunchOptions& options, const nlohmann::json& left, std::vector<std::string> program) {
@@ -144,18 +165,19 @@ int run_program(const Form& form, Arguments arguments) {
     return fail({"--import-source is for the sources of kernels whose warps are sampled: take it with --kernels=pc.", ErrorKind::kUsage});
   if (imports_sources && !remote.target.empty())
     return fail({"--import-source takes the sources of this machine: give it to lanescope profile there.", ErrorKind::kUsage});
-  if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
+  if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
   if (options.arm) return run_armed(split->program);
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  const Result<nlohmann::json> left = form.starts_later ? left_start(session, options.recording.session_name) : nlohmann::json();
+  if (const Result<void> can_be_made = check_exports(options.recording.output, options.reports); !can_be_made) return fail(can_be_made.error());
+  Result<LeftStart> left = form.starts_later ? left_start(session, options.recording.session_name) : LeftStart();
   if (!left) return fail(left.error());
   // What can't be asked to start would run unrecorded.
   if (options.range.start_later)
     if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
       return fail(can_be_asked.error());
-  Result<session::LaunchRequest> request = request_with_start(options, *left, std::move(split->program));
+  Result<session::LaunchRequest> request = request_with_start(options, left->message(), std::move(split->program));
   if (!request) return fail(request.error());
 
   const auto wanted = kernel_counter_settings(options.capture.kernels);
@@ -177,6 +199,7 @@ int run_program(const Form& form, Arguments arguments) {
   RecorderSignals signals(request->command);
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
+  left->use_up();
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
   SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
@@ -184,7 +207,8 @@ int run_program(const Form& form, Arguments arguments) {
   if (imports_sources)
     for (const auto& file : watched.outcome.files)
       if (const Result<void> imported = import_sources(file.path, rights); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
-  return exit_code(watched.outcome, watched.signal);
+  const int code = exit_code(watched.outcome, watched.signal);
+  return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ int run_query(Arguments arguments) {
     options.window = *range;
   }
   if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
+  if (const auto fits = output.expect(TableOutput::Tables::kOne); !fits) return fail(fits.error());
   keep_as_private_as(std::array<std::filesystem::path, 1>{file});
   const auto trace = open_trace(file, {}, EventPlace::kInFile);
   if (!trace) return fail(trace.error());

@@ -79,9 +79,9 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
     return kSuccess;
   }
   std::cerr << says << "\n\t" << file.string() << '\n';
-  make_reports(file, {answer->value("exports", std::vector<std::string>{}), answer->value("statistics", false),
-                      answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse});
-  return kSuccess;
+  const Reports reports = make_reports(file, {answer->value("exports", std::vector<std::string>{}), answer->value("statistics", false),
+                                              answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse});
+  return reports == Reports::kMade ? kSuccess : kFailure;
 }
 
 }  // namespace

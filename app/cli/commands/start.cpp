@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "collector/session/planned_file.h"
 #include "remote/remote_work.h"
 #include "session/session_directory.h"
 #include "options/start_options.h"
@@ -62,10 +63,11 @@ int run_start(Arguments arguments) {
   RemoteOptions remote;
   describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
-  if (!remote.target.empty()) return run_there(remote, "start", app);
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
+  if (!remote.target.empty()) return run_there(remote, "start", app);
   const Result<session::CaptureRequest> request = checked_request(options);
   if (!request) return fail(request.error());
+  if (const auto file = session::planned_file(options.output); !file) return fail(file.error());
 
   const bool is_first = options.session.empty() && session_names().empty();
   if (is_first || !options.new_session.empty()) return leave(options, *request, message);

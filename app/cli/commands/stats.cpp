@@ -109,6 +109,8 @@ int run_stats(Arguments arguments) {
   const auto requests = parse_reports(std::move(names), *options);
   if (!requests) return fail(requests.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
+  if (const auto fits = output.expect(tables); !fits) return fail(fits.error());
   const auto ranks = trace_files(files);
   if (!ranks) return fail(ranks.error());
   keep_as_private_as(*ranks);
@@ -116,7 +118,6 @@ int run_stats(Arguments arguments) {
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);
-  output.expect(requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne);
   std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];

@@ -1,6 +1,7 @@
 #include "options/report_options.h"
 
 #include "checks.h"
+#include "collector/session/planned_file.h"
 #include "commands/commands.h"
 
 namespace lanescope::cli {
@@ -28,12 +29,28 @@ void describe_reports(CLI::App& app, ReportOptions& options) {
   app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
 }
 
-void make_reports(const std::filesystem::path& file, const ReportOptions& options) {
-  for (const std::string& type : options.exports)
-    if (type != "none")
-      run_export(options.overwrite == Overwrite::kAllow ? Arguments{"-f", "-t", type, file.string()}
-                                                        : Arguments{"-t", type, file.string()});
-  if (options.print_statistics) run_stats({file.string()});
+Result<void> check_exports(const std::string& output, const ReportOptions& options) {
+  const auto file = session::planned_file(output);
+  if (!file || !*file || options.overwrite == Overwrite::kAllow) return {};  // of a name that is wrong, who makes the file tells
+  for (const std::string& type : options.exports) {
+    if (type == "none") continue;
+    const std::filesystem::path copy = export_place((**file).string(), type);
+    std::error_code missing;
+    if (std::filesystem::exists(std::filesystem::symlink_status(copy, missing)))
+      return Error{copy.string() + " exists already, where --export=" + type + " writes. Give another name with -o, or allow overwriting with -f."};
+  }
+  return {};
+}
+
+Reports make_reports(const std::filesystem::path& file, const ReportOptions& options) {
+  Reports reports = Reports::kMade;
+  for (const std::string& type : options.exports) {
+    if (type == "none") continue;
+    const int code = run_export(options.overwrite == Overwrite::kAllow ? Arguments{"-f", "-t", type, file.string()} : Arguments{"-t", type, file.string()});
+    if (code != kSuccess) reports = Reports::kLacking;
+  }
+  if (options.print_statistics && run_stats({file.string()}) != kSuccess) reports = Reports::kLacking;
+  return reports;
 }
 
 }  // namespace lanescope::cli

@@ -19,7 +19,13 @@ struct ReportOptions {
 
 void describe_reports(CLI::App& app, ReportOptions& options);
 
+enum class Reports { kMade, kLacking };
+
+// Whether the copies of a recording of this output name can be written, as far as its file is known before it begins: fails with one sentence where
+// one stands there that may not be replaced.
+[[nodiscard]] Result<void> check_exports(const std::string& output, const ReportOptions& options);
+
 // Writes the copies beside the file, and prints the reports. What fails is said.
-void make_reports(const std::filesystem::path& file, const ReportOptions& options);
+[[nodiscard]] Reports make_reports(const std::filesystem::path& file, const ReportOptions& options);
 
 }  // namespace lanescope::cli

@@ -98,8 +98,9 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
   // What is there and no file (a pipe, a device) is written to, never replaced.
   std::error_code missing;
   const auto status = std::filesystem::status(output, missing);
+  if (std::filesystem::is_directory(status)) return Error{output + " is a folder. Name a file in it with -o.", ErrorKind::kUsage};
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    const int descriptor = std::filesystem::is_directory(status) ? -1 : open_in_place(output);
+    const int descriptor = open_in_place(output);
     if (descriptor < 0 && errno == ENXIO) return Error{output + " can't be written: nobody reads from it."};
     const OpenFile file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"), std::fclose);
     return file ? write_to(file.get(), output, write) : failure(output);

@@ -24,6 +24,22 @@ std::string_view extension_of(stats::Format format) {
   return ".txt";
 }
 
+// The outputs of a list: commas separate them, but behind @ and a backslash.
+std::vector<std::string> outputs_of(std::string_view list) {
+  std::vector<std::string> outputs(1);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (outputs.back().empty() && list[i] == '@') {
+      outputs.back() = list.substr(i);
+      break;
+    }
+    const bool is_escaped = list[i] == '\\' && i + 1 < list.size() && list[i + 1] == ',';
+    if (is_escaped) outputs.back() += list[++i];
+    else if (list[i] == ',') outputs.emplace_back();
+    else outputs.back() += list[i];
+  }
+  return outputs;
+}
+
 void print_formats() {
   for (const stats::NamedFormat& format : stats::formats()) std::cout << format.name << " - " << format.description << '\n';
   throw CLI::Success();
@@ -37,8 +53,8 @@ void TableOutput::add_options(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FORMAT");
   app.add_option("-o,--output", output_names_,
-                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name")
-      ->delimiter(',')
+                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name; several "
+                 "are separated by commas (\\, stands for one within a name, and a command goes on to the end)")
       ->allow_extra_args(false)
       ->type_name("OUTPUT");
   app.add_option("--timeunit", time_unit_name_, "nsec (default), usec, msec or sec")->type_name("UNIT");
@@ -58,15 +74,32 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
   const auto unit = stats::time_unit_of(time_unit_name_);
   if (!unit) return Error{time_unit_name_ + " is not a unit of time. Units: nsec, usec, msec, sec.", ErrorKind::kUsage};
   time_unit_ = *unit;
-  for (const std::string& name : output_names_) {
-    if (name == "-")
-      targets_.push_back({});
-    else if (name.starts_with('@'))
-      targets_.push_back({Target::Kind::kCommand, name.substr(1)});
-    else
-      targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(input).replace_extension().string() : name});
+  for (const std::string& list : output_names_) {
+    for (const std::string& name : outputs_of(list)) {
+      if (name.empty()) return Error{"-o " + list + " names an output that is empty. Leave it away.", ErrorKind::kUsage};
+      if (name == "-")
+        targets_.push_back({});
+      else if (name.starts_with('@'))
+        targets_.push_back({Target::Kind::kCommand, name.substr(1)});
+      else
+        targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(input).replace_extension().string() : name});
+    }
   }
   if (targets_.empty()) targets_.emplace_back();
+  return {};
+}
+
+Result<void> TableOutput::expect(Tables tables) {
+  expected_ = tables;
+  if (tables == Tables::kOne && targets_.size() > 1)
+    return Error{"-o names " + std::to_string(targets_.size()) + " outputs for one table. Name one; a comma within its name is written as \\,", ErrorKind::kUsage};
+  if (tables == Tables::kOne) return {};
+  bool has_json = false, has_other = false;
+  for (std::size_t n = 0; n < std::max(targets_.size(), formats_.size()); ++n) {
+    if (nth_or_last(targets_, n).kind != Target::Kind::kConsole) continue;
+    (is_json_on_console(n) ? has_json : has_other) = true;
+  }
+  if (has_json && has_other) return Error{"JSON beside another format is no document. Choose one format, or files with -o NAME.", ErrorKind::kUsage};
   return {};
 }
 

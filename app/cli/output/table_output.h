@@ -28,7 +28,9 @@ class TableOutput {
   // How many tables a command may write. In JSON on the terminal, one is an array; several are one object, which has each by its name (the
   // request), so that it is one document either way.
   enum class Tables { kOne, kSeveral };
-  void expect(Tables tables) { expected_ = tables; }
+  // Fails where what -o and -f say does not fit: more outputs than one for one table, or JSON beside another format in one document. Requires:
+  // prepared.
+  Result<void> expect(Tables tables);
   // Whether the n-th table is written to the terminal, in a format for people. Requires: prepared.
   [[nodiscard]] bool is_for_people(std::size_t n) const;
   // Writes the n-th table to where the n-th -o says, in the n-th -f (the last ones hold for all that follow).
@@ -58,7 +60,7 @@ class TableOutput {
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;
 
   std::vector<std::string> format_names_;
-  std::vector<std::string> output_names_;
+  std::vector<std::string> output_names_;  // lists, as typed
   std::string time_unit_name_ = "nsec";
   bool quiet_ = false;
   bool force_overwrite_ = false;

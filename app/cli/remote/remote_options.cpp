@@ -45,7 +45,8 @@ Arguments options_for_there(const CLI::App& app, std::span<const std::string_vie
     const auto is_kept = [option](std::string_view name) {
       return !option->get_lnames().empty() && option->get_lnames().front() == name;
     };
-    if (option->get_positional() || option->count() == 0 || option->results().empty() || option == app.get_help_ptr()) continue;
+    // Those without a group are not recorded, which is said here, or are between programs.
+    if (option->get_positional() || option->get_group().empty() || option->count() == 0 || option->results().empty() || option == app.get_help_ptr()) continue;
     if (std::any_of(kRemote.begin(), kRemote.end(), is_kept) || std::any_of(kept_here.begin(), kept_here.end(), is_kept)) continue;
     for (const std::string& value : values_of(*option)) {
       const std::string name = name_of(*option);

@@ -59,6 +59,7 @@ Result<fs::path> place_of(const std::string& output, std::size_t number) {
 Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
   const Result<fs::path> place = place_of(copy.output, 1);
   if (!place) return place.error();
+  if (const Result<void> can_be_made = check_exports(copy.output, copy.reports); !can_be_made) return can_be_made.error();
   std::error_code missing;
   if (!std::holds_alternative<remote::NewRecording>(task) && fs::is_regular_file(fs::symlink_status(*place, missing))) return {};
   const Result<NewFile> file = NewFile::create(*place, copy.overwrite, Readers::kAsUsual);
@@ -116,8 +117,10 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   if (!outcome.recording.empty())
     std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
-  for (const remote::CopiedFile& file : outcome.files) make_reports(file.path, copy.reports);
-  return exit_code(outcome);
+  bool lacks_reports = false;
+  for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
+  const int code = exit_code(outcome);
+  return code == kSuccess && lacks_reports ? kFailure : code;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "collector/attach/candidate.h"
 #include "collector/attach/process_text.h"
 
 namespace lanescope::cli {
@@ -47,7 +48,7 @@ void show_as_arguments(const std::string& text) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  prctl(PR_SET_NAME, "signal-witness");
+  prctl(PR_SET_NAME, attach::kWitnessName);
   show_as_arguments(arguments);
   dup2(link, STDIN_FILENO);
   // Nobody is to wait for us who waits for the end of an output, or of the link. Kernels before 5.9 close one at a time.

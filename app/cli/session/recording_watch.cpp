@@ -227,7 +227,8 @@ Watched watch(session::Recording& recording, SessionServer& server, RecorderSign
   add_outlines(watched.outcome);
   print_outcome(recording, watched.outcome, range);
   signals.release();
-  for (const session::RecordedFile& file : watched.outcome.files) make_reports(file.path, server.reports_of(file));
+  for (const session::RecordedFile& file : watched.outcome.files)
+    if (make_reports(file.path, server.reports_of(file)) == Reports::kLacking) watched.reports = Reports::kLacking;
   return watched;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/session/recording.h"
+#include "options/report_options.h"
 #include "session/group_witness.h"
 #include "session/session_server.h"
 
@@ -44,6 +45,7 @@ enum class OnSignal {
 struct Watched {
   session::RecordingOutcome outcome;
   int signal = 0;  // the first that asked for the end; 0: none
+  Reports reports = Reports::kMade;
 };
 
 // Waits for the end; the first signal that asks for it ends the recording in order, the second at once, though the program goes on. What becomes of other signals is

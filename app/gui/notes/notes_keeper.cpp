@@ -1,11 +1,14 @@
 #include "notes/notes_keeper.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <QFile>
 #include <QFileInfo>
 #include <QSaveFile>
+
+#include "model/file/privacy.h"
 
 namespace lanescope::ui {
 namespace {
@@ -112,7 +115,10 @@ void NotesKeeper::save() {
   }
   const std::string text = format_notes(notes_, QFileInfo(trace_file_).fileName().toStdString());
   QSaveFile file(path);
-  if (file.open(QIODevice::WriteOnly) && file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit()) return;
+  const std::filesystem::path about(trace_file_.toStdString());
+  const bool is_open = file.open(QIODevice::WriteOnly);
+  if (is_open && readers_of({&about, 1}) == Readers::kOwnerAlone) file.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
+  if (is_open && file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit()) return;
   emit said(tr("The markers can't be kept in %1: %2.").arg(path, file.errorString()));
 }
 

@@ -218,7 +218,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::size_t told_problems_ = 0;
   struct {
     TimeRange visible;
-    EventRef selected;
+    EventRef event;
+    std::optional<TimeRange> range;
   } before_swap_;
   bool closes_when_done_ = false;          // somebody wished for it while something ran on
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown

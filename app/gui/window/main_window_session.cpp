@@ -46,10 +46,13 @@ void MainWindow::connectSession() {
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
-  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent()}; });
+  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange()}; });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
-  connect(&session_, &SessionController::somethingBegan, this, [this] { closes_when_done_ = false; });  // who goes on wants the window
+  connect(&session_, &SessionController::somethingBegan, this, [this] {  // who goes on wants the window, and the others
+    closes_when_done_ = false;
+    call_off_quitting();
+  });
   connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
@@ -85,11 +88,13 @@ void MainWindow::connectSession() {
 // What was in sight and selected stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
 void MainWindow::showSwapped() {
   const Nanoseconds shift = pair().shift();  // of the trace that was the first
-  timeline_->setVisibleRange({before_swap_.visible.begin + shift, before_swap_.visible.end + shift});
-  if (const EventRef event = before_swap_.selected; event.valid()) {
+  const auto shifted = [shift](TimeRange range) { return TimeRange{range.begin + shift, range.end + shift}; };
+  timeline_->setVisibleRange(shifted(before_swap_.visible));
+  if (const EventRef event = before_swap_.event; event.valid()) {
     const auto lanes_first = static_cast<LaneId>(pair().first().trace->lanes().size()), lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());
     state_.setSelectedEvent({event.lane < lanes_second ? event.lane + lanes_first : event.lane - lanes_second, event.index});
   }
+  if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
   notes_keeper_->open(session_.file());
 }
 

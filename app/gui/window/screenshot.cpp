@@ -1,9 +1,14 @@
 #include "window/screenshot.h"
 
+#include <vector>
+
+#include <QBuffer>
+#include <QFile>
 #include <QPixmap>
 
 #include "fleet/fleet_file.h"
 #include "kernels/kernel_facts.h"
+#include "model/file/privacy.h"
 #include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
@@ -12,6 +17,12 @@ namespace {
 constexpr int kLookIntervalMs = 20;
 constexpr int kQuietLooks = 10;
 
+Result<NewFile> file_of(const ScreenshotRequest& request) {
+  std::vector<std::filesystem::path> sources;
+  for (const QString& file : request.files) sources.emplace_back(file.toStdString());
+  return NewFile::create(request.picture.toStdString(), request.overwrite, readers_of(sources));
+}
+
 }  // namespace
 
 Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* parent)
@@ -19,8 +30,7 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
   timer_.setInterval(kLookIntervalMs);
   connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
   connect(&window_, &MainWindow::failed, this, [this](const QString& sentence) {
-    timer_.stop();
-    emit finished(sentence);
+    end(sentence);
   });
   connect(&window_, &MainWindow::opened, this, [this] {
     loaded_ = true;
@@ -34,6 +44,9 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
 void Screenshot::start() {
   if (request_.files.size() == 1 && is_fleet_file(request_.files.first()))
     return emit finished(tr("%1 is the answer about a fleet, and --screenshot draws traces. Open it without --screenshot.").arg(request_.files.first()));
+  Result<NewFile> file = file_of(request_);
+  if (!file) return emit finished(QString::fromStdString(file.error().text));
+  file_ = std::move(*file);
   window_.resize(request_.size);
   window_.show();
   window_.openAll(request_.files, request_.several);
@@ -49,23 +62,28 @@ void Screenshot::look() {
   }
   if (!loaded_) return lookForProblem();
   if (++quiet_looks_ < kQuietLooks) return;
-  timer_.stop();
-  take();
+  const Result<void> taken = take();
+  end(taken ? QString() : QString::fromStdString(taken.error().text));
 }
 
 // Opening that ended for want of memory is followed by nothing.
 void Screenshot::lookForProblem() {
   const std::vector<std::string> problems = SegmentCache::of_process().problems();
-  if (problems.empty()) return;
-  timer_.stop();
-  emit finished(QString::fromStdString(problems.front()));
+  if (!problems.empty()) end(QString::fromStdString(problems.front()));
 }
 
-void Screenshot::take() {
-  const QPixmap picture = window_.grab();
-  const bool written = picture.save(request_.picture);
-  emit finished(written ? QString()
-                        : tr("%1 can't be written. Name a file that ends in .png, in a folder that exists.").arg(request_.picture));
+void Screenshot::end(const QString& sentence) {
+  timer_.stop();
+  emit finished(sentence);
+}
+
+Result<void> Screenshot::take() {
+  QBuffer picture;
+  QFile file;
+  const bool written = window_.grab().save(&picture, "PNG") && file.open(file_->descriptor(), QIODevice::WriteOnly) &&
+                       file.write(picture.data()) == picture.size() && file.flush();
+  if (!written) return Error{(request_.picture + u" can't be written: " + file.errorString() + u'.').toStdString()};
+  return file_->take_place();
 }
 
 }  // namespace lanescope::ui

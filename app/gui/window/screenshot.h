@@ -6,6 +6,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "model/file/new_file.h"
 #include "window/main_window.h"
 
 namespace lanescope::ui {
@@ -13,7 +14,8 @@ namespace lanescope::ui {
 struct ScreenshotRequest {
   QStringList files;
   Several several = Several::kBeside;
-  QString picture;
+  QString picture;  // of its file: ends in .png
+  Overwrite overwrite = Overwrite::kRefuse;
   QSize size{1600, 1000};
   std::optional<TimeRange> range;  // visible; none: everything
   QString panel;                   // in front of its tabs; empty: the first
@@ -33,10 +35,13 @@ class Screenshot : public QObject {
  private:
   void look();
   void lookForProblem();
-  void take();
+  void end(const QString& sentence);
+  // Fails with one sentence.
+  [[nodiscard]] Result<void> take();
 
   MainWindow& window_;
   ScreenshotRequest request_;
+  std::optional<NewFile> file_;  // from the start on, so that what is in its way is known before anything is drawn
   QTimer timer_;
   bool loaded_ = false;
   int quiet_looks_ = 0;  // in a row

@@ -39,6 +39,8 @@ def load_ipython_extension(shell: _Any) -> None:
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "budget":
+        return _import_module(".budget", __name__)
     if name not in _READING:
         raise AttributeError(f"module 'lanescope' has no attribute {name!r}")
     globals()[name] = value = getattr(_import_module(f".{_READING[name]}", __name__), name)

@@ -45,6 +45,15 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
+def with_texts(value: Any) -> Any:
+    """A decoded message, of which all bytes are texts."""
+    if isinstance(value, bytes):
+        return text(value)
+    if isinstance(value, list):
+        return [with_texts(each) for each in value]
+    return {key: with_texts(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
 def decode(name: str, data: "memoryview | bytes") -> dict[str, Any]:
     """The message `name`: every field of its schema, absent ones as zero, empty or an empty list, or None. Unknown fields are skipped."""
     shape = _SHAPES.get(name)

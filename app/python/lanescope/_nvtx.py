@@ -188,6 +188,8 @@ class annotate(contextlib.ContextDecorator):
     def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> None:
         if payload.__class__ not in _PLAIN:
             payload = _plain(payload)
+        if color is not None and not isinstance(color, int):
+            raise TypeError(f"A color is a number, such as 0xFF76B900 (ARGB), not {color!r}.")
         if not isinstance(message, str):
             raise TypeError(f"The name of a range is a text, not {type(message).__name__}.")
         self._attributes = _attributes(message, color, payload)

@@ -64,6 +64,14 @@ def _above_standard(descriptor: int) -> int:
     return moved
 
 
+def _end_of(pid: int) -> "list[int]":
+    """A descriptor that can be read once this process is gone; none where the kernel (before 5.3) or Python (before 3.9) has none."""
+    try:
+        return [os.pidfd_open(pid)] if pid else []
+    except (AttributeError, OSError):
+        return []
+
+
 class Recorder:
     """Runs from its construction until end(). Fails with RecordingError or ProgramError; this process then is as before."""
 
@@ -153,21 +161,35 @@ class Recorder:
             _nvtx.install(agent.library)
 
     def _read(self, told: int, says: int) -> None:
-        """What it tells, and what it prints, to the end of both."""
+        """What it tells, and what it prints, until it has said how it ended, or is gone."""
+        takes = {told: self._take_records, says: self._take_words}
+        gone = _end_of(self.pid)
+        is_gone = False
         with selectors.DefaultSelector() as selector:
-            selector.register(told, selectors.EVENT_READ, self._take_records)
-            selector.register(says, selectors.EVENT_READ, self._take_words)
-            while selector.get_map():
-                for key, _ in selector.select():
-                    if not key.data(key.fd):
-                        selector.unregister(key.fd)
-                        os.close(int(key.fd))
-                        if key.fd == told:
-                            self._has_ended.set()
+            for descriptor in [*takes, *gone]:
+                selector.register(descriptor, selectors.EVENT_READ)
+            while told in takes and not is_gone:
+                ready = [key.fd for key, _ in selector.select()]
+                is_gone = any(descriptor in ready for descriptor in gone)
+                for descriptor in [each for each in takes if each in ready]:
+                    if not takes[descriptor](descriptor):
+                        selector.unregister(descriptor)
+                        os.close(descriptor)
+                        del takes[descriptor]
+        # What is in them is all that comes, though a child that was forked meanwhile may have their other ends for as long as it lives.
+        for descriptor, take in takes.items():
+            os.set_blocking(descriptor, False)
+            with contextlib.suppress(BlockingIOError):
+                while take(descriptor):
+                    pass
+            os.close(descriptor)
+        for descriptor in gone:
+            os.close(descriptor)
+        self._has_ended.set()
         self._has_spoken.set()
 
     def _take_records(self, descriptor: int) -> bool:
-        """As app/cli/session/asking_program.h has them; false at their end."""
+        """As app/cli/session/asking_program.h has them; false at their end, and behind the last."""
         some = os.read(descriptor, _LARGEST_ANSWER)
         *records, self._records = (self._records + some).split(b"\0")
         for record in records:
@@ -180,6 +202,7 @@ class Recorder:
                 self.messages.append(os.fsdecode(value))
             elif word == b"end":
                 self._code = int(value)
+                return False
         return bool(some)
 
     def _take_words(self, descriptor: int) -> bool:

@@ -25,6 +25,15 @@ _begin = threading.Lock()  # of one recording after the other
 _current: "Optional[Recording]" = None
 
 
+def numbered(output: _Path, number: int) -> str:
+    """The second of several recordings of one name goes to run-2.trace; where %n stands, the recorder numbers them."""
+    name = os.fsdecode(output)
+    if number == 1 or "%n" in name:
+        return name
+    stem, extension = os.path.splitext(name)
+    return f"{stem}-{number}{extension}"
+
+
 class _UnderWay(RecordingError):
     pass
 
@@ -225,7 +234,7 @@ def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) ->
     """Records each call of a function into a file of its own, with an NVTX range of its name:
 
         @lanescope.profile                                       into train1.trace, train2.trace, ...
-        @lanescope.profile("epoch%n.trace", trace=["nvtx"])
+        @lanescope.profile("epoch.trace", trace=["nvtx"])        into epoch.trace, epoch-2.trace, ...
 
     A call while a recording is under way, of this or another function, becomes a range in that one.
     """
@@ -243,11 +252,15 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     name = getattr(named, "__name__", type(named).__name__)
     qualified_name = getattr(named, "__qualname__", type(named).__qualname__)
 
+    recorded = 0
+
     @functools.wraps(function)
     def called(*arguments: Any, **keywords: Any) -> Any:
+        nonlocal recorded
         with contextlib.ExitStack() as scopes:
             with contextlib.suppress(_UnderWay):
-                scopes.enter_context(Recording(output or f"{name}%n", **options))
+                scopes.enter_context(Recording(numbered(output, recorded + 1) if output else f"{name}%n", **options))
+                recorded += 1
             scopes.enter_context(annotate(qualified_name))
             return function(*arguments, **keywords)
     return called  # type: ignore[return-value]

@@ -9,13 +9,12 @@ What goes wrong with a recording is a RecordingWarning: the training goes on. Ea
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from importlib import import_module
 from typing import Any, Collection, Iterator, Optional
 
 from ._errors import ProgramError, RecordingError, RecordingWarning
-from ._recording import Recording, _Path
+from ._recording import Recording, _Path, numbered
 
 __all__ = ["lightning", "transformers"]
 
@@ -44,14 +43,7 @@ class _Steps:
             self._is_first = True
             self._trainings += 1
             with _warning():
-                self.recording = Recording(self._name(), **self._options).start()
-
-    def _name(self) -> Optional[str]:
-        """A further training has files of its own: run-2.trace."""
-        if self._output is None or self._trainings == 1 or "%n" in os.fsdecode(self._output):
-            return None if self._output is None else os.fsdecode(self._output)
-        stem, extension = os.path.splitext(os.fsdecode(self._output))
-        return f"{stem}-{self._trainings}{extension}"
+                self.recording = Recording(self._output and numbered(self._output, self._trainings), **self._options).start()
 
     def step_begins(self) -> None:
         if self.recording and self._is_first:

@@ -14,7 +14,7 @@ from ._demangle import demangled
 from ._dictionary import BeyondBudget, Dictionary, Texts
 from ._frames import FRAME_HEADER, Budget, Frame, FrameFile, TraceError
 from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
-from ._message import decode, text
+from ._message import decode, text, with_texts
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of, tracks_in_index
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, TableSchema
@@ -140,7 +140,7 @@ class Trace:
         self.processes: "dict[int, Process]" = {}
         self.diagnostics: "list[dict[str, Any]]" = []
         self.output: "list[tuple[int, int, str, bytes]]" = []  # ns, process, "stdout" or "stderr", bytes
-        self.session: "dict[str, Any]" = decode("SessionStart", memoryview(b""))
+        self.session: "dict[str, Any]" = with_texts(decode("SessionStart", memoryview(b"")))
         self.clocks: "list[ClockReading]" = []
         self._file = FrameFile(self.path)
         self._budget = Budget(self._file.size)
@@ -197,17 +197,17 @@ class Trace:
     @property
     def labels(self) -> "dict[str, str]":
         """What --label said of the recording."""
-        return {text(label["key"]): text(label["value"]) for label in self.session["labels"]}
+        return {label["key"]: label["value"] for label in self.session["labels"]}
 
     @property
     def machine_id(self) -> str:
         """Equal for recordings of one machine; empty where the file does not say."""
-        return text(self.session["machine_id"])
+        return str(self.session["machine_id"])
 
     @property
     def boot_id(self) -> str:
         """Of the machine's kernel: recordings of one boot share a clock; empty where the file does not say."""
-        return text(self.session["boot_id"])
+        return str(self.session["boot_id"])
 
     def with_tables(self, choose: "Callable[[Table], Table]") -> "Trace":
         """The same recording with what `choose` makes of each table; `whole` is still all of it. To be closed by closing the whole."""
@@ -348,7 +348,7 @@ class Trace:
         self._tables.take_tracks(payload)
 
     def _take_session_start(self, frame: Frame, payload: memoryview) -> None:
-        self.session = decode("SessionStart", payload)
+        self.session = with_texts(decode("SessionStart", payload))
 
     def _take_session_end(self, frame: Frame, payload: memoryview) -> None:
         self.lost.unfinished = False
@@ -406,7 +406,7 @@ class Trace:
         """Of rows of a process: numbers, and those of texts."""
         place = self.processes[process].place if process in self.processes else JobPlace()
         numbers = {"rank": place.rank, "local_rank": place.local_rank, "world_size": place.world_size}
-        texts = {"run": self.labels.get("run", ""), "host": text(self.session["host_name"])}
+        texts = {"run": self.labels.get("run", ""), "host": self.session["host_name"]}
         return {name: -1 if number is None else number for name, number in numbers.items()} | {name: self._texts.number_of_text(value) for name, value in texts.items()}
 
     def _take_symbols(self, frame: Frame, payload: memoryview) -> None:

@@ -36,6 +36,14 @@ std::string as_name(std::string_view value) {
   return name;
 }
 
+// A device, a pipe, a socket: a recording takes the place of none, and a name beside it is not what was meant.
+Result<void> check_is_no_device(const std::string& pattern) {
+  std::error_code missing;
+  const std::filesystem::file_status status = std::filesystem::status(pattern, missing);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status)) return {};
+  return Error{pattern + " is no file, and a recording is one. Name it with -o.", ErrorKind::kUsage};
+}
+
 bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
 
 // A folder gets a file of the usual name.
@@ -57,6 +65,7 @@ const char* word_for_missing(const std::string& pattern) {
 }
 
 Result<CreatedFile> create_file(std::string pattern, OutputNameFacts facts, Overwrite overwrite, Readers readers) {
+  if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
   std::string note;
   for (int attempt = 0;; ++attempt) {
     const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
@@ -90,6 +99,7 @@ std::string host_name() {
 
 Result<std::optional<std::filesystem::path>> planned_file(const std::string& asked) {
   const std::string pattern = in_folder(asked);
+  if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
   const char* const missing_word = word_for_missing(asked);
   const Result<std::filesystem::path> one = expand_output_name(pattern, own_facts(1, missing_word));
   if (!one) return one.error();

@@ -20,6 +20,8 @@
 #include <string>
 #include <utility>
 
+#include "collector/attach/candidate.h"
+
 namespace lanescope::session {
 namespace {
 
@@ -288,7 +290,7 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     const pid_t child = fork();
     if (child != 0) _exit(child > 0 ? 0 : 1);  // the relay is no child of ours, so nobody has to wait for it
     ignore_signals();
-    prctl(PR_SET_NAME, "lanescope-relay");
+    prctl(PR_SET_NAME, attach::kRelayName);
     close_all_but({read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()});
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "mean_change.h"
@@ -109,6 +110,17 @@ bool is_worth_a_look(const CounterChange& change) noexcept {
   return change.verdict != DiffVerdict::kSame;
 }
 
+std::vector<std::string> unpaired_kernels(Runs first, Runs second) {
+  const Kinds before = measured(first, {}), after = measured(second, {});
+  std::set<const Kinds::value_type*> paired;
+  for (const auto& [a, b] : pairs_of(before, after)) paired.insert({a, b});
+  std::set<std::string> names;
+  for (const Kinds* side : {&before, &after})
+    for (const auto& kind : *side)
+      if (!paired.contains(&kind)) names.insert(kind.first.first);
+  return {names.begin(), names.end()};
+}
+
 std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::stop_token& stop) {
   const Kinds before = measured(first, stop), after = measured(second, stop);
   std::vector<CounterChange> changes;
@@ -133,7 +145,12 @@ std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::
       change.change = change.first > 0 ? 100 * (change.second - change.first) / change.first : kUnknown;
       change.change_low = change.change_high = kUnknown;
       means.emplace_back();
-      if (was.size() + is.size() < MeanChange::kLeastRuns || !(change.first > 0)) {
+      const bool is_known = was.size() + is.size() >= MeanChange::kLeastRuns;
+      if (is_known && change.is_from_nothing()) {  // of which there is no share, but no doubt either
+        change.verdict = DiffVerdict::kMore;
+        continue;
+      }
+      if (!is_known || !(change.first > 0)) {
         change.verdict = change.first == change.second ? DiffVerdict::kSame : DiffVerdict::kUnsure;
         continue;
       }

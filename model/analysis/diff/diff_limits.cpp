@@ -60,7 +60,9 @@ LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept {
 }
 
 LimitVerdict judge(const DiffLimit& limit, const CounterChange& change) noexcept {
-  if (change.what != (limit.metric.empty() ? kDuration : limit.metric) || !is_beyond(change.change, limit.percent)) return LimitVerdict::kKept;
+  if (change.what != (limit.metric.empty() ? kDuration : limit.metric)) return LimitVerdict::kKept;
+  const bool grew_beyond = change.is_from_nothing() && !std::signbit(limit.percent);  // of nothing, more than any share
+  if (!grew_beyond && !is_beyond(change.change, limit.percent)) return LimitVerdict::kKept;
   if (change.verdict == DiffVerdict::kMore || change.verdict == DiffVerdict::kLess) return LimitVerdict::kExceeded;
   return change.verdict == DiffVerdict::kUnsure && !limit.metric.empty() ? LimitVerdict::kUnsure : LimitVerdict::kKept;
 }

@@ -83,6 +83,19 @@ TEST_CASE("short options stand in one word, the last with its value") {
   CHECK(unknown.error().kind == ErrorKind::kUsage);
 }
 
+TEST_CASE("what is given twice is said to be, and an option that is not known is told before what its value would be") {
+  Sample sample;
+  const auto twice = read_options(sample.app, {"-o", "a", "-o", "b"}, "");
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().text == "--output is given more than once. Give it once.");
+  Sample other;
+  int number = 0;
+  other.app.add_option("NUMBER", number);
+  const auto unknown = read_options(other.app, {"--statistics", "true", "4711"}, "");
+  REQUIRE_FALSE(unknown);
+  CHECK_THAT(unknown.error().text, contains_text("Unknown option --statistics"));
+}
+
 TEST_CASE("an unknown option is answered with the nearest one") {
   Sample sample;
   const auto misspelled = split_program(sample.app, {"--ouptut=x", "app"});
@@ -112,6 +125,12 @@ TEST_CASE("the nearest word has few letters wrong, missing, added or swapped") {
   const std::vector<std::string> joined{"--cuda-graph-trace", "--cuda-memory-usage", "cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum"};
   CHECK(nearest("--cuda-memory", joined) == "--cuda-memory-usage");
   CHECK(nearest("gpukernsum", joined) == "cuda_gpu_kern_sum");
+  const std::vector<std::string> options{"--output", "--storage-metrics", "--gpu-metrics-devices", "--gpu-metrics-set", "--info-output", "--strict", "--trace"};
+  CHECK(nearest("--gpu", options) == "--gpu-metrics-devices");  // of several, the first
+  CHECK(nearest("--storage", options) == "--storage-metrics");
+  CHECK(nearest("--devices", options) == "--gpu-metrics-devices");
+  CHECK(nearest("--foo", options).empty());  // though "info-output" has these letters
+  CHECK(nearest("--metrics", options) == "--storage-metrics");
   CHECK(nearest("-c", joined).empty());  // of one letter nothing follows
 }
 

@@ -43,6 +43,15 @@ TEST_CASE("nothing speaks against an ordinary process of the same user") {
   CHECK(warnings(good_process()).empty());
 }
 
+TEST_CASE("what a recorder starts beside a program is not taken for the program, whose arguments it may have") {
+  for (const char* name : {kRelayName, kWitnessName}) {
+    Candidate helper = good_process();
+    helper.name = name;
+    CHECK(refusal(helper, root()).value().find("belongs to a recording") != std::string::npos);
+    CHECK(observation_refusal(helper, root()));
+  }
+}
+
 TEST_CASE("ptrace_scope 1 is answered with the command that changes it, and the way without it") {
   CHECK(refusal(good_process(), same_user(1)).value() ==
         "Can't attach to 4711 (python): kernel.yama.ptrace_scope is 1. Run: sudo sysctl kernel.yama.ptrace_scope=0, or start it with: "

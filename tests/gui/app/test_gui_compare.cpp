@@ -364,6 +364,7 @@ class CompareTest : public QObject {
     const EventRef third = eventsNamed("gemm", 1)[2];
     const Nanoseconds start = window_->state().trace()->event(third).start, shift = window_->pair().shift();
     window_->state().setSelectedEvent(third);
+    window_->state().setSelectedRange(TimeRange{start, start + 500});
     view.setVisibleRange({start - 1'000, start + 9'000});
 
     window_->pair().swap();
@@ -373,6 +374,7 @@ class CompareTest : public QObject {
     QCOMPARE(window_->state().selectedEvent(), eventsNamed("gemm", 0)[2]);
     QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis has the times of the other trace now
     QCOMPARE(view.visibleRange().length(), Nanoseconds{10'000});
+    QVERIFY(window_->state().selectedRange() == TimeRange({start - shift, start - shift + 500}));
     // Markers are those of the first trace's file, and are kept there.
     QVERIFY(view.markers().empty());
     view.addMarker(kFirstKernel + 1'000, "of faster");

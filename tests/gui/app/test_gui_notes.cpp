@@ -44,6 +44,13 @@ class NotesTest : public QObject {
     QCOMPARE(content(known_), before);  // nothing is ever written into the trace
   }
 
+  void notesAboutAPrivateTraceArePrivate() {
+    QVERIFY(QFile::setPermissions(known_, QFile::ReadOwner | QFile::WriteOwner));
+    timeline().addMarker(400'000, "here");
+    QVERIFY(!content(notesFile()).isEmpty());
+    QVERIFY(!(QFile::permissions(notesFile()) & (QFile::ReadGroup | QFile::ReadOther)));
+  }
+
   void notesOfAnotherTraceDoNotComeWithIt() {
     const QString other = QString::fromStdString((folder_->path() / "other.trace").string());
     write_known_trace(other.toStdString());

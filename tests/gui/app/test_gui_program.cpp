@@ -102,6 +102,39 @@ class ProgramTest : public QObject {
     QVERIFY(QFile::remove(second));
   }
 
+  // A name that was forgotten makes a picture of the first of the files that follow.
+  void neverDrawsOverWhatIsThere() {
+    const QString trace = pathOf("precious.trace"), picture = pathOf("there.png");
+    QVERIFY(QFile::copy(known_, trace));
+    const auto bytes = [](const QString& path) {
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    QCOMPARE(run({"--screenshot", trace, known_}).exit_code, 2);
+    QCOMPARE(run({"--screenshot", pathOf("words.txt"), known_}).exit_code, 2);
+    QCOMPARE(bytes(trace), bytes(known_));
+    QVERIFY(!QFile::exists(pathOf("words.txt")));
+
+    QFile file(picture);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("mine") == 4);
+    file.close();
+    const Outcome refused = run({known_, "--screenshot", picture});
+    QCOMPARE(refused.exit_code, 1);
+    QVERIFY2(refused.errors.contains("exists already"), qPrintable(refused.errors));
+    QCOMPARE(bytes(picture), QByteArray("mine"));
+    QCOMPARE(run({known_, "--screenshot", picture, "-f"}).exit_code, 0);
+    QVERIFY(!QImage(picture).isNull());
+  }
+
+  void keepsAPictureOfAPrivateTracePrivate() {
+    const QString trace = pathOf("private.trace"), picture = pathOf("private.png");
+    QVERIFY(QFile::copy(known_, trace));
+    QVERIFY(QFile::setPermissions(trace, QFile::ReadOwner | QFile::WriteOwner));
+    QCOMPARE(run({trace, "--screenshot", picture}).exit_code, 0);
+    constexpr QFile::Permissions kOthers = QFile::ReadGroup | QFile::WriteGroup | QFile::ReadOther | QFile::WriteOther;
+    QVERIFY(!(QFile::permissions(picture) & kOthers));
+  }
+
   void saysWhatWentWrong() {
     const Outcome missing = run({pathOf("missing.trace"), "--screenshot", pathOf("never.png")});
     QCOMPARE(missing.exit_code, 1);

@@ -277,6 +277,33 @@ class TestGuiSession : public QObject {
       if (window) window->close();
   }
 
+  // Both windows have to wait. Who goes on in the one that was told to close first has called quitting off.
+  void goingOnInAWindowThatWasToCloseCallsQuittingOff() {
+    window_.reset();
+    ui::Windows windows(ui::Layout::kInitial);
+    const std::array<QPointer<MainWindow>, 2> both{&windows.add(), &windows.add()};
+    for (const QPointer<MainWindow>& window : both) {
+      const QString number = QString::number(window == both[0] ? 0 : 1);
+      window->launch(slowToEnd("slow" + number));
+      window->launch(launchOf("next" + number));
+      QVERIFY2(window->isRecording(), qPrintable(window->messages().text()));
+      window->stopRecording();
+      QVERIFY(wait_for([&] { return !window->isRecording(); }));
+    }
+    QVERIFY(both[0]->session().isCompleting() && both[1]->session().isCompleting());
+    both[0]->actions().quit->trigger();
+    const auto is_told = [](const QPointer<MainWindow>& window) { return window->messages().text().contains("still being completed"); };
+    QVERIFY(is_told(both[0]) != is_told(both[1]));
+    const QPointer<MainWindow> told = is_told(both[0]) ? both[0] : both[1], other = is_told(both[0]) ? both[1] : both[0];
+    QVERIFY(open_and_settle(*told, known_));
+    QVERIFY(wait_for([&] { return !told->session().isCompleting() && !other->session().isCompleting(); }));
+    told->close();
+    QVERIFY(wait_for([&] { return told.isNull() || !told->isVisible(); }));
+    QTest::qWait(100);
+    QVERIFY(other && other->isVisible());
+    other->close();
+  }
+
   void aProgramThatFailsIsSaidToHaveFailed() {
     ui::LaunchSettings launch = launchOf("fails");
     launch.program = "sh";

@@ -48,6 +48,16 @@ TEST_CASE("counters of kernels are compared by name and shape, and few samples t
   CHECK(after[0]->event(duration.second_place.event).duration == 490'000);
 }
 
+TEST_CASE("kernels that have no counterpart are named") {
+  const std::vector<std::shared_ptr<const Trace>> run{measured_run(1, 5)}, other{*load_trace(data_file("zoo_counts.trace"))};
+  CHECK(unpaired_kernels(run, run).empty());
+  const std::vector<std::string> names = unpaired_kernels(run, other);
+  const std::string own = compare_counters(run, run).front().kernel;
+  CHECK(std::count(names.begin(), names.end(), own) == 1);
+  CHECK(names.size() > 1);
+  CHECK(std::is_sorted(names.begin(), names.end()));
+}
+
 TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none") {
   const std::vector<std::shared_ptr<const Trace>> before{measured_run(1, 5, 80)}, after{measured_run(0.5, 5, 60)};
   const std::vector<CounterChange> changes = compare_counters(before, after), back = compare_counters(after, before),
@@ -71,6 +81,12 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
   CHECK(verdict("L2 hit rate=-20%", once) == LimitVerdict::kUnsure);
   CHECK(verdict("DRAM throughput=0", changes) == LimitVerdict::kKept);  // noise alone
   CHECK(verdict("DRAM throughput=-0", changes) == LimitVerdict::kKept);
+  // From nothing to anything is more than any share; by too few launches it is not sure.
+  const std::vector<std::shared_ptr<const Trace>> no_hits{measured_run(1, 5, 0)};
+  CHECK(verdict("L2 hit rate=50%", compare_counters(no_hits, after)) == LimitVerdict::kExceeded);
+  CHECK(verdict("L2 hit rate=-50%", compare_counters(no_hits, after)) == LimitVerdict::kKept);
+  CHECK(verdict("L2 hit rate=50%", compare_counters(no_hits, no_hits)) == LimitVerdict::kKept);
+  CHECK(verdict("L2 hit rate=50%", compare_counters(std::vector{measured_run(1, 1, 0)}, std::vector{measured_run(1, 1, 60)})) == LimitVerdict::kUnsure);
   // Without a name it is time.
   CHECK(verdict("5%", changes) == LimitVerdict::kKept);
   CHECK(verdict("5%", back) == LimitVerdict::kExceeded);

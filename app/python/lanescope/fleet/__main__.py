@@ -105,8 +105,16 @@ def expanded(text: str) -> str:
 def _add_common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-o", "--output", type=expanded, metavar="DIR", help="write report.html and the tables there; without it, the answer is printed")
     verb.add_argument("-f", "--force-overwrite", action="store_true", help="write into a folder that is there")
-    verb.add_argument("--format", default="csv", metavar="LIST", help=f"tables as {', '.join(_FORMATS)} (csv)")
-    verb.add_argument("--csv", dest="format", action="store_const", const="csv", help="as --format csv")
+    verb.add_argument("--format", type=_formats, metavar="LIST", help=f"with -o, tables as {', '.join(_FORMATS)} (csv)")
+    verb.add_argument("--csv", dest="format", action="store_const", const=["csv"], help="as --format csv")
+
+
+def _formats(text: str) -> "list[str]":
+    kinds = [kind for kind in text.split(",") if kind]
+    for kind in kinds:
+        if kind not in _FORMATS:
+            raise argparse.ArgumentTypeError(f"there is no format {kind!r}; there are {', '.join(_FORMATS)}")
+    return kinds
 
 
 def _ask(given: argparse.Namespace) -> int:
@@ -127,6 +135,8 @@ def _ask(given: argparse.Namespace) -> int:
 
 
 def _check_places(given: argparse.Namespace) -> None:
+    if given.format and not given.output:
+        raise TraceError("--format is of tables, which -o DIR writes.")
     if given.output and Path(given.output).exists():
         if not given.force_overwrite:
             raise TraceError(f"{given.output} is there already; -f writes {'over' if given.shard else 'into'} it.")
@@ -197,17 +207,12 @@ def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> in
 
 
 def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int:
-    formats = [kind for kind in given.format.split(",") if kind]
-    for kind in formats:
-        if kind not in _FORMATS:
-            print(f"lanescope fleet: There is no format {kind!r}; there are {', '.join(_FORMATS)}.", file=sys.stderr)
-            return 2
     if given.output:
         folder = Path(given.output)
         if folder.exists() and not given.force_overwrite:
             raise TraceError(f"{folder} is there already; -f writes into it.")
         folder.mkdir(parents=True, exist_ok=True)
-        for path in write_folder(answer, outcome, folder, formats):
+        for path in write_folder(answer, outcome, folder, given.format or ["csv"]):
             print(path)
     print(text_of(answer, outcome), end="")
     return _SLOWER if answer.failed else 0

@@ -53,7 +53,7 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
     launches = trace.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
     kernels, texts = trace.kernels[["start", "duration", "name", "process", "correlation"]].coded()
     ours = begins(kernels["name"], texts["name"], "nccl")
-    clock = [trace.session["host_name"].decode("utf-8", errors="replace"), trace.session["epoch"], trace.utc_epoch, trace.boot_id]
+    clock = [trace.session["host_name"], trace.session["epoch"], trace.utc_epoch, trace.boot_id]
     result = []
     for instance, member in members(trace, path).items():
         domains = [number for number, name in trace.processes[instance].nvtx_domains.items() if name == "NCCL"]

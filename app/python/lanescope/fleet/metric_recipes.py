@@ -110,7 +110,7 @@ class CounterMap(Recipe):
         return f"{host}, {device}"
 
     def map(self, trace: Trace, path: str) -> Any:
-        host = trace.session["host_name"].decode("utf-8", errors="replace")
+        host = trace.session["host_name"]
         found = self.measured(trace)
         moments = [int(edge) for samples in found for edge in (samples.starts[0], samples.ends[-1])]  # the first samples may lie before the recording's 0
         whole = (min(0, *moments), max(trace.last_end(), *moments)) if found and trace is trace.whole else None
@@ -240,7 +240,7 @@ class NetworkSum(Recipe):
         _traffic_arguments(parser)
 
     def map(self, trace: Trace, path: str) -> Any:
-        host = trace.session["host_name"].decode("utf-8", errors="replace")
+        host = trace.session["host_name"]
         rows = []
         for each in _busy_networks(trace, self.arguments):
             width = each.ends - each.starts
@@ -293,7 +293,7 @@ class MetricSum(Recipe):
     def map(self, trace: Trace, path: str) -> Any:
         wanted = {name for name in self.arguments["metrics"].split(",") if name}
         samples = samples_of(trace, wanted or None)
-        host = trace.session["host_name"].decode("utf-8", errors="replace")
+        host = trace.session["host_name"]
         if not (self.arguments["per_kernel"] or self.arguments["per_projected_nvtx"]):
             rows = []
             for each in samples:

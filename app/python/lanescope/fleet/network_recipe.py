@@ -63,7 +63,7 @@ class Network(CollectiveRecipe):
 def links_of(trace: Trace, path: str) -> "list[list[Any]]":
     """Of each counter of a link: mean, bytes, highest value, and the time that was sampled."""
     table = trace.counters[["duration", "gpu_uuid", "name", "unit", "value"]].to_numpy()
-    host = trace.session["host_name"].decode("utf-8", errors="replace")
+    host = trace.session["host_name"]
     rates = table["unit"] == _UNIT
     result: "list[list[Any]]" = []
     for gpu, name in sorted(set(zip(table["gpu_uuid"][rates].tolist(), table["name"][rates].tolist()))):

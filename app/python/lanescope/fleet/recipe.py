@@ -118,7 +118,7 @@ _COMMUNICATOR_MADE = "ncclCommInit"
 
 def members(trace: Trace, path: str) -> "dict[int, Member]":
     """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
-    host = trace.session["host_name"].decode("utf-8", errors="replace")
+    host = trace.session["host_name"]
     ranks: "dict[int, tuple[int, int]]" = {}
     if trace.whole.has_text(_COMMUNICATOR_MADE):  # else no range need be read
         ranges, texts = trace.whole.nvtx_ranges[["process", "name", "payload_json"]].coded()

@@ -49,7 +49,7 @@ class IdleCauses(RuleRecipe):
                 for each in said.get("gpu_bubbles", [])
                 if each["GPU"] == gpu
             ]
-            host = trace.session["host_name"].decode("utf-8", errors="replace")
+            host = trace.session["host_name"]
             rows.append([path, gpu, member.to_json() if member else None, host, row["Span (ns)"], row["Busy (ns)"], sorted(own)])
         return rows
 

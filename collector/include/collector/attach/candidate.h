@@ -23,6 +23,11 @@ enum class CLibrary { kUnknown, kNone, kGlibc, kMusl };
 enum class SeccompMode { kOff, kStrict, kFilter };
 enum class Access { kDenied, kReadable };  // whether its memory map may be read; without it the fields below `access` are unknown
 
+// What processes call themselves that a recorder starts beside the program (PR_SET_NAME): the one that passes on its output, and the one that
+// gets the signals of its process group, with its arguments.
+inline constexpr char kRelayName[] = "lanescope-relay";
+inline constexpr char kWitnessName[] = "signal-witness";
+
 // Facts about one process at the time of reading.
 struct Candidate {
   pid_t pid = 0;
@@ -43,6 +48,9 @@ struct Candidate {
   bool uses_cuda = false;  // libcuda is loaded
   bool has_agent = false;  // our agent is loaded: launched by us, armed, or attached to before
 };
+
+// Whether it belongs to a recorder, by its name.
+[[nodiscard]] bool is_of_a_recorder(const Candidate& candidate);
 
 // What we are allowed to do.
 struct TracerRights {

@@ -22,7 +22,7 @@ struct ProcessSummary {
 // Of all processes that are ours to see, in ascending order. Safe to call from any thread.
 [[nodiscard]] std::vector<pid_t> process_numbers();
 
-// All processes but kernel threads and ourselves, by pid. Takes about 0.1 ms a process. Safe to call from any thread.
+// All processes but kernel threads, ourselves and what belongs to a recorder, by pid. Takes about 0.1 ms a process. Safe to call from any thread.
 std::vector<ProcessSummary> list_processes();
 
 }  // namespace lanescope::attach

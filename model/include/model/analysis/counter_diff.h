@@ -34,10 +34,16 @@ struct CounterChange {
   double change_low = 0;  // the interval that the change lies in; NaN where it can't be told
   double change_high = 0;
   DiffVerdict verdict = DiffVerdict::kSame;  // kSame, kMore, kLess or kUnsure
+
+  [[nodiscard]] bool is_from_nothing() const noexcept { return first == 0 && second > 0; }
 };
 // Those kernels first whose launches take most time in the first runs. O(kernels of the traces). When asked to stop, it ends soon, with a
 // result that is of no use.
 [[nodiscard]] std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::stop_token& stop = {});
+
+// Kernels that were measured on one side alone, or with other shapes than can be paired: nothing is said of their metrics. Each name once, in order;
+// as costly as compare_counters().
+[[nodiscard]] std::vector<std::string> unpaired_kernels(Runs first, Runs second);
 
 // What is compared of a kernel, in this order: "Duration", "DRAM throughput".
 [[nodiscard]] std::span<const std::string_view> compared_metrics() noexcept;
