@@ -25,7 +25,7 @@ COMMANDS = {
     "import": ["lanescope", "import", "-f", "-o", "{out}.imported.trace", "{file}"],
     "report": ["lanescope", "report", "-q", "-f", "-o", "{out}.html", "{file}"],
     "kernels": ["lanescope", "kernels", "{file}"],
-    "viewer": ["lanescope-ui", "{file}", "--screenshot", "{out}.png"],
+    "viewer": ["lanescope-ui", "{file}", "-f", "--screenshot", "{out}.png"],
 }
 
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import"}

@@ -82,7 +82,7 @@ Result<void> Screenshot::take() {
   QFile file;
   const bool written = window_.grab().save(&picture, "PNG") && file.open(file_->descriptor(), QIODevice::WriteOnly) &&
                        file.write(picture.data()) == picture.size() && file.flush();
-  if (!written) return Error{(request_.picture + u" can't be written: " + file.errorString() + u'.').toStdString()};
+  if (!written) return Error{request_.picture.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
   return file_->take_place();
 }
 

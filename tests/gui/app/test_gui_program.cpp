@@ -78,8 +78,8 @@ class ProgramTest : public QObject {
     QFETCH(QString, panel);
     QFETCH(QString, recording);
     const QString trace = QString::fromStdString(data_file(recording.toStdString()).string()), drawn = pathOf("drawn.png"), other = pathOf("other.png");
-    QCOMPARE(run({trace, "--screenshot", drawn, "--panel", panel, "--size", "1400x900"}).exit_code, 0);
-    QCOMPARE(run({trace, "--screenshot", other, "--panel", "notes", "--size", "1400x900"}).exit_code, 0);
+    QCOMPARE(run({trace, "--screenshot", drawn, "-f", "--panel", panel, "--size", "1400x900"}).exit_code, 0);
+    QCOMPARE(run({trace, "--screenshot", other, "-f", "--panel", "notes", "--size", "1400x900"}).exit_code, 0);
     // Below the tabs, left: a panel without anything has little but its background.
     const QRect where(0, 690, 700, 180);
     const auto written = [&](const QString& path) {

@@ -49,7 +49,7 @@ TEST_CASE("counters of kernels are compared by name and shape, and few samples t
 }
 
 TEST_CASE("kernels that have no counterpart are named") {
-  const std::vector<std::shared_ptr<const Trace>> run{measured_run(1, 5)}, other{*load_trace(data_file("zoo_counts.trace"))};
+  const std::vector<std::shared_ptr<const Trace>> run{measured_run(1, 5)}, other{*load_trace(data_file("kernel_counters.trace"))};
   CHECK(unpaired_kernels(run, run).empty());
   const std::vector<std::string> names = unpaired_kernels(run, other);
   const std::string own = compare_counters(run, run).front().kernel;
