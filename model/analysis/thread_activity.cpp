@@ -184,9 +184,8 @@ EventRef ThreadActivity::innermost_range(Nanoseconds t) {
 }
 
 NameId ThreadActivity::stream_wait_before(EventRef call) const {
-  constexpr EventIndex kLookBack = 8;
   const Lane& lane = trace_->lane(call.lane);
-  for (EventIndex i = call.index; i > 0 && call.index - i < kLookBack; --i) {
+  for (EventIndex i = call.index; i > 0 && call.index - i < kCallsBeforeLaunch; --i) {
     const NameId name = lane.name(i - 1);
     if (names_->stream_wait(name)) return name;
   }

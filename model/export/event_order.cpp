@@ -4,7 +4,7 @@
 
 namespace lanescope::exporters {
 
-std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection) {
+std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection, const EventsByLane& more) {
   const auto earlier = [&](EventRef a, EventRef b) {
     const Nanoseconds start_a = trace.lane(a.lane).start(a.index);
     const Nanoseconds start_b = trace.lane(b.lane).start(b.index);
@@ -15,7 +15,12 @@ std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, co
   std::vector<std::ptrdiff_t> ends{0};  // of runs that are in order: one a lane, then two, four, ... lanes
   for (const LaneId id : track.lanes) {
     const auto [first, last] = selection.events(trace, id);
+    const auto others = more.find(id);
+    const std::span<const EventIndex> of_lane = others == more.end() ? std::span<const EventIndex>() : others->second;
+    const auto behind = std::lower_bound(of_lane.begin(), of_lane.end(), first);
+    for (auto i = of_lane.begin(); i != behind; ++i) events.push_back({id, *i});
     for (EventIndex i = first; i < last; ++i) events.push_back({id, i});
+    for (auto i = behind; i != of_lane.end(); ++i) events.push_back({id, *i});
     ends.push_back(static_cast<std::ptrdiff_t>(events.size()));
   }
   while (ends.size() > 2) {

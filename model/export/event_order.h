@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,8 +12,11 @@
 
 namespace lanescope::exporters {
 
-// By start, outer before inner. O(n log lanes).
-[[nodiscard]] std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection);
+// Events of a trace, by lane: ascending, each once.
+using EventsByLane = std::map<LaneId, std::vector<EventIndex>>;
+
+// By start, outer before inner: those of the selection, and more, of which it has none. O(n log lanes).
+[[nodiscard]] std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection, const EventsByLane& more = {});
 
 // Which lane of its track each is, counted from 0: the depth of a range. O(lanes log lanes) to make.
 class LanePositions {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "../event_order.h"
-
 namespace lanescope::exporters {
 namespace {
 
@@ -80,7 +78,7 @@ bool TraceChunks::add_chunks(std::span<const Item> items, Encode encode) {
 
 bool TraceChunks::add(const Track& track) {
   std::vector<Item> items;
-  for (const EventRef ref : events_in_order(trace_, track, selection_)) items.push_back({ref, trace_.event(ref)});
+  for (const EventRef ref : events_in_order(trace_, track, selection_, more_)) items.push_back({ref, trace_.event(ref)});
   const auto chunks = [&](auto encode) {
     return add_chunks(items, [&](std::span<const Item> part, proto::EventChunk& chunk) { (this->*encode)(track, part, chunk); });
   };

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "../event_order.h"
 #include "model/export/selection.h"
 #include "trace_dictionary.h"
 
@@ -13,8 +14,9 @@ using EmitChunk = std::function<bool(const proto::EventChunk& chunk, std::uint32
 
 class TraceChunks {
  public:
-  TraceChunks(const Trace& trace, ProcessId process, const ExportSelection& selection, EmitChunk emit)
-      : trace_(trace), dictionary_(trace, process), selection_(selection), emit_(std::move(emit)) {}
+  // Of what is selected, and more, of which the selection has none; `more` must outlive it.
+  TraceChunks(const Trace& trace, ProcessId process, const ExportSelection& selection, const EventsByLane& more, EmitChunk emit)
+      : trace_(trace), dictionary_(trace, process), selection_(selection), more_(more), emit_(std::move(emit)) {}
 
   // Requires: a track of the process. False when a chunk was not taken.
   bool add(const Track& track);
@@ -52,6 +54,7 @@ class TraceChunks {
   const Trace& trace_;
   TraceDictionary dictionary_;
   ExportSelection selection_;
+  const EventsByLane& more_;
   EmitChunk emit_;
 };
 

@@ -6,6 +6,7 @@
 #include "model/file/limits.h"
 #include "model/trace/by_process.h"
 #include "../target.h"
+#include "launches_of_part.h"
 #include "trace_chunks.h"
 #include "trace_counters.h"
 #include "trace_kernels.h"
@@ -158,7 +159,7 @@ proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId p
 class TraceFileExport {
  public:
   TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
-      : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+      : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), launches_(launches_of_part(trace, selection)), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
@@ -240,7 +241,7 @@ class TraceFileExport {
     put(proto::FRAME_PROCESS_START, process.instance, start);
     put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
 
-    TraceChunks chunks(trace_, id, selection_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
+    TraceChunks chunks(trace_, id, selection_, launches_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
       put(proto::FRAME_EVENTS, process.instance, chunk, events);
       return written_.has_value();
     });
@@ -311,6 +312,7 @@ class TraceFileExport {
   const Tables tables_;
   const KernelRecordsWriter kernel_records_;
   const ExportSelection& selection_;
+  const EventsByLane launches_;
   TraceFileWriter& writer_;
   std::int64_t epoch_;
   std::vector<std::byte> frame_;

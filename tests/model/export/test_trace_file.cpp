@@ -94,14 +94,15 @@ TEST_CASE("only events within the times that were asked for are saved") {
   ExportSelection selection;
   selection.window = TimeRange{1'950, 2'100};
   const auto part = saved_and_loaded(*sample_trace(), selection);
-  // step, forward, both loads are over by then but for the second's last ns..., the first kernel and the wait.
+  // The range step, the first kernel and the wait are of that time; the kernel's launch with the call within it, its call chain and the range forward around it, which
+  // were over by then, are kept with it.
   std::vector<std::string> names;
   for (const Track& track : part->tracks())
     for (const LaneId lane : track.lanes)
       for (EventIndex i = 0; i < part->lane(lane).size(); ++i) names.emplace_back(part->name(part->lane(lane).name(i)));
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)", "pthread_cond_wait",
-                                          "python3 (4711)", "step"});
+  CHECK(names == std::vector<std::string>{"Backtrace of a CUDA call", "Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)", "cuLaunchKernel",
+                                          "cudaLaunchKernel_v7000", "forward", "pthread_cond_wait", "python3 (4711)", "step"});
 }
 
 TEST_CASE("only events and counters of the rows that were asked for are saved") {

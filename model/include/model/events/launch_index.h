@@ -15,6 +15,9 @@
 
 namespace lanescope {
 
+// So many calls in front of a launch, on its lane, may have made its stream wait, and are looked at where the launch's work waited.
+inline constexpr EventIndex kCallsBeforeLaunch = 8;
+
 class LaunchIndex {
  public:
   struct Limits {

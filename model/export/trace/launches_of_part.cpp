@@ -1,0 +1,112 @@
+#include "launches_of_part.h"
+
+#include <algorithm>
+
+#include "model/events/launch_index.h"
+
+namespace lanescope::exporters {
+namespace {
+
+class LaunchesOfPart {
+ public:
+  LaunchesOfPart(const Trace& trace, const ExportSelection& selection) : trace_(trace), selection_(selection), launches_(trace, selection.stop) {
+    threads_.resize(trace.threads().size());
+    for (const Track& track : trace.tracks()) {
+      if (track.key.thread >= threads_.size()) continue;
+      LanesOfThread& lanes = threads_[track.key.thread];
+      std::vector<LaneId>* const of_kind = track.key.kind == TrackKind::kCudaApi      ? &lanes.calls
+                                           : track.key.kind == TrackKind::kBacktraces ? &lanes.backtraces
+                                           : track.key.kind == TrackKind::kNvtxRanges ? &lanes.ranges
+                                                                                      : nullptr;
+      if (of_kind != nullptr) of_kind->insert(of_kind->end(), track.lanes.begin(), track.lanes.end());
+    }
+  }
+
+  EventsByLane find() {
+    for (const Track& track : trace_.tracks()) {
+      if (!is_gpu_work(track.key.kind)) continue;
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = trace_.lane(id);
+        const auto [first, last] = selection_.events(trace_, id);
+        for (EventIndex i = first; i < last; ++i) {
+          const EventRef call = launches_.find(track.key.process, lane.correlation(i), lane.start(i));
+          if (call.valid() && call != last_call_) add_launch(call);
+          last_call_ = call;
+        }
+      }
+    }
+    for (auto& [lane, events] : more_) {
+      std::sort(events.begin(), events.end());
+      events.erase(std::unique(events.begin(), events.end()), events.end());
+    }
+    return std::move(more_);
+  }
+
+ private:
+  struct LanesOfThread {
+    std::vector<LaneId> calls, backtraces, ranges;
+  };
+
+  void add_launch(EventRef call) {
+    const auto [first, last] = selection_.events(trace_, call.lane);
+    if (call.index >= first + kCallsBeforeLaunch && call.index < last) return;  // all of it is selected
+    const Event event = trace_.event(call);
+    for (EventIndex i = call.index - std::min(call.index, kCallsBeforeLaunch); i <= call.index; ++i) add({call.lane, i});
+    const ThreadId thread = trace_.track_of(call.lane).key.thread;
+    if (thread >= threads_.size()) return;
+    const LanesOfThread& lanes = threads_[thread];
+    for (const LaneId id : lanes.calls) {
+      if (id == call.lane || !look()) continue;
+      const auto [first, last] = trace_.lane(id).overlapping({event.start, event.end()});
+      for (EventIndex i = first; i < last; ++i)
+        if (trace_.lane(id).start(i) >= event.start && trace_.lane(id).end(i) <= event.end()) add({id, i});
+    }
+    for (const LaneId id : lanes.backtraces)
+      if (look()) add_chain(id, event);
+    for (const LaneId id : lanes.ranges)
+      if (look())
+        if (const auto around = trace_.lane(id).at(event.start)) add({id, *around});
+  }
+
+  // A chain may be a little off in time; its correlation id, where it has one, is the call's (model/samples/backtrace.h).
+  void add_chain(LaneId id, const Event& call) {
+    constexpr Nanoseconds kOff = 1'000'000;
+    constexpr EventIndex kMostChains = 1'000;  // that are looked at
+    const Lane& lane = trace_.lane(id);
+    const EventIndex first = lane.lower_bound(call.start - kOff);
+    for (EventIndex i = first; i < lane.size() && i - first < kMostChains && lane.start(i) <= call.end() + kOff; ++i)
+      if ((call.correlation != 0 && lane.correlation(i) == call.correlation) || lane.start(i) == call.start) add({id, i});
+  }
+
+  // A thread of a program has some lanes. Where there are very many, the calls alone must do.
+  bool look() {
+    constexpr std::uint64_t kMostLooks = 50'000'000;
+    return looks_ < kMostLooks && ++looks_ > 0;
+  }
+
+  [[nodiscard]] bool is_selected(EventRef event) const {
+    const auto [first, last] = selection_.events(trace_, event.lane);
+    return event.index >= first && event.index < last;
+  }
+  void add(EventRef event) {
+    if (!selection_.takes(event.lane) || is_selected(event)) return;
+    std::vector<EventIndex>& of_lane = more_[event.lane];
+    if (of_lane.empty() || of_lane.back() != event.index) of_lane.push_back(event.index);
+  }
+
+  const Trace& trace_;
+  const ExportSelection& selection_;
+  const LaunchIndex launches_;
+  std::vector<LanesOfThread> threads_;
+  EventsByLane more_;
+  EventRef last_call_;
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace
+
+EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection) {
+  return selection.window ? LaunchesOfPart(trace, selection).find() : EventsByLane();
+}
+
+}  // namespace lanescope::exporters

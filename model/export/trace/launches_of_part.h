@@ -1,0 +1,16 @@
+// What a part of a trace has besides the events of its time: the calls that launched its GPU work before it began. Without them nobody could tell
+// why a GPU waited in the part, nor to which range its work belongs. Internal to model/export.
+#pragma once
+
+#include "../event_order.h"
+#include "model/export/selection.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::exporters {
+
+// Of each GPU operation of the selection whose launching call is not in it: the call, those within it and the few in front of it that may have made
+// the stream wait, the call chain that was taken there, and the push/pop ranges around it. Of rows that the selection leaves out,
+// nothing, and nothing that the selection has. None where it has no window. O(GPU work of the window · log n).
+[[nodiscard]] EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection);
+
+}  // namespace lanescope::exporters

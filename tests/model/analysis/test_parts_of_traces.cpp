@@ -1,0 +1,85 @@
+// A part of a recording's time that was saved answers as the whole does of that time.
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "model/analysis/idle.h"
+#include "model/export/trace_file_export.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+
+namespace {
+
+// What each GPU ran, by its number: from the first operation that begins to the last one that ends.
+std::map<std::uint32_t, TimeRange> extents_of_gpu_work(const Trace& trace) {
+  std::map<std::uint32_t, TimeRange> extents;
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      if (lane.size() == 0) continue;
+      const TimeRange time{lane.start(0), lane.end(lane.size() - 1)};
+      TimeRange& extent = extents.try_emplace(trace.gpus()[track.key.gpu].ordinal, time).first->second;
+      extent = {std::min(extent.begin, time.begin), std::max(extent.end, time.end)};
+    }
+  }
+  return extents;
+}
+
+// Idle time of a GPU by cause, call and innermost range.
+using Causes = std::map<std::tuple<std::string, std::string, std::string>, Nanoseconds>;
+Causes causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
+  Causes causes;
+  visit_idle_within(trace, LaunchIndex(trace), time, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    if (trace.gpus()[gap.gpu].ordinal != gpu) return;
+    for (const IdlePart& part : parts) {
+      const std::string range = part.nvtx.valid() ? std::string(trace.name(trace.event(part.nvtx).name)) : std::string();
+      causes[{std::string(idle_cause_key(part.cause)), std::string(trace.name(part.call)), range}] += part.range.length();
+    }
+  });
+  std::erase_if(causes, [](const auto& each) { return each.second == 0; });
+  return causes;
+}
+
+}  // namespace
+
+TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, also where its work was launched before") {
+  const auto name = GENERATE(as<std::string>(), "cause_stream_wait", "cause_lock", "cause_sync_each_launch", "torch_training_workers0", "torch_graph", "cuda_streams",
+                             "transformer_tf32", "ranks_compute", "jax_training", "unified_memory");
+  const auto tenth = GENERATE(1, 4, 6, 8);
+  const auto form = GENERATE(FileForm::kLog, FileForm::kCompacted);
+  INFO(name << ", from " << tenth << " tenths on");
+  const auto whole = load_trace(test::data_file(name + ".trace"));
+  REQUIRE(whole);
+  TimeRange work = extents_of_gpu_work(**whole).begin()->second;
+  for (const auto& [gpu, extent] : extents_of_gpu_work(**whole)) work = {std::min(work.begin, extent.begin), std::max(work.end, extent.end)};
+  ExportSelection selection;
+  selection.window = TimeRange{work.begin + work.length() * tenth / 10, work.begin + work.length() * (tenth + 2) / 10};
+  const test::TemporaryFolder folder;
+  REQUIRE(export_trace_file(**whole, folder.path() / "part.trace", Overwrite::kRefuse, selection, form));
+  const auto part = load_trace(folder.path() / "part.trace");
+  REQUIRE(part);
+  for (const auto& [gpu, kept] : extents_of_gpu_work(**part)) {
+    const Causes of_part = causes_within(**part, gpu, kept), of_whole = causes_within(**whole, gpu, kept);
+    CHECK(of_part.size() == of_whole.size());
+    for (const auto& [cause, time] : of_whole) {
+      INFO("GPU " << gpu << ", " << std::get<0>(cause) << ", " << std::get<1>(cause) << ", " << std::get<2>(cause));
+      const auto same = of_part.find(cause);
+      CHECK((same == of_part.end() ? 0 : same->second) == time);
+    }
+  }
+
+  // What is not of the time are calls and ranges alone.
+  for (const Track& track : (*part)->tracks())
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < (*part)->lane(id).size(); ++i) {
+        const Event event = (*part)->lane(id).event(i);
+        const bool is_of_time = event.start < selection.window->end && (event.end() > selection.window->begin || event.start >= selection.window->begin);
+        const TrackKind kind = track.key.kind;
+        CHECK((is_of_time || kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kBacktraces || kind == TrackKind::kProcessors));
+      }
+}
