@@ -9,6 +9,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                       stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
                       stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
                       stats::texts("Seen"), stats::texts("Advice"), stats::texts("Line")});
+  const PartsOfGpus parts(trace);
   stats::Texts files;
   for (const Finding& finding : findings) {
     const Place& place = finding.place;
@@ -20,7 +21,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                   table.add_text(std::string(finding.rule)), table.add_text(finding.key),
                   table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
                   table.add_text(finding.seen), table.add_text(finding.advice), table.add_text(place.line));
-    files.push_back(table.add_text(place.gpu != kNone ? file_of_gpu(trace, place.gpu) : place.process != kNone ? file_of_process(trace, place.process) : std::string()));
+    files.push_back(table.add_text(place.gpu != kNone ? file_of_gpu(parts, place.gpu) : place.process != kNone ? file_of_process(trace, place.process) : std::string()));
   }
   if (!trace.parts().empty()) {  // processes and GPUs of several files may have the same numbers
     std::vector<stats::Column> columns = table.columns();

@@ -10,6 +10,7 @@
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
 #include "model/trace/file_access.h"
+#include "model/trace/parts.h"
 #include "model/trace/kernel_domains.h"
 #include "wording.h"
 #include "xla_modules.h"
@@ -133,10 +134,8 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
 bool was_attached_to(const Trace& trace, ProcessId process) {
   const std::uint32_t pid = trace.processes()[process].pid;
   if (pid == 0) return false;  // not known; no process was attached to stands as 0, too
-  for (const TracePart& part : trace.parts())
-    for (TrackId track = part.first_track; track < part.end_track; ++track)
-      if (trace.tracks()[track].key.process == process) return part.provenance.attached_pid == pid;
-  return trace.provenance().attached_pid == pid;
+  const TracePart* const part = part_of_process(trace, process);
+  return (part == nullptr ? trace.provenance() : part->provenance).attached_pid == pid;
 }
 
 // When the first GPU work that the trace has of the process was enqueued, of that whose call it has, too; where it has no such calls, when the first

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "call_class.h"
+#include "model/trace/parts.h"
 #include "model/trace/python_lock.h"
 #include "thread_activity.h"
 
@@ -106,13 +107,9 @@ struct WaitFinder::State {
   // to be compared ran at other times. On one machine the clock says so that runs from its start on: the time of day may be set while it runs. Where
   // a recording of another machine has no time of day, nobody can say.
   [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
-    const auto part_of = [&](const Track& track) {
-      const auto id = static_cast<TrackId>(&track - trace.tracks().data());
-      return std::find_if(trace.parts().begin(), trace.parts().end(), [id](const TracePart& part) { return part.first_track <= id && id < part.end_track; });
-    };
     if (trace.parts().size() < 2) return true;
-    const auto first = part_of(a), second = part_of(b);
-    if (first == second || first == trace.parts().end() || second == trace.parts().end()) return true;
+    const TracePart *const first = part_of(trace, a), *const second = part_of(trace, b);
+    if (first == second || first == nullptr || second == nullptr) return true;
     const Provenance &one = first->provenance, &other = second->provenance;
     const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
     if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return true;

@@ -59,30 +59,21 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + " B";
 }
 
-namespace {
-
-template <typename Wanted>
-std::string file_with(const Trace& trace, Wanted is_wanted) {
-  for (const TracePart& part : trace.parts())
-    for (TrackId track = part.first_track; track < part.end_track; ++track)
-      if (is_wanted(trace.tracks()[track].key)) return part.label;
-  return {};
-}
-
-}  // namespace
-
 std::string file_of_process(const Trace& trace, ProcessId process) {
-  return file_with(trace, [process](const TrackKey& key) { return key.process == process; });
+  const TracePart* const part = part_of_process(trace, process);
+  return part == nullptr ? std::string() : part->label;
 }
 
-std::string file_of_gpu(const Trace& trace, GpuId gpu) {
-  return file_with(trace, [gpu](const TrackKey& key) { return is_on_stream(key.kind) && key.gpu == gpu; });
+std::string file_of_gpu(const PartsOfGpus& parts, GpuId gpu) {
+  const TracePart* const part = parts.of(gpu);
+  return part == nullptr ? std::string() : part->label;
 }
 
 void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table) {
   if (trace.parts().empty()) return;
+  const PartsOfGpus parts(trace);
   stats::Texts files;
-  for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(trace, gpu)));
+  for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(parts, gpu)));
   std::vector<stats::Column> columns = table.columns();
   columns.push_back({"File", stats::Unit::kNone, std::move(files)});
   table.set_columns(std::move(columns), gpus.size());
@@ -93,7 +84,7 @@ std::string gpu_text(const Trace& trace, GpuId gpu) {
   const auto has_number = [ordinal](const Gpu& one) { return one.ordinal == ordinal; };
   std::string text = "GPU " + std::to_string(ordinal);
   if (std::count_if(trace.gpus().begin(), trace.gpus().end(), has_number) < 2) return text;
-  const std::string file = file_of_gpu(trace, gpu);
+  const std::string file = file_of_gpu(PartsOfGpus(trace), gpu);
   return file.empty() ? text : file + ": " + text;
 }
 

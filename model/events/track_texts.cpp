@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/events/event_values.h"
+#include "model/trace/parts.h"
 
 namespace lanescope {
 namespace {
@@ -19,9 +20,8 @@ struct Named {
 };
 
 std::string part_label(const Trace& trace, TrackId track) {
-  for (const TracePart& part : trace.parts())
-    if (track >= part.first_track && track < part.end_track) return part.label;
-  return {};
+  const TracePart* const part = part_of(trace, track);
+  return part == nullptr ? std::string() : part->label;
 }
 
 Named named(const Trace& trace, PivotColumn column, TrackId id) {

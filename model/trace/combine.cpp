@@ -8,6 +8,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
+#include "model/trace/parts.h"
 #include "row_index.h"
 
 namespace lanescope {
@@ -506,8 +507,7 @@ std::optional<EventRef> counterpart(const Trace& trace, EventRef event) {
   const NameId name = lane.name(event.index);
   const Start own{lane.start(event.index), event};
   const Track& track = trace.track_of(event.lane);
-  const auto track_id = static_cast<TrackId>(&track - trace.tracks().data());
-  const std::size_t from = track_id < parts[0].end_track ? 0 : 1;
+  const std::size_t from = part_of(trace, track) == parts.data() ? 0 : 1;
   const std::vector<Start> before = events_of(trace, parts[from], track.key.kind, name);
   const std::vector<Start> others = events_of(trace, parts[1 - from], track.key.kind, name);
   const auto position = static_cast<std::size_t>(std::lower_bound(before.begin(), before.end(), own) - before.begin());

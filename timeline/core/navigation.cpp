@@ -7,6 +7,7 @@
 #include "model/events/name_family.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
+#include "model/trace/parts.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -59,10 +60,8 @@ std::optional<EventRef> at_depth(const Trace& trace, EventRef event, int directi
 
 // By how much the times of a lane were moved when its trace was combined with another.
 Nanoseconds shift_of(const Trace& trace, LaneId lane) {
-  const auto track = static_cast<TrackId>(&trace.track_of(lane) - trace.tracks().data());
-  for (const TracePart& part : trace.parts())
-    if (track >= part.first_track && track < part.end_track) return part.shift;
-  return 0;
+  const TracePart* const part = part_of(trace, trace.track_of(lane));
+  return part == nullptr ? 0 : part->shift;
 }
 
 }  // namespace

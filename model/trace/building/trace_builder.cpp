@@ -210,9 +210,8 @@ struct TraceBuilder::State {
   EventMemory memory_of_events = EventMemory::kAll;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
-  void note_kernels(const TrackKey& key, const std::vector<Event>& events) {
-    if (key.kind != TrackKind::kKernels) return;
-    for (const Event& event : events) new_kernels_from = std::min(new_kernels_from, event.start);
+  void note_kernels(const TrackKey& key, Nanoseconds earliest) {
+    if (key.kind == TrackKind::kKernels) new_kernels_from = std::min(new_kernels_from, earliest);
   }
 
   // As much of a text as is kept.
@@ -501,7 +500,8 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
     events.resize(kept);
   }
   if (events.empty()) return;
-  state_->note_kernels(key, events);
+  const auto begins_first = [](const Event& a, const Event& b) { return a.start < b.start; };
+  if (key.kind == TrackKind::kKernels) state_->note_kernels(key, std::min_element(events.begin(), events.end(), begins_first)->start);
   const TrackId id = state_->track_id(key);
   valid_depths.resize(depths.empty() ? 0 : events.size());
   state_->count_events(key, events.size());
@@ -524,7 +524,7 @@ void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vec
     const std::vector<std::uint32_t> depths(events.size(), lane);
     return add(key, std::move(events), depths);
   }
-  state_->note_kernels(key, events);
+  state_->note_kernels(key, events.front().start);
   state_->count_events(key, events.size());
   TrackState& track = state_->tracks[state_->track_id(key)];
   track.changed = true;

@@ -1,0 +1,26 @@
+// Which of the sources of a combined trace (combine.h) a track, a process or a GPU is of. Of a trace of one source, none.
+#pragma once
+
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+[[nodiscard]] const TracePart* part_of(const Trace& trace, TrackId track) noexcept;       // O(log parts)
+[[nodiscard]] const TracePart* part_of(const Trace& trace, const Track& track) noexcept;  // the same; requires: one of trace.tracks()
+// Null for a process that has no track, too. O(log tracks).
+[[nodiscard]] const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept;
+
+// Of GPUs, for who asks of many. The trace must outlive it.
+class PartsOfGpus {
+ public:
+  explicit PartsOfGpus(const Trace& trace);  // O(tracks + counters), but O(1) for a trace of one source
+  // Null for a GPU that has neither track nor counter, too. O(1).
+  [[nodiscard]] const TracePart* of(GpuId gpu) const noexcept { return gpu < parts_.size() ? parts_[gpu] : nullptr; }
+
+ private:
+  std::vector<const TracePart*> parts_;
+};
+
+}  // namespace lanescope
