@@ -19,14 +19,23 @@ LoopWork::LoopWork(const RuleContext& context)
   for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);
     if (!loop || !is_gpu_work(track.key.kind)) continue;
-    TimeRange& time = gpus_.try_emplace(track.key.gpu, *loop).first->second;
-    time = {std::min(time.begin, loop->begin), std::max(time.end, loop->end)};
+    TimeRange& of_process = processes_.try_emplace(track.key.process, *loop).first->second;
+    TimeRange& of_gpu = gpus_.try_emplace(track.key.gpu, *loop).first->second;
+    of_gpu = {std::min(of_gpu.begin, loop->begin), std::max(of_gpu.end, loop->end)};
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
-      for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > time.end; --i)
-        if (has({id, i - 1})) time.end = lane.end(i - 1);
+      for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > std::min(of_process.end, of_gpu.end); --i) {
+        if (!has({id, i - 1})) continue;
+        of_process.end = std::max(of_process.end, lane.end(i - 1));
+        of_gpu.end = std::max(of_gpu.end, lane.end(i - 1));
+      }
     }
   }
+}
+
+std::optional<TimeRange> LoopWork::of_process(ProcessId process) const noexcept {
+  const auto time = processes_.find(process);
+  return time == processes_.end() ? loop_.of(process) : time->second;
 }
 
 TimeRange LoopWork::of_gpu(GpuId gpu, TimeRange extent) const noexcept {
@@ -106,6 +115,10 @@ const LoopWork& loop_work(const RuleContext& context) { return context.shared_lo
 Message loop_time_text(const Families& families, const Loop& loop) {
   if (!loop.known()) return Message("the time");
   return loop.family() == 0 ? Message("the time in which its work repeats") : loop_text(families.text(loop.family()));
+}
+
+std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept {
+  return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : "";
 }
 
 }  // namespace lanescope::analysis

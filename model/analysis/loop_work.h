@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "iterations.h"
@@ -25,6 +27,9 @@ namespace lanescope::analysis {
 // What shares are of: `the loop "step_*"`, "the time".
 [[nodiscard]] Message loop_time_text(const Families& families, const Loop& loop);
 
+// When that is, in a column of a table: "once", "loop"; empty where no loop is known.
+[[nodiscard]] std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept;
+
 // What a program pays once (setup, warm-up) would dilute what its loop pays again and again, so it does not count. Where only a part of the
 // trace was asked for, all of that counts, and where no loop is known, everything.
 //
@@ -39,12 +44,15 @@ class LoopWork {
   [[nodiscard]] const std::vector<IterationSeries>& iterations() const noexcept { return iterations_; }
   // Those that were met on the way to the loop, whose family is one of them.
   [[nodiscard]] const Families& families() const noexcept { return families_; }
+  [[nodiscard]] Recurrence recurrence(EventRef operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
   [[nodiscard]] bool has(EventRef operation) const;
   // Whether what a process does on the CPU at t belongs to it.
   [[nodiscard]] bool has(ProcessId process, Nanoseconds t) const { return loop_.recurrence(process, t, t) == Recurrence::kRecurring; }
   // Whether a part of a gap does: GPUs go on with the loop's work after the CPU has left it.
   [[nodiscard]] bool has(const IdleGap& gap, const IdlePart& part) const;
+  // Of a process, while it was in its loop, and to the end of the GPU work that it enqueued there; none where it takes no part. O(log processes).
+  [[nodiscard]] std::optional<TimeRange> of_process(ProcessId process) const noexcept;
   // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
   // What shares are of, where it is of a time of the GPU: its length, less what reading counters of kernels took of it. That was asked for, and
@@ -68,7 +76,8 @@ class LoopWork {
   Families families_;
   std::vector<IterationSeries> iterations_;
   Loop loop_;
-  std::map<GpuId, TimeRange> gpus_;  // that processes use in their loops
+  std::map<ProcessId, TimeRange> processes_;  // of_process()
+  std::map<GpuId, TimeRange> gpus_;           // that processes use in their loops
   mutable std::once_flag readings_are_known_;
   mutable std::map<GpuId, Nanoseconds> readings_;
   mutable std::once_flag ranks_are_known_;

@@ -29,14 +29,15 @@ struct Sum {
 // Of a window's samples of each kernel, the share that lies in a time.
 class Shares {
  public:
-  Shares(const Trace& trace, const std::optional<TimeRange>& time) : times_(trace), time_(time) {}
+  Shares(const Trace& trace, const TimeOfProcess& time) : times_(trace), time_of_(time) {}
 
   // Requires: before of(). False where none are.
   bool look_at(const PcSampleWindow& window) {
+    shares_.clear();
+    time_ = time_of_(window.process);
     if (!time_) return true;
     const TimeRange within = sampled_within(window);
     if (within.begin >= time_->end || within.end <= time_->begin) return false;
-    shares_.clear();
     for (const auto& [name, runs] : times_.runs(window)) {
       Nanoseconds all = 0, in_time = 0;
       for (const TimeRange& run : runs) {
@@ -56,7 +57,8 @@ class Shares {
 
  private:
   SampleTimes times_;
-  const std::optional<TimeRange>& time_;
+  const TimeOfProcess& time_of_;
+  std::optional<TimeRange> time_;  // of the window's process
   std::map<NameId, double> shares_;
 };
 
@@ -100,7 +102,7 @@ class Summing {
 };
 
 // What was sampled at each place: code, GPU, function, offset, reason.
-std::vector<Sum> sums_of_places(const Trace& trace, const CodeLines& code, SumBy by, const std::optional<TimeRange>& time) {
+std::vector<Sum> sums_of_places(const Trace& trace, const CodeLines& code, SumBy by, const TimeOfProcess& time) {
   const KernelRecords& records = trace.kernel_records();
   Summing summing;
   Shares shares(trace, time);
@@ -126,6 +128,10 @@ const StallCount* StallSum::decisive() const noexcept {
 }
 
 std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
+  return sum_stalls(trace, by, [&time](ProcessId) { return time; });
+}
+
+std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProcess& time) {
   const KernelRecords& records = trace.kernel_records();
   CodeLines code(trace);
   std::vector<Sum> sums = sums_of_places(trace, code, by, time);

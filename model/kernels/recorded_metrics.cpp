@@ -130,22 +130,6 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     const auto found = events.find(key_of(key.process, trace.lane(ref.lane).correlation(ref.index)));
     if (found != events.end() && !found->second.valid()) found->second = ref;
   });
-  std::map<Kind, AllLaunches> kinds;
-  std::unordered_set<NameId> names;
-  for (const auto& [launch, ref] : events) {
-    if (!ref.valid()) continue;
-    kinds.try_emplace(kind_of(trace, trace.track_of(ref.lane).key, trace.event(ref)));
-    names.insert(trace.lane(ref.lane).name(ref.index));
-  }
-  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
-    if (!names.contains(trace.lane(ref.lane).name(ref.index))) return;
-    const Event event = trace.event(ref);
-    if (time && !time->contains(event.start)) return;
-    const auto found = kinds.find(kind_of(trace, key, event));
-    if (found == kinds.end()) return;
-    ++found->second.count;
-    found->second.time += event.duration;
-  });
   const std::vector<HitRate> rates = hit_rates(records.metrics);
   const std::vector<InstructionMix> mixes = instruction_mixes(trace);
   std::size_t bytes = 0;
@@ -163,10 +147,34 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (mix != nullptr) kernel.opcodes = opcodes_of_a_launch(*mix);
     result.metrics.add(std::move(kernel));
     result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
-                                   launch->spent, kinds.at(kind_of(trace, key, event))});
+                                   launch->spent, {}});
     ref = {};  // what is said of a launch twice counts once
   }
+  const std::vector<AllLaunches> all = launches_that_count(trace, result.measurements, [&](EventRef kernel) { return !time || time->contains(trace.lane(kernel.lane).start(kernel.index)); });
+  for (std::size_t i = 0; i < all.size(); ++i) result.measurements[i].of_its_kind = all[i];
   return result;
+}
+
+std::vector<AllLaunches> launches_that_count(const Trace& trace, const std::vector<Measurement>& measurements, const std::function<bool(EventRef)>& counts) {
+  std::vector<AllLaunches> all(measurements.size());
+  if (measurements.empty()) return all;
+  std::map<Kind, AllLaunches> kinds;
+  std::unordered_set<NameId> names;
+  for (const Measurement& measurement : measurements) {
+    kinds.try_emplace(kind_of(trace, trace.track_of(measurement.event.lane).key, trace.event(measurement.event)));
+    names.insert(trace.event(measurement.event).name);
+  }
+  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+    if (!names.contains(trace.lane(ref.lane).name(ref.index)) || !counts(ref)) return;
+    const Event event = trace.event(ref);
+    const auto found = kinds.find(kind_of(trace, key, event));
+    if (found == kinds.end()) return;
+    ++found->second.count;
+    found->second.time += event.duration;
+  });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = kinds.at(kind_of(trace, trace.track_of(measurements[i].event.lane).key, trace.event(measurements[i].event)));
+  return all;
 }
 
 AllLaunches all_like(const Trace& trace, EventRef kernel) {

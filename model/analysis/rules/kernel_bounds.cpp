@@ -96,13 +96,19 @@ std::string kernel_text(const Trace& trace, const Measurement& measurement) {
   return std::string(trace.name(brief != 0 ? brief : event.name));
 }
 
-Nanoseconds time_of_kernels(const RuleContext& context, TimeRange time) {
-  Nanoseconds all = 0;
+// Of all kernels, those of the loop and all, by recurrence: what shares are of.
+std::array<Nanoseconds, 2> time_of_kernels(const RuleContext& context, const LoopWork& work) {
+  std::array<Nanoseconds, 2> times{};
   for (const Track& track : context.trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
-    for (const LaneId lane : track.lanes) all += context.trace.lane(lane).busy(time);
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = context.trace.lane(id);
+      for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i)
+        if (context.time.contains(lane.start(i))) times[static_cast<std::size_t>(work.recurrence({id, i}))] += lane.duration(i);
+    }
   }
-  return all;
+  times[static_cast<std::size_t>(Recurrence::kOnce)] += times[static_cast<std::size_t>(Recurrence::kRecurring)];
+  return times;
 }
 
 Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
@@ -165,10 +171,11 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     answer.message = "The trace has no counters of kernels: record them with --kernels=counters, or lanescope kernels --save FILE -- PROGRAM.";
     return answer;
   }
-  const Loop& loop = loop_work(context).loop();
-  const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : context.time;
+  const LoopWork& work = loop_work(context);
   const RecordedMetrics recorded = kernels::recorded_metrics(trace, context.time);
-  const std::optional<RecordedMetrics> in_loop = loop.known() ? std::optional(kernels::recorded_metrics(trace, loop_time)) : std::nullopt;
+  const std::vector<kernels::AllLaunches> in_loop = kernels::launches_that_count(trace, recorded.measurements, [&](EventRef kernel) {
+    return context.time.contains(trace.lane(kernel.lane).start(kernel.index)) && work.has(kernel);
+  });
   std::vector<Candidate> candidates;
   OtherRules other_rules(context);
   for (const std::size_t number : recorded.one_of_each()) {
@@ -176,10 +183,10 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     const Measurement& measurement = recorded.measurements[number];
     Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), Recurrence::kRecurring, measurement.of_its_kind.count,
                         recorded.weight(number), {}};
-    if (in_loop && in_loop->measurements[number].of_its_kind.count > 0) {
-      candidate.runs = in_loop->measurements[number].of_its_kind.count;
-      candidate.time = in_loop->measurements[number].of_its_kind.time;
-    } else if (in_loop) {
+    if (in_loop[number].count > 0) {
+      candidate.runs = in_loop[number].count;
+      candidate.time = in_loop[number].time;
+    } else {
       candidate.recurrence = Recurrence::kOnce;
     }
     const Advice* const first = candidate.first();
@@ -191,9 +198,9 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
-  const Nanoseconds of_loop = time_of_kernels(context, loop_time), of_all = time_of_kernels(context, context.time);
+  const std::array<Nanoseconds, 2> times = time_of_kernels(context, work);
   for (const Candidate& candidate : candidates) {
-    const Nanoseconds all = candidate.recurrence == Recurrence::kRecurring ? of_loop : of_all;
+    const Nanoseconds all = times[static_cast<std::size_t>(candidate.recurrence)];
     if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share"))
       answer.findings.push_back(finding_of(trace, recorded, candidate, all));
   }

@@ -30,51 +30,45 @@ struct Launches {
 };
 using LaunchesByName = std::map<std::tuple<GpuId, ProcessId, NameId>, Launches>;
 
-LaunchesByName launches_by_name(const RuleContext& context, TimeRange time, Nanoseconds& all) {
-  const Trace& trace = context.trace;
-  LaunchesByName launches;
-  for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kKernels) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) {
-        if (context.stop.stop_requested()) return launches;
-        if (!time.contains(lane.start(i))) continue;
-        const Nanoseconds duration = lane.end(i) - lane.start(i);
-        all += duration;
-        Launches& of_name = launches[{track.key.gpu, track.key.process, lane.name(i)}];
-        of_name.total += duration;
-        ++of_name.count;
-        if (duration <= of_name.longest_duration) continue;
-        of_name.longest_duration = duration;
-        of_name.longest = {id, i};
-      }
-    }
-  }
-  return launches;
-}
-
-// A part of the time, or all of it.
+// What is of the loop, or all of the time: launches, and what was sampled of them.
 struct Part {
-  Part(const RuleContext& context, std::optional<TimeRange> of)
-      : time(of), launches(launches_by_name(context, of.value_or(kWholeTrace), all)), sums(kernels::sum_stalls(context.trace, SumBy::kKernel, of)) {}
-  std::optional<TimeRange> time;
   Nanoseconds all = 0;  // time of all kernels
   LaunchesByName launches;
   std::vector<StallSum> sums;
+  std::vector<kernels::AllLaunches> of_measured;  // of their kinds
 };
 
-// How far a kernel of the name uses what it uses most, by counters of its costliest shape; none where none were read.
-class Counters {
+// Each process's kernels belong to its own loop.
+class Parts {
  public:
-  Counters(const Trace& trace, const std::optional<TimeRange>& time) : trace_(trace), recorded_(kernels::recorded_metrics(trace, time)) {}
+  explicit Parts(const RuleContext& context)
+      : context_(context), work_(loop_work(context)), recorded_(kernels::recorded_metrics(context.trace, context.time)) {
+    add_launches();
+    for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
+      Part& part = of(recurrence);
+      if (recurrence == Recurrence::kOnce && !work_.loop().known()) continue;
+      part.sums = sum_by(SumBy::kKernel, recurrence);
+      part.of_measured = kernels::launches_that_count(context.trace, recorded_.measurements, [&](EventRef kernel) { return is_of(recurrence, kernel); });
+    }
+  }
 
-  [[nodiscard]] std::optional<double> most_used(GpuId gpu, ProcessId process, NameId kernel) const {
+  // Of what recurs, that of the loop, where one is known; of what is paid once, all of the time.
+  [[nodiscard]] const Part& of(Recurrence recurrence) const { return parts_[static_cast<std::size_t>(recurrence)]; }
+  [[nodiscard]] std::vector<StallSum> sum_by(SumBy by, Recurrence recurrence) const {
+    return kernels::sum_stalls(context_.trace, by, [&](ProcessId process) -> std::optional<TimeRange> {
+      if (context_.time != kWholeTrace) return context_.time;
+      return recurrence == Recurrence::kRecurring ? work_.of_process(process) : std::nullopt;
+    });
+  }
+
+  // How far a kernel of the name uses what it uses most, by counters of its costliest shape; none where none were read.
+  [[nodiscard]] std::optional<double> most_used(Recurrence recurrence, GpuId gpu, ProcessId process, NameId kernel) const {
+    const std::vector<kernels::AllLaunches>& launches = of(recurrence).of_measured;
     std::optional<std::size_t> costliest;
     for (std::size_t i = 0; i < recorded_.measurements.size(); ++i) {
       const kernels::Measurement& each = recorded_.measurements[i];
-      if (each.gpu != gpu || each.process != process || trace_.event(each.event).name != kernel) continue;
-      if (!costliest || recorded_.weight(i) > recorded_.weight(*costliest)) costliest = i;
+      if (each.gpu != gpu || each.process != process || context_.trace.event(each.event).name != kernel) continue;
+      if (!costliest || launches[i].time > launches[*costliest].time) costliest = i;
     }
     if (!costliest) return std::nullopt;
     const kernels::Verdict verdict = kernels::judge(recorded_.metrics, recorded_.metrics.kernels()[*costliest]);
@@ -82,8 +76,39 @@ class Counters {
   }
 
  private:
-  const Trace& trace_;
+  Part& of(Recurrence recurrence) { return parts_[static_cast<std::size_t>(recurrence)]; }
+  [[nodiscard]] bool is_of(Recurrence recurrence, EventRef kernel) const {
+    return context_.time.contains(context_.trace.lane(kernel.lane).start(kernel.index)) && (recurrence == Recurrence::kOnce || work_.has(kernel));
+  }
+
+  void add_launches() {
+    for (const Track& track : context_.trace.tracks()) {
+      if (track.key.kind != TrackKind::kKernels) continue;
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < context_.trace.lane(id).size(); ++i) {
+          if (context_.stop.stop_requested()) return;
+          for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce})
+            if (is_of(recurrence, {id, i})) add(track.key, {id, i}, of(recurrence));
+        }
+    }
+  }
+
+  void add(const TrackKey& key, EventRef kernel, Part& part) const {
+    const Lane& lane = context_.trace.lane(kernel.lane);
+    const Nanoseconds duration = lane.duration(kernel.index);
+    part.all += duration;
+    Launches& of_name = part.launches[{key.gpu, key.process, lane.name(kernel.index)}];
+    of_name.total += duration;
+    ++of_name.count;
+    if (duration <= of_name.longest_duration) return;
+    of_name.longest_duration = duration;
+    of_name.longest = kernel;
+  }
+
+  const RuleContext& context_;
+  const LoopWork& work_;
   const kernels::RecordedMetrics recorded_;
+  std::array<Part, 2> parts_;  // by recurrence
 };
 
 struct Candidate {
@@ -198,27 +223,24 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     answer.message = "The trace has no PC samples: record it with --kernels=pc.";
     return answer;
   }
-  const Loop& loop = loop_work(context).loop();
-  const Part whole(context, context.time == kWholeTrace ? std::nullopt : std::optional(context.time));
-  const std::optional<Part> in_loop = loop.known() ? std::optional<Part>(std::in_place, context, loop.time(trace, context.launches())) : std::nullopt;
+  const Parts parts(context);
+  const LaunchesByName& of_loop = parts.of(Recurrence::kRecurring).launches;
   std::vector<Candidate> candidates;
-  for (const Part* const part : {in_loop ? &*in_loop : nullptr, &whole}) {
-    if (part == nullptr) continue;
-    const Counters counters(trace, part->time);
-    const Recurrence recurrence = in_loop && part == &whole ? Recurrence::kOnce : Recurrence::kRecurring;
-    for (const StallSum& sum : part->sums) {
+  for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
+    const Part& part = parts.of(recurrence);
+    for (const StallSum& sum : part.sums) {
       const std::tuple kernel(sum.gpu, sum.process, sum.kernel);
-      if (recurrence == Recurrence::kOnce && in_loop->launches.contains(kernel)) continue;
-      const auto of_name = part->launches.find(kernel);
+      if (recurrence == Recurrence::kOnce && of_loop.contains(kernel)) continue;
+      const auto of_name = part.launches.find(kernel);
       const StallCount* const stall = sum.decisive();
-      if (of_name == part->launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
+      if (of_name == part.launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
       // As Nsight Compute bounds it (CPIStall): by the issue slots that stay empty, and by the reason's share of the warps' time.
       const double empty_slots = share_of(sum.not_issued, sum.samples);
       const double share = share_of(stall->samples, sum.samples);
       if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
       // Where a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
       constexpr double kUsedWell = 0.6;  // of its peak
-      const std::optional<double> used = counters.most_used(sum.gpu, sum.process, sum.kernel);
+      const std::optional<double> used = parts.most_used(recurrence, sum.gpu, sum.process, sum.kernel);
       if (used && *used >= kUsedWell) continue;
       candidates.push_back({recurrence, &sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}), used.has_value()});
     }
@@ -226,10 +248,9 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   std::array<std::optional<std::vector<StallSum>>, 2> lines;  // by recurrence
   for (const Candidate& candidate : candidates) {
-    const Part& part = in_loop && candidate.recurrence == Recurrence::kRecurring ? *in_loop : whole;
-    if (percent_of(candidate.winnable(), part.all) < arguments.real("share")) continue;
+    if (percent_of(candidate.winnable(), parts.of(candidate.recurrence).all) < arguments.real("share")) continue;
     auto& of_part = lines[static_cast<std::size_t>(candidate.recurrence)];
-    if (!of_part) of_part = kernels::sum_stalls(trace, SumBy::kLine, part.time);
+    if (!of_part) of_part = parts.sum_by(SumBy::kLine, candidate.recurrence);
     answer.findings.push_back(finding_of(trace, candidate, hottest_line(*of_part, candidate)));
   }
   rank(answer.findings);

@@ -105,7 +105,7 @@ class LaunchCollector {
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
       kernels_ += operation->range.length();
       advance(operation->range.begin);
-      const Recurrence recurrence = !work_.loop().known() || work_.has(operation->event) ? Recurrence::kRecurring : Recurrence::kOnce;
+      const Recurrence recurrence = work_.recurrence(operation->event);
       if (recurrence == Recurrence::kRecurring) kernels_in_loop_ += operation->range.length();
       const std::size_t group = group_of(gpu, recurrence, *operation);
       const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
@@ -339,7 +339,7 @@ Message launches_text(const Judged& judged) {
 
 stats::Table table_of(const RuleContext& context, const std::vector<Judged>& judged) {
   const Trace& trace = context.trace;
-  const bool has_loop = loop_work(context).loop().known();
+  const Loop& loop = loop_work(context).loop();
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds),
                       stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Alone", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::integers("Blocks"), stats::integers("Threads"),
@@ -350,7 +350,7 @@ stats::Table table_of(const RuleContext& context, const std::vector<Judged>& jud
                   static_cast<std::int64_t>(row.waves.blocks), static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))),
                   100 * row.occupancy.share(), table.add_text(kernels::limiters_text(row.occupancy)), row.waves.waves(),
                   std::int64_t{row.waves.multiprocessors}, static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal),
-                  table.add_text(row.group.recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""),
+                  table.add_text(std::string(when_text(loop, row.group.recurrence))),
                   table.add_text(std::string(trace.name(row.group.name))));
   std::vector<GpuId> gpus;
   for (const Judged& row : judged) gpus.push_back(row.group.gpu);

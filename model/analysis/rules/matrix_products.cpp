@@ -48,7 +48,7 @@ std::array<ProductsOfGpu, 2> products_of(const RuleContext& context, GpuId gpu) 
   while (const std::optional<GpuOperation> operation = operations.next()) {
     if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
     const Nanoseconds duration = operation->range.length();
-    const std::size_t recurrence = static_cast<std::size_t>(!work.loop().known() || work.has(operation->event) ? Recurrence::kRecurring : Recurrence::kOnce);
+    const std::size_t recurrence = static_cast<std::size_t>(work.recurrence(operation->event));
     ProductsOfGpu& result = results[recurrence];
     result.kernels += duration;
     const NameId name = trace.lane(operation->event.lane).name(operation->event.index);
@@ -92,7 +92,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
   RuleAnswer answer;
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
-  const bool has_loop = loop_work(context).loop().known();
+  const Loop& loop = loop_work(context).loop();
   std::vector<GpuId> gpus;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
@@ -106,7 +106,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
       gpus.resize(gpus.size() + found.products.size(), gpu);
       for (const Product& product : found.products)
         table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
-                      table.add_text(recurrence == Recurrence::kOnce ? "once" : has_loop ? "loop" : ""), table.add_text(std::string(trace.name(product.name))));
+                      table.add_text(std::string(when_text(loop, recurrence))), table.add_text(std::string(trace.name(product.name))));
       if (is_said || found.products.empty() || percent_of(winnable(found.used), found.kernels) < arguments.real("share")) continue;
       is_said = true;
       const Product& first = found.products.front();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,9 @@ enum class SumBy { kKernel, kLine, kInstruction };
 // known. None: all. At instructions and lines, samples of "drain" are those of the store that warps wait for. O(samples + bytes of code where lines are asked for), and kernels in
 // windows where there is a time.
 [[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
+// The same where each process has a time of its own; none: all of its samples.
+using TimeOfProcess = std::function<std::optional<TimeRange>(ProcessId)>;
+[[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProcess& time);
 
 // What of the samples is not in these sums.
 struct SampleLosses {

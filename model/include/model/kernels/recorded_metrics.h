@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,10 @@ struct RecordedMetrics {
 // Launches of which the trace has no kernel are left out. Of a time, all launches of a kind are those that begin within it. O(kernels of the trace)
 // where there are counters, else O(1).
 [[nodiscard]] RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
+
+// Of each measurement, those launches of its kind that count. O(kernels of the trace), but O(1) where there are none.
+[[nodiscard]] std::vector<AllLaunches> launches_that_count(const Trace& trace, const std::vector<Measurement>& measurements,
+                                                           const std::function<bool(EventRef)>& counts);
 
 // Of the kernel's name and shape, on its GPU by its process. O(kernels of the trace).
 [[nodiscard]] AllLaunches all_like(const Trace& trace, EventRef kernel);

@@ -1,0 +1,102 @@
+// Each process's kernels belong to its own loop, whichever the others are in meanwhile.
+#include "model/analysis/rule.h"
+#include "model/trace/combine.h"
+#include "model/trace/kernel_records.h"
+#include "model/trace/parts.h"
+#include "model/trace/trace_builder.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+// Two processes with ten steps of 10 ms each, the second's from 200 ms on. From 10 to 40 ms, in its setup, the second runs "tables"; in each step both run "work" for 5 ms.
+// Counters and samples say of each kernel that its warps wait, and that no unit is used much.
+std::shared_ptr<const Trace> program() {
+  TraceBuilder builder;
+  const std::uint32_t compute = builder.kernel_metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+                      memory = builder.kernel_metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"),
+                      dram = builder.kernel_metric("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+                      bytes = builder.kernel_metric("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio");
+  KernelDetail shape;
+  shape.grid[0] = 100'000;
+  shape.block[0] = 256;
+  const DetailId detail = builder.intern(shape);
+  for (const std::uint32_t number : {1u, 2u}) {
+    const ProcessId process = builder.process_of_instance(number);
+    builder.process(process).pid = number;
+    const ThreadId thread = builder.thread(process, number);
+    const GpuId gpu = builder.gpu_of_device(process, 0);
+    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7};
+    const TrackKey ranges{.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread};
+    const Nanoseconds loop = number == 1 ? 0 : 200 * kMillisecond;
+    PcSampleWindow window{process, gpu, 1, {0, 400 * kMillisecond}, 1 << 20, {}, 0, 0, false, 400 * kMillisecond};
+    std::uint32_t correlation = 0;
+    const auto add = [&](const char* name, Nanoseconds start, Nanoseconds duration) {
+      builder.add(kernels, {Event{start, duration, builder.intern(name), ++correlation, detail}});
+      builder.add(MeasuredLaunch{process, correlation, KernelReplay::kOnePass, 1, {}, 0, {{compute, 5}, {memory, 50}, {dram, 50}, {bytes, 4}}});
+    };
+    const auto sample = [&](std::uint32_t index, const char* name) {
+      const NameId id = builder.intern(name);
+      const GpuFunctionId function = builder.gpu_function({process, 1, index, id, id});
+      window.samples.push_back({function, builder.stall_reason("long_scoreboard"), 0, 900, 900});
+    };
+    if (number == 2) add("tables", 10 * kMillisecond, 30 * kMillisecond);
+    for (int step = 0; step < 10; ++step) {
+      const Nanoseconds t = loop + step * 10 * kMillisecond;
+      builder.add(ranges, {Event{t, 10 * kMillisecond - 1, builder.intern("step " + std::to_string(step)), 0, 0}});
+      add("work", t + kMillisecond, 5 * kMillisecond);
+    }
+    sample(1, "work");
+    if (number == 2) sample(2, "tables");
+    builder.add(window);
+  }
+  return builder.snapshot();
+}
+
+}  // namespace
+
+TEST_CASE("what a process runs in its setup is paid once, though another is in its loop then") {
+  const auto trace = program();
+  const auto rule = GENERATE(as<std::string>(), "kernel_bounds", "kernel_stalls");
+  INFO(rule);
+  const auto answer = apply_rule(*trace, *parse_rule(rule));
+  REQUIRE(answer);
+  std::size_t in_loop = 0, once = 0;
+  for (const Finding& finding : answer->findings) {
+    const std::string kernel(trace->name(trace->event(finding.place.event).name));
+    INFO(finding.title << " " << finding.seen);
+    CHECK((finding.recurrence == Recurrence::kOnce) == (kernel == "tables"));
+    if (kernel == "work") CHECK_THAT(finding.seen, contains_text("10 runs"));
+    if (kernel == "work" && rule == "kernel_bounds") CHECK_THAT(finding.seen, contains_text("50.0 ms, 50 % of"));  // of what both ran in their loops
+    ++(finding.recurrence == Recurrence::kOnce ? once : in_loop);
+  }
+  CHECK(in_loop == 2);  // one a process
+  REQUIRE(once == 1);
+  CHECK(answer->findings.back().recurrence == Recurrence::kOnce);
+}
+
+TEST_CASE("of a combined trace, each track, process and GPU is of its part") {
+  const auto one = program();
+  std::vector<TraceSource> sources;
+  for (int i = 0; i < 3; ++i) sources.push_back({one, "rank" + std::to_string(i), i == 0 ? 0 : Nanoseconds{i} * kMillisecond});
+  const auto all = combine_traces(sources);
+  const PartsOfGpus of_gpus(*all);
+  for (std::size_t part = 0; part < all->parts().size(); ++part) {
+    const TracePart& expected = all->parts()[part];
+    for (TrackId id = expected.first_track; id < expected.end_track; ++id) {
+      const Track& track = all->tracks()[id];
+      CHECK(part_of(*all, id) == &expected);
+      CHECK(part_of(*all, track) == &expected);
+      CHECK(part_of_process(*all, track.key.process) == &expected);
+      if (track.key.gpu != kNone) CHECK(of_gpus.of(track.key.gpu) == &expected);
+    }
+  }
+  CHECK(part_of(*all, static_cast<TrackId>(all->tracks().size())) == nullptr);
+  CHECK(part_of(*one, TrackId{0}) == nullptr);
+  CHECK(part_of_process(*one, 0) == nullptr);
+  CHECK(PartsOfGpus(*one).of(0) == nullptr);
+}
