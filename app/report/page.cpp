@@ -59,6 +59,11 @@ std::string date_text(std::int64_t utc) {
   return std::string(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts));
 }
 
+std::string_view text_of(const stats::Table& table, std::string_view column, std::size_t row) {
+  const auto found = std::find_if(table.columns().begin(), table.columns().end(), [column](const stats::Column& one) { return one.title == column; });
+  return found == table.columns().end() ? std::string_view() : table.text(found->text(row));
+}
+
 // Empty where there is nothing in the range.
 std::string picture_of(const Trace& trace, const timeline::RowTree& tree, timeline::ContentCache& contents, const timeline::IdleTime& idle,
                        const timeline::CommunicationTime& communication, TimeRange range, std::optional<TimeRange> marked) {
@@ -102,7 +107,10 @@ class Page {
     for (const analysis::RuleAnswer& answer : *answers) {
       findings.insert(findings.end(), answer.findings.begin(), answer.findings.end());
       if (summary.empty()) summary = answer.summary;
+      for (const analysis::NamedTable& named : answer.tables)
+        if (named.name == "gpu_bubbles_causes") idle_causes_ = named.table;
     }
+    for (std::size_t row = 0; idle_causes_ && row < idle_causes_->row_count(); ++row) has_loop_ = has_loop_ || !text_of(*idle_causes_, "When", row).empty();
     analysis::rank(findings);
     return {};
   }
@@ -158,19 +166,12 @@ class Page {
                html(quoted(options_.file)) + "</code></p>");
   }
 
+  // Of the same time as the findings, and what lies outside of it apart.
   [[nodiscard]] std::string idle_table() const {
-    std::string rows;
-    std::size_t count = 0;
-    for (const auto& [gpu, causes] : idle_.causes(trace_.extent()))
-      for (const timeline::IdleTime::CauseTime& cause : causes) {
-        if (++count > kMostIdleRows) continue;
-        rows += "<tr><td>GPU " + std::to_string(trace_.gpus()[gpu].ordinal) + "</td><td>" + html(timeline::format_duration(cause.time)) +
-                "</td><td class=\"text\">" + html(analysis::idle_cause_name(cause.cause)) + "</td></tr>";
-      }
-    if (rows.empty()) return {};
-    return element("h2", "Why GPUs were idle") + "<table><tr><th>GPU</th><th>Idle</th><th class=\"text\">Cause</th></tr>" + rows +
-           "</table><p class=\"quiet\">Gaps of 10 µs and longer, of the whole recording: with those before and after its loop" +
-           (count > kMostIdleRows ? "; and " + std::to_string(count - kMostIdleRows) + " more rows" : std::string()) + ".</p>";
+    if (!idle_causes_) return {};
+    return element("h2", "Why GPUs were idle") + table_html(*idle_causes_, kMostIdleRows) +
+           "<p class=\"quiet\">" + (has_loop_ ? "What is said above is of the loop; what lies before and after it is paid once. " : "") +
+           "<code>lanescope analyze -r gpu_bubbles " + html(quoted(options_.file)) + "</code></p>";
   }
 
   bool say_tables() {
@@ -179,21 +180,21 @@ class Page {
       const stats::Report& report = *stats::find_report(name);
       const auto table = series.make(report);
       if (!table || table->empty()) continue;
-      if (!say(element("h2", html(report.title)) + table_html(*table) + "<p class=\"quiet\"><code>lanescope stats -r " + std::string(name) + " " +
+      if (!say(element("h2", html(report.title)) + table_html(*table, options_.table_rows) + "<p class=\"quiet\"><code>lanescope stats -r " + std::string(name) + " " +
                html(quoted(options_.file)) + "</code></p>"))
         return false;
     }
     return true;
   }
 
-  [[nodiscard]] std::string table_html(const stats::Table& table) const {
+  [[nodiscard]] std::string table_html(const stats::Table& table, std::size_t most) const {
     std::string text = "<div class=\"scroll\"><table><tr>";
     const auto open = [](const char* tag, const stats::Column& column) {
       return "<" + std::string(tag) + (column.has_texts() ? " class=\"text\">" : ">");
     };
     for (const stats::Column& column : table.columns()) text += open("th", column) + html(stats::shown_title(column, stats::TimeUnit::kMilliseconds)) + "</th>";
     text += "</tr>";
-    const std::size_t rows = std::min(table.row_count(), options_.table_rows);
+    const std::size_t rows = std::min(table.row_count(), most);
     for (std::size_t row = 0; row < rows; ++row) {
       text += "<tr>";
       for (const stats::Column& column : table.columns()) {
@@ -215,6 +216,8 @@ class Page {
   timeline::ContentCache contents_;  // of all pictures
   timeline::IdleTime idle_;
   timeline::CommunicationTime communication_;
+  std::optional<stats::Table> idle_causes_;
+  bool has_loop_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -39,35 +40,33 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
                   group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
                   table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
                   table.add_text(std::string(api_display_name(trace.name(group.call)))),
-                  table.add_text(group.recurrence == Recurrence::kOnce ? "once"
-                                 : loop.known()                        ? "loop"
-                                                                       : ""),
+                  table.add_text(std::string(when_text(loop, group.recurrence))),
                   table.add_text(sampled_text(trace, group.samples, 1)));
   }
   add_files(trace, gpus, table);
   return table;
 }
 
-// One row a GPU and cause, with the gaps below the threshold as the last: the rows of a GPU add up to its idle time.
-stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
-  stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent),
-                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::words("Cause")});
+// One row a GPU and cause, in the loop and outside of it, the longest first, with the gaps below the threshold behind them: the rows of a GPU add up to its idle time.
+stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups& collected) {
+  stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Parts"), stats::words("Cause"), stats::words("When")});
   std::vector<GpuId> gpus;
   for (const GpuIdle& gpu : collected.gpus) {
-    const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu.gpu].ordinal);
-    const auto found = collected.causes.find(gpu.gpu);
-    if (found != collected.causes.end()) {
-      for (std::size_t i = 0; i < kIdleCauses; ++i) {
-        const CauseSum& sum = found->second[i];
-        if (sum.parts == 0) continue;
-        table.add_row(ordinal, percent_of(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
-                      table.add_text(std::string(idle_cause_name(static_cast<IdleCause>(i)))));
-        gpus.push_back(gpu.gpu);
-      }
+    const auto add = [&](const CauseSum& sum, std::string_view cause, Recurrence recurrence) {
+      if (sum.parts == 0) return;
+      table.add_row(std::int64_t{trace.gpus()[gpu.gpu].ordinal}, percent_of(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
+                    table.add_text(std::string(cause)), table.add_text(std::string(when_text(loop, recurrence))));
+      gpus.push_back(gpu.gpu);
+    };
+    for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
+      const IdleGroups::OfGpu& idle = collected.by_gpu.at(gpu.gpu)[static_cast<std::size_t>(recurrence)];
+      std::array<std::size_t, kIdleCauses> order;
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) { return idle.causes[one].total > idle.causes[other].total; });
+      for (const std::size_t cause : order) add(idle.causes[cause], idle_cause_name(static_cast<IdleCause>(cause)), recurrence);
+      add(idle.in_short_gaps, to_translate("Gaps below the threshold"), recurrence);
     }
-    gpus.push_back(gpu.gpu);
-    table.add_row(ordinal, percent_of(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
-                  table.add_text(std::string(to_translate("Gaps below the threshold"))));
   }
   add_files(trace, gpus, table);
   return table;
@@ -342,7 +341,7 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
   answer.tables.push_back(
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
-  answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
+  answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, loop, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   if (context.tables == RuleTables::kAll) answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });

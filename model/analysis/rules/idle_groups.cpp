@@ -48,14 +48,15 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
   return phase == enclosing.end() ? 0 : *phase;
 }
 
-// What gaps below the threshold that begin within the time add up to.
-Nanoseconds short_idle_within(const RuleContext& context, GpuId gpu, TimeRange time, Nanoseconds threshold) {
-  Nanoseconds sum = 0;
+// Of the gaps below the threshold, those that begin within the time.
+CauseSum short_gaps_within(const RuleContext& context, GpuId gpu, TimeRange time, Nanoseconds threshold) {
+  CauseSum sum;
   std::optional<Nanoseconds> busy_until;
-  GpuOperations operations(context.trace, gpu, time, context.stop);
+  GpuOperations operations(context.trace, gpu, context.time, context.stop);
   while (const std::optional<GpuOperation> operation = operations.next()) {
-    const Nanoseconds gap = operation->range.begin - busy_until.value_or(operation->range.begin);
-    if (gap > 0 && gap < threshold) sum += gap;
+    const Nanoseconds begin = busy_until.value_or(operation->range.begin);
+    const Nanoseconds gap = operation->range.begin - begin;
+    if (gap > 0 && gap < threshold && time.contains(begin)) sum.add(gap);
     busy_until = std::max(busy_until.value_or(operation->range.end), operation->range.end);
   }
   return sum;
@@ -74,19 +75,19 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
   std::array<Group*, kIdleCauses> last{};  // of each cause, the group of its last part: the next mostly is of the same
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
+    std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gap.gpu];
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
     std::array<Nanoseconds, kIdleCauses> in_gap{};  // of what recurs
     for (const IdlePart& part : parts) {
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
-      causes[static_cast<std::size_t>(part.cause)].add(part);
+      of_gpu[static_cast<std::size_t>(recurrence)].causes[static_cast<std::size_t>(part.cause)].add(part.range.length());
       if (recurrence == Recurrence::kOnce) {
-        if (part.cause != IdleCause::kOverhead || !collected.are_counters_read) collected.once.add(part);
+        if (part.cause != IdleCause::kOverhead || !collected.are_counters_read) collected.once.add(part.range.length());
       } else {
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
-        cause.add(part);
+        cause.add(part.range.length());
         Nanoseconds& of_gap = in_gap[static_cast<std::size_t>(part.cause)];
         if (of_gap == 0) ++cause.gaps;
         of_gap += part.range.length();
@@ -132,7 +133,12 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
     collected.spans[gpu.gpu] = work.span(gpu.gpu, loop_time);
     collected.span += collected.spans[gpu.gpu];
-    collected.short_idle += loop.known() ? short_idle_within(context, gpu.gpu, loop_time, threshold) : gpu.short_idle;
+    const CauseSum all{gpu.short_gaps, gpu.short_idle};
+    const CauseSum in_loop = loop.known() ? short_gaps_within(context, gpu.gpu, loop_time, threshold) : all;
+    collected.short_idle += in_loop.total;
+    std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gpu.gpu];
+    of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop;
+    of_gpu[static_cast<std::size_t>(Recurrence::kOnce)].in_short_gaps = {all.parts - in_loop.parts, all.total - in_loop.total};
   }
   for (const auto& [key, group] : groups) {
     collected.groups.push_back(group);

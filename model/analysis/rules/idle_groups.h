@@ -30,9 +30,9 @@ struct Group {
 struct CauseSum {
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
-  void add(const IdlePart& part) {
+  void add(Nanoseconds time) {
     ++parts;
-    total += part.range.length();
+    total += time;
   }
 };
 
@@ -57,13 +57,18 @@ struct IdleGroups {
   std::vector<GpuIdle> gpus;
   std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop, less what reading counters of kernels took
   std::vector<Group> groups;           // by time, the largest first
-  std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
+  // Idle time of a GPU in the loop, or outside of it.
+  struct OfGpu {
+    std::array<CauseSum, kIdleCauses> causes;
+    CauseSum in_short_gaps;  // below the threshold, whatever their cause
+  };
+  std::map<GpuId, std::array<OfGpu, 2>> by_gpu;  // by recurrence
   std::array<CauseInLoop, kIdleCauses> recurring{};
   CauseSum once;                 // outside of the loop, without reading counters of kernels
   TimeRange time = kWholeTrace;  // that counts
   bool are_counters_read = false;
   Nanoseconds span = 0;          // of all GPUs together
-  Nanoseconds short_idle = 0;    // of it, in gaps below the threshold
+  Nanoseconds short_idle = 0;    // of it, in gaps below the threshold, of the loop
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;

@@ -109,17 +109,20 @@ void add_idle(GpuId gpu, const IdlePart& part, Overhead overhead, Iterations& it
     iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), part.range.intersected(iteration->time).length());
 }
 
-// Requires: there are values.
+// Of an even number of values, midway between the two in the middle. Requires: there are values.
 Nanoseconds median(std::vector<Nanoseconds> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  if (values.size() % 2 != 0) return *middle;
+  const Nanoseconds below = *std::max_element(values.begin(), middle);
+  return below + (*middle - below) / 2;
 }
 
-Nanoseconds typical_time_of(const Iterations& iterations) {
+// Of those from the first on that are compared.
+Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
   std::vector<Nanoseconds> times;
-  times.reserve(iterations.all.size());
-  for (std::size_t i = 0; i < iterations.all.size(); ++i) times.push_back(iterations.length(i));
+  times.reserve(iterations.all.size() - first);
+  for (std::size_t i = first; i < iterations.all.size(); ++i) times.push_back(iterations.length(i));
   return median(std::move(times));
 }
 
@@ -179,20 +182,22 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
                const Iterations& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
   const Trace& trace = context.trace;
   const double slower = arguments.real("slower");
-  const Nanoseconds typical_time = typical_time_of(iterations);
+  const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
+  const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
+  const auto first = static_cast<std::size_t>(std::find_if(iterations.all.begin(), iterations.all.end(), is_compared) - iterations.all.begin());
+  if (first == iterations.all.size()) return;
+  const Nanoseconds typical_time = typical_time_of(iterations, first);
   std::map<GpuId, GpuExcess> gpus;
   for (const auto& [gpu, of_gpu] : iterations.gpus)
     for (std::size_t i = 0; i < kComponents; ++i)
-      if (!of_gpu.components[i].empty()) gpus[gpu].typical[i] = median(of_gpu.components[i]);
+      if (const std::vector<Nanoseconds>& times = of_gpu.components[i]; !times.empty())
+        gpus[gpu].typical[i] = median({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
   Finding finding;
-  std::uint64_t slow = 0, compared = 0;
+  std::uint64_t slow = 0;
   Nanoseconds all = 0, slowest = 0;
-  const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
-  for (std::size_t i = 0; i < iterations.all.size(); ++i) {
+  for (std::size_t i = first; i < iterations.all.size(); ++i) {
     const Iteration& iteration = iterations.all[i];
-    if (iteration.range < after_warm_up) continue;
     const Nanoseconds time = iterations.length(i);
-    ++compared;
     all += time;
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
@@ -217,7 +222,7 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
   finding.rule = "tail";
   finding.title = Message("{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more.",
                           {{"slow", std::to_string(slow)},
-                           {"iterations", counted(compared, "iteration")},
+                           {"iterations", counted(iterations.all.size() - first, "iteration")},
                            {"range", loop_name(families.text(series.family))},
                            {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
                            {"median", duration_text(typical_time)},

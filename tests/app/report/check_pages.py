@@ -22,6 +22,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.tags, self.headings, self.text = [], set(), [], []
+        self.rows = []  # of tables
         self.links = []
         self.feed(text)
         self.close()
@@ -34,6 +35,10 @@ class Page(html.parser.HTMLParser):
             self.open.append(tag)
         if tag == "h3":
             self.headings.append("")
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
 
     def handle_startendtag(self, tag, attributes):
         self.tags.add(tag)
@@ -47,6 +52,8 @@ class Page(html.parser.HTMLParser):
         self.text.append(data)
         if "h3" in self.open:
             self.headings[-1] += data
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
 
 
 def run(*arguments):
@@ -112,6 +119,22 @@ def check_recordings():
         shown = [re.sub(r"^\d+\. ", "", heading) for heading in page.headings]
         assert shown == titles[:10], (file.name, shown, titles)
         assert pictures, file.name
+        check_idle_time(file, page)
+
+
+def check_idle_time(file, page):
+    """What the table says of the loop is what the sentence above the findings says."""
+    text = "".join(page.text)
+    said = re.search(r"idle for ([\d.]+) (s|ms|µs|ns) of", text)
+    if said is None or "When" not in text:
+        return
+    scale = {"s": 1000, "ms": 1, "µs": 1e-3, "ns": 1e-6}[said[2]]
+    rows = [row for row in page.rows if len(row) >= 6 and row[0].isdigit() and row[5] in ("loop", "once", "")]
+    assert rows, file.name
+    counters_are_read = "went into reading the counters" in text
+    left_out = {"Gaps below the threshold"} | ({"Profiler overhead"} if counters_are_read else set())
+    idle = sum(float(row[2].replace(",", "")) for row in rows if row[5] != "once" and row[4] not in left_out)
+    assert abs(idle - float(said[1]) * scale) <= 0.006 * idle, (file.name, idle, said[0])
 
 
 def check_timeline():
