@@ -4,9 +4,10 @@ Use: torch_launches.py MODE [--steps N]
 
 eager      many small operations, launched one by one: the CPU bounds the GPU
 graph      the same step as a CUDA graph
-large      few large operations: the GPU bounds the program, and there is nothing to find
+large      few large operations, on tensor cores (TF32): the GPU bounds the program, and there is nothing to find
+fp32       the same without tensor cores
 item       as eager, and the value of each layer is asked for (.item()), which waits for the GPU
-pageable   each step's input is copied from memory that is not pinned
+pageable   as large, and each step's input is copied from memory that is not pinned
 """
 import argparse
 
@@ -32,11 +33,12 @@ class Layers(nn.Module):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=["eager", "graph", "large", "item", "pageable"])
+    parser.add_argument("mode", choices=["eager", "graph", "large", "fp32", "item", "pageable"])
     parser.add_argument("--steps", type=int, default=60)
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    width, layers, batch = LARGE if arguments.mode in ("large", "pageable") else SMALL
+    width, layers, batch = LARGE if arguments.mode in ("large", "fp32", "pageable") else SMALL
+    torch.set_float32_matmul_precision("highest" if arguments.mode == "fp32" else "high")
     model = Layers(width, layers, arguments.mode == "item").cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     value = torch.randn(batch, width, device="cuda")
