@@ -3,13 +3,10 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +15,7 @@
 
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_text.h"
+#include "collector/session/process_beside.h"
 
 namespace lanescope::cli {
 namespace {
@@ -51,9 +49,7 @@ void show_as_arguments(const std::string& text) {
   prctl(PR_SET_NAME, attach::kWitnessName);
   show_as_arguments(arguments);
   dup2(link, STDIN_FILENO);
-  // Nobody is to wait for us who waits for the end of an output, or of the link. Kernels before 5.9 close one at a time.
-  if (syscall(SYS_close_range, STDOUT_FILENO, ~0u, 0) != 0)
-    for (int descriptor = STDOUT_FILENO; descriptor < 4'096; ++descriptor) close(descriptor);
+  session::close_descriptors(STDOUT_FILENO);
   const pid_t own = getpid();
   if (write(STDIN_FILENO, &own, sizeof(own)) != static_cast<ssize_t>(sizeof(own))) _exit(1);
   for (unsigned char signal = 0; read(STDIN_FILENO, &signal, 1) == 1;) {
@@ -77,16 +73,9 @@ GroupWitness GroupWitness::start(const std::vector<std::string>& command) {
   GroupWitness witness;
   witness.link_ = channel::FileDescriptor(ends[0]);
   channel::FileDescriptor other(ends[1]);
-  const pid_t between = fork();
-  if (between == 0) {
-    const pid_t child = fork();
-    if (child != 0) _exit(0);  // so that nobody has to wait for the witness
-    wait_as_witness(ends[1], arguments);
-  }
+  const bool has_started = session::start_process_beside([&] { wait_as_witness(ends[1], arguments); });
   other.reset();
-  if (between < 0) return {};
-  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!has_started) return {};
   if (read(witness.link_.get(), &witness.pid_, sizeof(witness.pid_)) != static_cast<ssize_t>(sizeof(witness.pid_))) return {};
   return witness;
 }

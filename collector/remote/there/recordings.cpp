@@ -17,6 +17,7 @@
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/recording_name.h"
 #include "collector/session/inheritance.h"
+#include "collector/session/process_beside.h"
 
 namespace lanescope::remote {
 namespace {
@@ -94,16 +95,6 @@ void lead(int descriptor, const fs::path& path, int flags) {
   else if (file >= 0) dup2(file, descriptor);
 }
 
-void close_all_above(int descriptor) {
-  if (syscall(SYS_close_range, static_cast<unsigned>(descriptor) + 1, ~0u, 0) == 0) return;
-  std::error_code failed;
-  std::vector<int> open_ones;
-  for (fs::directory_iterator entry("/proc/self/fd", failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
-    open_ones.push_back(std::atoi(entry->path().filename().c_str()));
-  for (const int each : open_ones)
-    if (each > descriptor) close(each);
-}
-
 [[noreturn]] void become_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
   session::give_back_inheritance();
   lead(STDIN_FILENO, "/dev/null", O_RDONLY);
@@ -137,7 +128,7 @@ void close_all_above(int descriptor) {
   if (recorder == 0) become_recorder(folder, request, program);
   if (recorder > 0) write_whole(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder) + " " + host_name());
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) lead(standard, "/dev/null", O_RDWR);
-  close_all_above(STDERR_FILENO);
+  session::close_descriptors(STDERR_FILENO + 1);
   int status = 0;
   while (recorder > 0 && waitpid(recorder, &status, 0) < 0 && errno == EINTR) {
   }

@@ -7,13 +7,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include "collector/attach/candidate.h"
+#include "collector/session/process_beside.h"
 
 namespace lanescope::session {
 namespace {
@@ -200,34 +199,6 @@ class RelayProcess {
   Backlog backlog_;
 };
 
-bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT; }
-
-// Signals that a terminal or a batch system sends to all of us are for the target; the relay ends when the target's output does.
-void ignore_signals() {
-  sigset_t none;
-  sigemptyset(&none);
-  for (int signal = 1; signal < NSIG; ++signal)
-    if (signal != SIGCHLD && signal != SIGCONT && !is_fault(signal)) std::signal(signal, SIG_IGN);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// Closes everything above standard error but these: whoever waits for the end of one of our pipes must not wait for the relay.
-void close_all_but(std::array<int, 3> kept) {
-  // Of kernels before 5.9, which close one at a time, those that a recorder may have at its begin.
-  const auto close_from_to = [](int begin, unsigned last) {
-    if (syscall(SYS_close_range, begin, last, 0) == 0) return;
-    for (int descriptor = begin; descriptor <= static_cast<int>(std::min(last, 4'095u)); ++descriptor) close(descriptor);
-  };
-  int first = STDERR_FILENO + 1;
-  for (std::size_t i = 0; i < kept.size(); ++i)  // sort by insertion; three of them
-    for (std::size_t j = i; j > 0 && kept[j] < kept[j - 1]; --j) std::swap(kept[j], kept[j - 1]);
-  for (const int descriptor : kept) {
-    if (descriptor > first) close_from_to(first, static_cast<unsigned>(descriptor) - 1);
-    first = descriptor + 1;
-  }
-  close_from_to(first, ~0u);
-}
-
 void tell_loss(OutputStream stream, const Piece& piece, const OutputRelay::Tell& tell) {
   Loss loss;
   std::memcpy(&loss, piece.bytes.data(), sizeof(loss));
@@ -285,22 +256,16 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   void* memory =
       mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return no_descriptors();
-  const pid_t parent = fork();
-  if (parent == 0) {
-    const pid_t child = fork();
-    if (child != 0) _exit(child > 0 ? 0 : 1);  // the relay is no child of ours, so nobody has to wait for it
+  const bool has_started = start_process_beside([&] {
     ignore_signals();
     prctl(PR_SET_NAME, attach::kRelayName);
-    close_all_but({read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()});
+    const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()};
+    close_descriptors(STDERR_FILENO + 1, kept);
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
-  }
+  });
   munmap(memory, sizeof(RelayProcess) + kBacklogBytes);
-  if (parent < 0) return no_descriptors();
-  int status = 1;
-  while (waitpid(parent, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0) return no_descriptors();
+  if (!has_started) return no_descriptors();
   return relay;
 }
 

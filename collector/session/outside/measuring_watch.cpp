@@ -14,7 +14,7 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kMostRecordFiles = 4096;
 constexpr std::uint64_t kLongestName = 4096;
 constexpr std::chrono::seconds kLongestPause{10};  // between looks; what is longer does not count
 
@@ -65,7 +65,7 @@ std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& rec
   if (unseen > Clock::duration::zero())
     for (auto& [path, file] : files_) file.since += unseen;
   std::error_code ended;
-  for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostFiles; entry.increment(ended)) files_.try_emplace(entry->path());
+  for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostRecordFiles; entry.increment(ended)) files_.try_emplace(entry->path());
   const File* longest = nullptr;
   for (auto& [path, file] : files_) {
     read_on(path, file, now);
