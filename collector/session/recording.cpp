@@ -227,6 +227,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
                     start,
                     std::move(*socket),
                     std::move(*relay),
+                    agent.empty() ? nullptr : MemoryGuard::start(),
                     std::move(log),
                     {},
                     std::move(gpu_metrics),
@@ -293,7 +294,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   }
   Prepared prepared{Origin::kAttached,     request.pid,    {},
                     request.settings,      start,          std::move(*socket),
-                    std::move(*relay),     std::move(log), std::move(brought->connection),
+                    std::move(*relay),     from_outside ? nullptr : MemoryGuard::start(),
+                    std::move(log), std::move(brought->connection),
                     std::move(gpu_metrics), std::move(machine_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);

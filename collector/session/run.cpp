@@ -43,7 +43,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       relay_(std::move(prepared.relay)),
       log_(std::move(prepared.log)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      processes_(*log_, prepared.settings, prepared.shared_by, [this](const std::string& sentence) { report(sentence); }),
+      processes_(*log_, prepared.settings, prepared.shared_by, std::move(prepared.guard), [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       gpu_metrics_(std::move(prepared.gpu_metrics)),
       machine_metrics_(std::move(prepared.machine_metrics)),

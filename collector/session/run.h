@@ -66,6 +66,7 @@ class Recording::Run {
     proto::SessionStart start;  // of the first file
     ControlSocket socket;
     OutputRelay relay;
+    std::unique_ptr<MemoryGuard> guard;  // null where no agents are to come, or there is none
     std::unique_ptr<FrameLog> log;
     FileDescriptor connection;                       // to the agent in a process that is attached to
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for

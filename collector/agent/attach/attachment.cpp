@@ -192,6 +192,7 @@ void follow_session() noexcept {
     tell(take_over_nvtx(Search::kNew));
     attachment.progress.store(Progress::kReady, std::memory_order_release);
   } while (session_stays_alive(kLookMilliseconds));
+  fall_silent_without_session();
 }
 
 void* serve(void*) noexcept {

@@ -203,6 +203,12 @@ std::uint32_t process_instance() noexcept { return membership.connection.process
 
 SessionState session_state() noexcept { return state_within(0); }
 
+void fall_silent_without_session() noexcept {
+  const ScopedLock lock(join_lock);
+  if (state_now(std::memory_order_acquire) != State::kJoined || state_within(0) != SessionState::kNone) return;
+  membership.connection.memory.header().settings.recording.store(0, std::memory_order_release);
+}
+
 bool session_stays_alive(int milliseconds) noexcept {
   const SessionState state = state_within(milliseconds);
   if (state == SessionState::kUnknown) system::sleep(milliseconds * kMillisecond);

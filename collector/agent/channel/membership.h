@@ -54,6 +54,9 @@ enum class SessionState {
 };
 SessionState session_state() noexcept;
 
+// Where it does not, its recorder may have been killed, and nobody has said that nothing more is to be recorded: does that.
+void fall_silent_without_session() noexcept;
+
 // Waits until it ends, at most so long. Returns whether it may still listen.
 bool session_stays_alive(int milliseconds) noexcept;
 

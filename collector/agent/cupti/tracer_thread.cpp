@@ -93,6 +93,7 @@ void Tracer::look() noexcept {
   if (now >= next_clock_ && !is_over_) {
     read_clock(now);
     if (session_state() == SessionState::kNone) {
+      fall_silent_without_session();
       kernels_.end();
       set_recording(false);
       is_over_ = true;

@@ -7,9 +7,7 @@
 namespace lanescope::session {
 
 Heirs::Heirs(std::string parent, std::unique_ptr<TargetMemory> memory, FileDescriptor connection, std::uint32_t known)
-    : parent_(std::move(parent)), memory_(std::move(memory)), connection_(std::move(connection)), known_(known) {
-  memory_->keep_header();
-}
+    : parent_(std::move(parent)), memory_(std::move(memory)), connection_(std::move(connection)), known_(known) {}
 
 bool Heirs::look(UnfollowedProcesses& unfollowed) {
   char nothing = 0;

@@ -14,7 +14,7 @@ namespace lanescope::session {
 
 class Heirs {
  public:
-  // `parent`: "[4711] python"; `known`: so many of its children have left word that was taken.
+  // `parent`: "[4711] python"; of `memory` the header is left; `known`: so many of its children have left word that was taken.
   Heirs(std::string parent, std::unique_ptr<TargetMemory> memory, FileDescriptor connection, std::uint32_t known);
 
   // Takes the word that was left. Returns whether there are such children still. Does not block.

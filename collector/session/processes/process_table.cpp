@@ -87,6 +87,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
     send_welcome(connection.get(), answer, -1);
     return;
   }
+  if (guard_) (*memory)->guard_by(*guard_);  // before the agent has it: there is no moment in which nobody would see to it
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
   (*memory)->shared().header().clock.shift.store(clock_shift(greeting.pid), std::memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include "outside/thread_follower.h"
 #include "processes/control_socket.h"
 #include "processes/heirs.h"
+#include "processes/memory_guard.h"
 #include "processes/strays.h"
 #include "processes/target_process.h"
 #include "processes/unfollowed.h"
@@ -26,9 +27,9 @@ enum class Joining { kWelcome, kRefused };
 
 class ProcessTable {
  public:
-  // `shared_by`: variables by which processes have files of their own.
-  ProcessTable(FrameLog& log, CaptureSettings settings, std::vector<std::string> shared_by, TargetProcess::Report report)
-      : log_(log), settings_(settings), shared_by_(std::move(shared_by)), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
+  // `shared_by`: variables by which processes have files of their own. `guard`: null where there is none.
+  ProcessTable(FrameLog& log, CaptureSettings settings, std::vector<std::string> shared_by, std::unique_ptr<MemoryGuard> guard, TargetProcess::Report report)
+      : log_(log), settings_(settings), shared_by_(std::move(shared_by)), guard_(std::move(guard)), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
@@ -119,6 +120,7 @@ class ProcessTable {
   FrameLog& log_;
   CaptureSettings settings_;
   std::vector<std::string> shared_by_;
+  std::unique_ptr<MemoryGuard> guard_;  // outlives all memory below
   TargetProcess::Report report_;
   UnfollowedProcesses unfollowed_;
   std::optional<StrayProcesses> strays_;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "collector/channel/shared_memory.h"
 #include "collector/session/recording.h"
 #include "file_descriptor.h"
+#include "processes/memory_guard.h"
 
 namespace lanescope::session {
 
@@ -21,6 +23,8 @@ class TargetMemory {
 
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   void close_descriptor() noexcept { file_.reset(); }  // once the target has it
+  // From here on `guard` sees to it, where we are killed. Requires: the descriptor was not closed yet; `guard` outlives *this.
+  void guard_by(MemoryGuard& guard) { watch_.emplace(guard.watch(descriptor())); }
   // Gives all of it back to the system but its header.
   void keep_header() noexcept;
   // Has the target begin and end captures so. Requires: it does in no other way.
@@ -32,6 +36,7 @@ class TargetMemory {
   FileDescriptor file_;
   void* mapping_ = nullptr;
   channel::SharedMemory shared_;
+  std::optional<MemoryGuard::Watch> watch_;
 };
 
 }  // namespace lanescope::session

@@ -489,6 +489,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
   write_counters();
   write_end(ending);
   final_completeness_ = completeness();
+  if (memory_) memory_->keep_header();  // it may run on, or have forked children that have it, too
   if (memory_ && connection_.valid()) heirs_.emplace(title(), std::move(memory_), std::move(connection_), lost_children_);
   memory_.reset();
 }

@@ -1,0 +1,141 @@
+// A recorder that is killed leaves the programs as they were without it: they go on, take no more memory for it, and end as they do alone.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+extern char** environ;
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string outliving() { return program("lanescope_program_nvtx_outliving").string(); }
+
+constexpr std::size_t kHeaders = 64u << 10;  // bytes that are left of a recording, at most
+constexpr std::size_t kRecords = 1u << 20;   // bytes that the program writes in 50 ms
+
+std::vector<pid_t> numbers_in(const std::filesystem::path& file) {
+  std::ifstream text(file);
+  return {std::istream_iterator<pid_t>(text), std::istream_iterator<pid_t>()};
+}
+
+// Bytes of shared memory that the process has.
+std::size_t shared_memory_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("RssShmem:")) return std::stoul(line.substr(9)) << 10;
+  return 0;
+}
+
+template <typename Condition>
+void wait_until(Condition holds) {
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (!holds()) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+// The program, which has forked a child that is recorded as well.
+std::vector<pid_t> recorded_family(const std::filesystem::path& numbers) {
+  wait_until([&] { return numbers_in(numbers).size() == 1; });
+  const pid_t parent = numbers_in(numbers).front();
+  wait_until([&] { return shared_memory_of(parent) > kHeaders; });
+  kill(parent, SIGUSR1);
+  wait_until([&] { return numbers_in(numbers).size() == 2; });
+  return numbers_in(numbers);
+}
+
+void check_that_memory_returns(const std::vector<pid_t>& processes) {
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  for (const pid_t each : processes) {
+    CAPTURE(each);
+    while (shared_memory_of(each) > kHeaders && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
+    CHECK(shared_memory_of(each) <= kHeaders);
+  }
+  std::this_thread::sleep_for(500ms);  // in which the program writes ten times what is not to be there
+  for (const pid_t each : processes) CHECK(shared_memory_of(each) <= kRecords);
+}
+
+void kill_recorder(LanescopeProcess& recorder) { kill(recorder.pid(), SIGKILL); }
+
+}  // namespace
+
+TEST_CASE("a program whose recorder is killed gets its memory back, records no more, and ends as it does alone") {
+  const char* const traced = GENERATE("nvtx", "nvtx,osrt");
+  CAPTURE(traced);
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers";
+  LanescopeProcess recorder(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
+  const std::vector<pid_t> processes = recorded_family(numbers);
+  kill_recorder(recorder);
+  check_that_memory_returns(processes);
+  kill(processes.front(), SIGTERM);
+  recorder.wait_for_line("ended as it should");
+  recorder.wait_for_line("code 5");
+  CHECK(recorder.wait() == 128 + SIGKILL);
+}
+
+TEST_CASE("a process that waits for a recorder which is killed goes on at once, and takes nothing") {
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers";
+  LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
+  const pid_t parent = recorded_family(numbers).front();
+  kill(recorder.pid(), SIGSTOP);
+  kill(parent, SIGUSR1);
+  std::this_thread::sleep_for(200ms);  // it asks to be recorded
+  CHECK(numbers_in(numbers).size() == 2);
+  const auto killed = std::chrono::steady_clock::now();
+  kill_recorder(recorder);
+  wait_until([&] { return numbers_in(numbers).size() == 3; });
+  CHECK(std::chrono::steady_clock::now() - killed < 3s);  // it would wait for five
+  check_that_memory_returns(numbers_in(numbers));
+  kill(parent, SIGTERM);
+  recorder.wait_for_line("code 5");
+}
+
+TEST_CASE("a program that is attached to by a recorder which is killed gets its memory back, and can be attached to again") {
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers";
+  const std::string binary = outliving();
+  const std::string file = numbers.string();
+  const char* const arguments[] = {binary.c_str(), file.c_str(), nullptr};
+  pid_t target = 0;
+  REQUIRE(posix_spawn(&target, binary.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments), environ) == 0);
+  wait_until([&] { return numbers_in(numbers).size() == 1; });
+  {
+    LanescopeProcess recorder(folder.path(), {"attach", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", std::to_string(target)});
+    const std::vector<pid_t> processes = recorded_family(numbers);
+    kill_recorder(recorder);
+    check_that_memory_returns(processes);
+  }
+  CHECK(run_lanescope(folder.path(), {"attach", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "0.2", "-o", "again", std::to_string(target)}).code == 0);
+  CHECK(count_events(*load(folder.path() / "again.trace"), TrackKind::kNvtxRanges, "step") > 0);
+  kill(target, SIGTERM);
+  int status = 0;
+  REQUIRE(waitpid(target, &status, 0) == target);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 5));
+}
+
+TEST_CASE("a recording that ends leaves a program that runs on none of its memory, also where the program has closed what it had of us") {
+  const std::string closes = GENERATE("", "closes");
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers";
+  LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "--kill", "none", "-o", "x", outliving(), numbers, closes});
+  const std::vector<pid_t> processes = recorded_family(numbers);
+  CHECK(recorder.wait() == 0);
+  check_that_memory_returns(processes);
+  kill(processes.front(), SIGTERM);
+}
