@@ -24,8 +24,7 @@ std::uint64_t listed_count(const Trace& trace) {
 }
 
 // As lists of all events count them; the others by themselves.
-QString events_text(const Trace& trace) {
-  const std::uint64_t listed = listed_count(trace), others = trace.event_count() - listed;
+QString events_text(std::uint64_t listed, std::uint64_t others) {
   const QString events = shown_text(timeline::format_counted(listed, "event"));
   return others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others)));
 }
@@ -115,11 +114,11 @@ void TraceStatus::showTrace() {
     trace_->setText(tr("No trace"));
     return showTime();
   }
-  QStringList parts = {events_text(*trace), shown_text(completeness_text(*trace))};
+  const std::uint64_t listed = listed_count(*trace), others = trace->event_count() - listed;
+  QStringList parts = {events_text(listed, others), shown_text(completeness_text(*trace))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
-  const bool lists_all = listed_count(*trace) == trace->event_count();
-  trace_->setToolTip(lists_all ? trace_->text() : trace_->text() + u'\n' + tr("Events lists states of threads and samples where their kind is chosen."));
+  trace_->setToolTip(others == 0 ? trace_->text() : trace_->text() + u'\n' + tr("Events lists states of threads and samples where their kind is chosen."));
   showTime();
 }
 
