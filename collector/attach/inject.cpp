@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "armed_process.h"
 #include "c_library.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/memory_map.h"
@@ -412,28 +413,9 @@ Result<Candidate> read_settled(pid_t pid) {
   return candidate;
 }
 
-// An armed process listens. -1 where this one does not.
-int connect_to_armed(const InjectionRequest& request) {
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);  // it may not take connections, and we don't wait
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = channel::kArmedSocketPrefix + std::to_string(request.pid);
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: an abstract name
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const std::string path = request.socket.string() + '\0';
-  ucred peer{};
-  socklen_t peer_size = sizeof peer;
-  const bool is_connected = connection >= 0 && connect(connection, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                            getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 && peer.pid == request.pid &&
-                            send(connection, path.data(), path.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(path.size());
-  if (is_connected) return connection;
-  if (connection >= 0) close(connection);
-  return -1;
-}
-
 Result<Injection> connect_or_inject(const InjectionRequest& request, const Candidate& candidate) {
   const std::optional<std::string> deadly = deadly_filter(candidate, sees_our_files(request.pid) ? Entrance::kItsFile : Entrance::kCopy);
-  if (const int connection = deadly ? -1 : connect_to_armed(request); connection >= 0)
+  if (const int connection = deadly ? -1 : connect_to_armed(request.pid, request.socket); connection >= 0)
     return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
   if (const std::optional<std::string> reason = refusal(candidate, read_rights(candidate))) return Error{*reason};
   if (deadly) return Error{"Can't attach to " + title(candidate) + ": " + *deadly};

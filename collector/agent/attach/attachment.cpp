@@ -51,6 +51,7 @@ struct Attachment {
   bool is_served = false;  // the thread runs
   bool listens = false;    // in an armed process
   OwnDescriptor listener;  // then, but while there is none
+  char name[channel::kArmedNameBytes] = {};  // of the listener
 };
 constinit Attachment attachment;
 
@@ -211,20 +212,28 @@ void* serve(void*) noexcept {
 
 socklen_t armed_address(sockaddr_un& address) noexcept {
   address.sun_family = AF_UNIX;
-  const int length =
-      std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%d", channel::kArmedSocketPrefix, system::process_id());
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  const std::size_t length = std::strlen(attachment.name);
+  std::memcpy(address.sun_path + 1, attachment.name, length);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
 }
 
-// None where that can't be had: a namesake in another container is there first.
+bool bind_as(const OwnDescriptor& listener, std::uint64_t letters) noexcept {
+  std::snprintf(attachment.name, sizeof(attachment.name), letters == 0 ? "%s%d" : "%s%d-%016llx", channel::kArmedSocketPrefix, system::process_id(),
+                static_cast<unsigned long long>(letters));
+  sockaddr_un address{};
+  const socklen_t size = armed_address(address);
+  return bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), size) == 0;
+}
+
+// Under a name that cannot be foretold where the other one is taken: by a namesake in another container, or by somebody who wants no one to find this process.
+// None where no socket can be had. Requires: the attachment's lock is held.
 OwnDescriptor listen_as_armed() noexcept {
   OwnDescriptor listener = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.was_opened()) return listener;
-  sockaddr_un address{};
-  const socklen_t size = armed_address(address);
+  std::uint64_t letters = 0;
+  const auto draw = [&letters] { return system::system_call(SYS_getrandom, system::word(&letters), sizeof(letters), 0) == sizeof(letters); };
   constexpr int kBacklog = 4;
-  if (bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(listener.number(), kBacklog) != 0)
-    listener.close();
+  if ((!bind_as(listener, 0) && !(draw() && bind_as(listener, letters))) || listen(listener.number(), kBacklog) != 0) listener.close();
   return listener;
 }
 

@@ -1,11 +1,16 @@
 // Programs that run already are recorded from the moment of attaching on, and go on as if nothing had happened.
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
+#include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
+#include "collector/channel/file_descriptor.h"
 #include "model/trace/load.h"
 #include "nvtx_program.h"
 
@@ -334,6 +339,39 @@ TEST_CASE("an armed program is recorded without being stopped, names of before i
     target.obey("range between");
   }
   target.check_end(3 * 3);
+}
+
+TEST_CASE("an armed program is found without being stopped where somebody else has its name") {
+  const TemporaryFolder folder;
+  setenv("LANESCOPE_AGENT", (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so").c_str(), 1);
+  const channel::FileDescriptor others[] = {channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0)), channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0))};
+  const auto take = [](const channel::FileDescriptor& socket, const std::string& name) {
+    sockaddr_un address{AF_UNIX, {}};
+    name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+    REQUIRE(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) == 0);
+    REQUIRE(listen(socket.get(), 1) == 0);
+  };
+  // Before it becomes the program, so that its number is known.
+  std::thread squatter([&] {
+    std::string number;
+    while (!std::getline(std::ifstream(folder.path() / "number"), number)) std::this_thread::sleep_for(1ms);
+    take(others[0], "lanescope-agent-" + number);
+    take(others[1], "lanescope-agent-" + number + "-0123456789abcdef");
+    std::ofstream(folder.path() / "go").flush();
+  });
+  const std::string script = "cd " + folder.path().string() + "; echo $$ > number.new; mv number.new number; until [ -e go ]; do sleep 0.01; done; exec " + program("lanescope").string() +
+                             " profile --arm -- " + program("attach_nvtx_target").string() + " initialised";
+  NvtxProgram target({"/bin/sh", "-c", script});
+  squatter.join();
+  for (const char* round : {"first", "second"}) {
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / round);
+    target.wait_until_recorded(*recording);
+    target.obey("range one");
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    CHECK(ranges(*trace, "one") == 1);
+    for (const DiagnosticMessage& diagnostic : trace->diagnostics()) CHECK_THAT(diagnostic.text, !contains_text("stood still"));
+  }
+  target.check_end(2);
 }
 
 TEST_CASE("children of an armed program are armed, forked or of another program") {

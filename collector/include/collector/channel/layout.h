@@ -50,9 +50,11 @@ inline constexpr std::size_t kTokenLetters = 2 * kTokenHalf;
 inline constexpr std::size_t kAddressBytes = 108 + 1 + kTokenLetters + 11;  // of such an address, with a zero byte: the longest path of a socket is 107
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
-// socket whose name is this prefix and the process's id; a session that connects sends the path of its control socket first, for children.
+// socket whose name is this prefix and the process's id, and where that is taken, `-` and 16 random letters more; a session that connects sends the
+// path of its control socket first, for children.
 inline constexpr char kArmedVariable[] = "LANESCOPE_ARMED";
 inline constexpr char kArmedSocketPrefix[] = "lanescope-agent-";
+inline constexpr std::size_t kArmedNameBytes = sizeof(kArmedSocketPrefix) + 10 + 1 + 16;  // of such a name, with a zero byte
 
 // Sparse, all of it: only touched pages cost memory.
 inline constexpr std::size_t kFrameRingBytes = 64u << 20;
