@@ -146,7 +146,8 @@ std::int64_t clock_shift(pid_t pid) {
     return std::nullopt;
   };
   const std::filesystem::path own = "/proc/self", other = folder_of(pid);
-  if (space(other, "time") == space(own, "time")) return 0;
+  static const std::string our_space = space(own, "time");
+  if (space(other, "time") == our_space) return 0;
   const auto ours = offset(own), theirs = offset(other);
   return ours && theirs ? *ours - *theirs : 0;
 }

@@ -79,7 +79,9 @@ void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor
   }
   const channel::SharedMemory& shared = memory_->shared();
   const channel::Settings& settings = shared.header().settings;
-  if (relaxed(settings.backtrace_calls) != 0 || relaxed(settings.os_runtime_backtrace_ns) != 0) prepare_backtraces();
+  const bool of_cuda = relaxed(settings.trace_cuda) != 0 && relaxed(settings.backtrace_calls) != 0;
+  const bool of_os_runtime = relaxed(settings.trace_os_runtime) != 0 && relaxed(settings.os_runtime_backtrace_ns) != 0;
+  if (of_cuda || of_os_runtime) prepare_backtraces();
   metadata_pool_ = shared.metadata_pool();
   thread_pool_ = shared.thread_pool();
   metadata_.emplace(shared.header().metadata_ring, metadata_pool_);
