@@ -429,6 +429,22 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
   const auto is_it = [](const Process& process) { return process.name.starts_with("attach_target"); };
   CHECK(std::any_of(trace->processes().begin(), trace->processes().end(), is_it));
+  // The same where its threads are not seen, but it lives for a while.
+  arguments.insert(arguments.begin() + 1, {"-f", "-s", "none", "--cpuctxsw=none"});
+  arguments.back() = "(sleep 0.5; printf hello) | " + program("attach_target_static").string() + " read";
+  CHECK_THAT(run_lanescope(folder.path(), arguments).messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
+}
+
+TEST_CASE("a program that removes the folder it lies in and starts itself anew is said not to have its calls recorded") {
+  const TemporaryFolder folder;
+  const std::filesystem::path place = folder.path() / "unpacked";
+  std::filesystem::create_directory(place);
+  std::filesystem::copy_file(lives(), place / "lives");
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", place / "lives", "unpacked"});
+  CHECK(ran.code == 7);
+  CHECK(ran.output == "out\nout\n");
+  CHECK_THAT(ran.messages, contains_text("lives (deleted): its calls into the C library are not recorded: the folder that its file lay in is gone"));
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 200);
 }
 
 TEST_CASE("what a process in another time namespace does stands where it happened") {

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "collector/attach/foreign_file.h"
 #include "collector/attach/memory_map.h"
+#include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
@@ -36,9 +38,16 @@ std::optional<std::string> obstacle_in(int file) {
   return std::nullopt;
 }
 
+// The agent's path begins at the folder of the program (launch/target_environment.cpp).
+bool has_lost_its_folder(pid_t pid, const std::string& executable) {
+  constexpr std::string_view kGone = " (deleted)";
+  return executable.ends_with(kGone) && is_missing_for(pid, std::filesystem::path(executable).parent_path());
+}
+
 }  // namespace
 
 std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executable) {
+  if (has_lost_its_folder(pid, executable)) return "the folder that its file lay in is gone, from which its loader would find the agent";
   std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
   if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // it has ended
   return file ? obstacle_in(file->descriptor.get()) : std::nullopt;

@@ -93,6 +93,12 @@ ProcessDescription describe_process(pid_t pid) {
           attach::process_arguments(folder_of(pid))};
 }
 
+std::optional<std::string> program_of(pid_t pid) {
+  std::error_code failed;
+  std::string program = std::filesystem::read_symlink(folder_of(pid) / "exe", failed).string();
+  return failed ? std::nullopt : std::optional(std::move(program));
+}
+
 ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program, const std::vector<std::string>& command) {
   ProcessDescription now = describe_process(pid);
   if (may_come_from(now.arguments, command)) return now;

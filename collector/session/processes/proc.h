@@ -30,6 +30,9 @@ struct ProcessDescription {
 [[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
                                                    const std::vector<std::string>& command);
 
+// The path of a process's program; none where that is not to be had. The kernel says " (deleted)" behind one that is not there any more.
+[[nodiscard]] std::optional<std::string> program_of(pid_t pid);
+
 // Those of these variables that the process's program was started with; none of a process that is gone or belongs to someone else. What the
 // program changed since is not seen.
 [[nodiscard]] std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names);

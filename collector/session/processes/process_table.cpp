@@ -136,6 +136,8 @@ void ProcessTable::listen() {
     return process != nullptr && process->connection() >= 0;
   };
   for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) unfollowed_.add(stray.who, stray.reason);
+  for (const pid_t pid : strays_->take_begun())
+    if (const std::optional<std::string> program = program_of(pid)) note_agent_obstacle(pid, *program);
 }
 
 void ProcessTable::add_sources(std::vector<pollfd>& sources) const {

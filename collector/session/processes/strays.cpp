@@ -69,7 +69,7 @@ void StrayProcesses::take_on(pid_t pid) {
   }
 }
 
-StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) const {
+StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return Finding::kGone;
   if (program.number != 0 && program.number == member.known_program) return Finding::kNothing;
@@ -79,6 +79,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   if (obstacle.empty()) {
     member.suspect = 0;
     member.known_program = program.number;
+    if (program.number != 0) begun_.push_back(pid);
     return Finding::kNothing;
   }
   const bool is_the_same = has_begun && program.number != 0 && program_state(pid).number == number;

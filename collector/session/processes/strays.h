@@ -36,6 +36,8 @@ class StrayProcesses {
   // takes some hundreds at a time. One that `is_joined` is looked at again until it is not: its agent came with the program that it ran before,
   // and is gone as soon as we hear of it.
   std::vector<Stray> look(const std::function<bool(pid_t)>& is_joined);
+  // Those that have become programs, since the last call, that an agent can join as far as their environment says.
+  [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // Has a process looked at the next time, and often from there on: its agent has just left, so it ends, or has become another program.
   void look_soon(pid_t pid);
 
@@ -49,13 +51,14 @@ class StrayProcesses {
   void find_children();
   void take_on(pid_t pid);
   enum class Finding { kNothing, kStray, kGone };
-  [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) const;
+  [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 
   std::string_view variable_;
   std::filesystem::path agent_;
   std::map<pid_t, Member> family_;  // that live
+  std::vector<pid_t> begun_;
   pid_t newest_ = 0;                // number of the task that was made last, when it was last looked for
   std::int64_t next_look_ = 0;      // CLOCK_MONOTONIC ns
 };

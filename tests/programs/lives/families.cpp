@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -65,6 +66,15 @@ int becomes_others() {
   const int left = number(10);
   if (left > 0) become("exec", std::to_string(left - 1).c_str());
   return kCode;
+}
+
+// As programs do that unpack themselves, into a folder "unpacked": the second time nothing of it is there any more.
+int starts_anew_without_its_folder() {
+  constexpr useconds_t kSeen = 300'000;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
+  if (!std::filesystem::exists(own)) return usleep(kSeen), kCode;
+  must(own.parent_path().filename() == "unpacked" && unlink(own.c_str()) == 0 && rmdir(own.parent_path().c_str()) == 0, "a folder of its own, unpacked");
+  become("unpacked");
 }
 int fails_to_become() {
   execl("/there/is/no/such/program", "x", nullptr);
@@ -197,6 +207,7 @@ std::vector<Way> families() {
       {"forks-among-threads", forks_among_threads},
       {"exec", becomes_others},
       {"exec-fails", fails_to_become},
+      {"unpacked", starts_anew_without_its_folder},
       {"vfork-exec", vforks_and_becomes},
       {"vfork-exit", vforks_and_leaves},
       {"vfork-first", begins_in_a_vfork, Begin::kWithItsWay},
