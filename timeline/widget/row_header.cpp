@@ -69,11 +69,6 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   connect(&state_, &ViewState::traceChanged, this, others_are_summed);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::scrollChanged, &ViewState::selectedRangeChanged})
     connect(&state_, signal, this, others_are_summed);
-  // They are of the layout before; a recording makes ten a second.
-  connect(&state_, &ViewState::layoutChanged, this, [this] {
-    pressed_ = pressed_ != nullptr ? shown_by(pressed_key_) : nullptr;
-    drop_ = pressed_ != nullptr && drop_ != nullptr ? shown_by(drop_key_) : nullptr;
-  });
 }
 
 const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
@@ -103,16 +98,14 @@ void RowHeader::mousePressEvent(QMouseEvent* event) {
   const PlacedRow* placed = row_at(event->position());
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
   if (event->position().x() < triangle_left(*placed) + kTriangle + 4) return toggle(*placed);
-  state_.set_current_row(state_.tree().row(placed->row).key);
-  pressed_ = placed->is_pinned() ? nullptr : placed;
-  pressed_key_ = state_.tree().row(placed->row).key;
+  const std::string& key = state_.tree().row(placed->row).key;
+  state_.set_current_row(key);
+  dragged_ = placed->is_pinned() ? std::nullopt : std::optional(key);
 }
 
 void RowHeader::mouseReleaseEvent(QMouseEvent*) {
-  const PlacedRow* moved = std::exchange(pressed_, nullptr);
-  const PlacedRow* onto = std::exchange(drop_, nullptr);
-  if (moved == nullptr || onto == nullptr) return;
-  state_.move(state_.tree().row(moved->row).key, state_.tree().row(onto->row).key);
+  const std::optional<std::string> moved = std::exchange(dragged_, std::nullopt), onto = std::exchange(drop_, std::nullopt);
+  if (moved && onto && shown_by(*moved) != nullptr && shown_by(*onto) != nullptr) state_.move(*moved, *onto);
 }
 
 // Null where it is not in sight by itself, or pinned.
@@ -122,16 +115,16 @@ const PlacedRow* RowHeader::shown_by(const std::string& key) const {
   return placed != nullptr && placed->row == *row && !placed->is_pinned() ? placed : nullptr;
 }
 
-// The sibling of the pressed row that is at this place, with all that is below it.
-const PlacedRow* RowHeader::sibling_at(QPointF position) const {
+// The sibling of the dragged row that is at this place, with all that is below it.
+std::optional<std::string> RowHeader::sibling_at(QPointF position) const {
   const PlacedRow* placed = row_at(position);
-  if (placed == nullptr || placed->is_pinned()) return nullptr;
-  const std::optional<RowIndex> parent = state_.tree().row(pressed_->row).parent;
+  const PlacedRow* dragged = shown_by(*dragged_);
+  if (placed == nullptr || placed->is_pinned() || dragged == nullptr) return std::nullopt;
+  const std::optional<RowIndex> parent = state_.tree().row(dragged->row).parent;
   std::optional<RowIndex> row = placed->row;
   while (row && state_.tree().row(*row).parent != parent) row = state_.tree().row(*row).parent;
-  if (!row || *row == pressed_->row) return nullptr;
-  const PlacedRow* sibling = state_.layout().nearest_shown(*row);
-  return sibling->is_pinned() ? nullptr : sibling;
+  if (!row || *row == dragged->row || state_.layout().nearest_shown(*row)->is_pinned()) return std::nullopt;
+  return state_.tree().row(*row).key;
 }
 
 void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -141,9 +134,8 @@ void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void RowHeader::mouseMoveEvent(QMouseEvent* event) {
-  if (pressed_ != nullptr) {
+  if (dragged_) {
     drop_ = sibling_at(event->position());
-    if (drop_ != nullptr) drop_key_ = state_.tree().row(drop_->row).key;
     return update();
   }
   const PlacedRow* placed = row_at(event->position());
@@ -264,8 +256,9 @@ void RowHeader::paintEvent(QPaintEvent* event) {
   if (!sums_are_made_) make_sums(shown);
   for (const PlacedRow* placed : shown)
     if (event->region().intersects(rectangle_of(*placed))) paint_row(painter, *placed);
-  if (drop_ != nullptr) {
-    const int y = state_.top_of(*drop_) + (drop_->top > pressed_->top ? drop_->height - 1 : 0);
+  const PlacedRow* dragged = dragged_ && drop_ ? shown_by(*dragged_) : nullptr;
+  if (const PlacedRow* onto = dragged != nullptr ? shown_by(*drop_) : nullptr) {
+    const int y = state_.top_of(*onto) + (onto->top > dragged->top ? onto->height - 1 : 0);
     painter.fillRect(QRect(0, y - 1, width(), 2), state_.theme().accent);
   }
   painter.fillRect(QRect(width() - 1, 0, 1, height()), state_.theme().separator);

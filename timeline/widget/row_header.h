@@ -35,7 +35,7 @@ class RowHeader : public QWidget {
  private:
   [[nodiscard]] const PlacedRow* row_at(QPointF position) const;
   [[nodiscard]] const PlacedRow* shown_by(const std::string& key) const;
-  [[nodiscard]] const PlacedRow* sibling_at(QPointF position) const;
+  [[nodiscard]] std::optional<std::string> sibling_at(QPointF position) const;
   [[nodiscard]] double triangle_left(const PlacedRow& placed) const;
   [[nodiscard]] QString title_of(const PlacedRow& placed) const;
   void toggle(const PlacedRow& row);
@@ -52,9 +52,9 @@ class RowHeader : public QWidget {
   std::optional<RowIndex> hovered_;
   bool sums_are_made_ = false;
   std::set<std::pair<RowIndex, RowPlace>> marked_;  // rows that are painted as holding the selection
-  const PlacedRow* pressed_ = nullptr;          // to be dragged to another place
-  std::string pressed_key_, drop_key_;
-  const PlacedRow* drop_ = nullptr;             // the sibling whose place it would take
+  // Keys of rows, as a recording that is drawn makes another layout ten times a second.
+  std::optional<std::string> dragged_;  // to another place
+  std::optional<std::string> drop_;     // the sibling whose place it would take
 };
 
 }  // namespace lanescope::timeline
