@@ -63,6 +63,30 @@ TEST_CASE("a gap lies between two operations of a GPU, whatever streams they are
   CHECK_FALSE(idle.nearest(10, 0, kPrevious));
 }
 
+TEST_CASE("gaps of several GPUs that begin together are told apart, and walked through one after the other") {
+  SmallTrace small;
+  Gpu description;
+  description.name = "another";
+  small.builder.set_device(small.process, 1, description);
+  const GpuId other = small.builder.gpu_of_device(small.process, 1);
+  TrackKey on_other = small.on_gpu(TrackKind::kKernels);
+  on_other.gpu = other;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 10, "a"), small.event(50, 60, "b"), small.event(90, 95, "c")});
+  small.builder.add(on_other, {small.event(0, 10, "a"), small.event(50, 60, "b"), small.event(80, 95, "c")});
+  const IdleTime idle(small.builder.snapshot(), 5);
+  CHECK(idle.find({10, 50}, small.gpu)->gpu == small.gpu);
+  CHECK(idle.find({10, 50}, other)->gpu == other);
+  CHECK_FALSE(idle.find({60, 90}, other));
+  using enum IdleTime::Direction;
+  std::vector<std::pair<GpuId, Nanoseconds>> forth, back;
+  for (std::optional<Gap> gap = idle.nearest(-1, 0, kNext); gap; gap = idle.nearest(*gap, 0, kNext)) forth.emplace_back(gap->gpu, gap->range.end);
+  const std::vector<std::pair<GpuId, Nanoseconds>> all{{small.gpu, 50}, {other, 50}, {small.gpu, 90}, {other, 80}};
+  CHECK(forth == all);
+  for (std::optional<Gap> gap = idle.find({60, 80}, other); gap; gap = idle.nearest(*gap, 0, kPrevious)) back.emplace_back(gap->gpu, gap->range.end);
+  CHECK(back == std::vector(all.rbegin(), all.rend()));
+  CHECK_FALSE(idle.nearest(*idle.find({10, 50}, other), 41, kNext));
+}
+
 TEST_CASE("a gap tells its causes, what ended it, and in which range its thread was") {
   SmallTrace small;
   small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000, "a", 1), small.event(5'000, 6'000, "b", 2)});

@@ -66,10 +66,10 @@ std::optional<Gap> IdleTime::at(GpuId gpu, Nanoseconds time) const {
   return Gap{gpu, {gaps.start(*index), gaps.end(*index)}, cause_of(gaps.name(*index))};
 }
 
-std::optional<Gap> IdleTime::find(TimeRange range) const {
+std::optional<Gap> IdleTime::find(TimeRange range, std::optional<GpuId> wanted) const {
   if (!gpus_) return std::nullopt;
   for (const auto& [gpu, lanes] : *gpus_)
-    if (const auto gap = at(gpu, range.begin); gap && gap->range == range) return gap;
+    if (const auto gap = at(gpu, range.begin); gap && gap->range == range && (!wanted || gpu == *wanted)) return gap;
   return std::nullopt;
 }
 
@@ -94,6 +94,27 @@ std::optional<Gap> IdleTime::nearest(Nanoseconds time, Nanoseconds shortest, Dir
     }
   }
   return best;
+}
+
+std::optional<Gap> IdleTime::nearest(const Gap& from, Nanoseconds shortest, Direction direction) const {
+  if (!gpus_) return std::nullopt;
+  std::vector<Gap> together;  // those that begin with it, by GPU
+  const auto gather = [&](Nanoseconds begin) {
+    together.clear();
+    for (const auto& [gpu, lanes] : *gpus_)
+      if (const auto gap = at(gpu, begin); gap && gap->range.begin == begin && gap->range.length() >= shortest) together.push_back(*gap);
+  };
+  gather(from.range.begin);
+  if (direction == Direction::kNext) {
+    const auto next = std::find_if(together.begin(), together.end(), [&](const Gap& gap) { return gap.gpu > from.gpu; });
+    return next != together.end() ? *next : nearest(from.range.begin, shortest, direction);
+  }
+  const auto previous = std::find_if(together.rbegin(), together.rend(), [&](const Gap& gap) { return gap.gpu < from.gpu; });
+  if (previous != together.rend()) return *previous;
+  const std::optional<Gap> before = nearest(from.range.begin, shortest, direction);
+  if (!before) return std::nullopt;
+  gather(before->range.begin);
+  return together.back();
 }
 
 std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewport) const {

@@ -284,7 +284,7 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const Hit under = hit(event->position());
   const EventRef chosen = event_of(under);
   state_.select(chosen);
-  if (!chosen.valid()) state_.select_range(range_of(under));
+  if (!chosen.valid()) state_.selection().selectRange(range_of(under), under.gap ? std::optional(under.gap->gpu) : std::nullopt);
 }
 
 void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {

@@ -35,22 +35,21 @@ std::optional<TimeRange> ViewState::wait_of(EventRef kernel) const {
 }
 
 std::optional<Gap> ViewState::selected_gap() const {
-  return idle_time_ && selected_range() ? idle_time_->find(*selected_range()) : std::nullopt;
+  return idle_time_ && selected_range() ? idle_time_->find(*selected_range(), selection_.idleGpu()) : std::nullopt;
 }
 
 void ViewState::select_gap(IdleTime::Direction direction) {
   if (!idle_time_) return;
   const bool forward = direction == IdleTime::Direction::kNext;
   Nanoseconds from = forward ? range_.begin - 1 : range_.end;
-  if (const auto gap = selected_gap())
-    from = gap->range.begin;
-  else if (selected().valid())
-    from = trace().event(selected()).start;
+  if (selected().valid()) from = trace().event(selected()).start;
   const auto shortest = static_cast<Nanoseconds>(kNarrowestGap * static_cast<double>(range_.length()) / std::max(1, device_width_));
-  const std::optional<Gap> gap = idle_time_->nearest(from, shortest, direction);
+  const std::optional<Gap> before = selected_gap();
+  const std::optional<Gap> gap = before ? idle_time_->nearest(*before, shortest, direction) : idle_time_->nearest(from, shortest, direction);
   if (!gap) return;
   select({});
-  select_range(gap->range);
+  selection_.selectRange(gap->range, gap->gpu);
+  if (const auto row = tree().find("gpu:" + std::to_string(gap->gpu) + "/hw")) scroll_to(*row);
   set_follow(FollowLive::kNo);
   if (gap->range.begin >= range_.begin && gap->range.end <= range_.end) return;
   const Nanoseconds middle = gap->range.begin + gap->range.length() / 2;

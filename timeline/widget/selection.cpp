@@ -32,10 +32,12 @@ void Selection::select(EventRef event) {
   emit eventChanged(event);
 }
 
-void Selection::selectRange(std::optional<TimeRange> range) {
+void Selection::selectRange(std::optional<TimeRange> range, std::optional<GpuId> idle_gpu) {
   if (range && range->empty()) range.reset();
-  if (range == range_) return;
+  if (!range) idle_gpu.reset();
+  if (range == range_ && idle_gpu == idle_gpu_) return;
   range_ = range;
+  idle_gpu_ = idle_gpu;
   emit rangeChanged(range);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <QAction>
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
@@ -193,12 +194,23 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   command_->setToolTip(tr("The command that prints the same"));
   command_->hide();
   connect(choose_, &QPushButton::clicked, this, &DiffPanel::compareRequested);
-  connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) { showItem(items_[row]); });
+  offerSides(*table_, [this](TableRow row, Side side) { showItem(items_[row], side); });
+  offerSides(*counters_, [this](TableRow row, Side side) { showLaunches(changes_[row], side); });
   connect(table_, &ResultTable::rowActivated, this, [this](TableRow row) { listItem(items_[row]); });
-  connect(counters_, &ResultTable::rowChosen, this, [this](TableRow row) { showLaunches(changes_[row]); });
   connect(counters_, &ResultTable::rowActivated, this, &DiffPanel::kernelRequested);
   connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::forget);
   forget();
+}
+
+void DiffPanel::offerSides(ResultTable& table, std::function<void(TableRow, Side)> show) {
+  connect(&table, &ResultTable::rowChosen, this, [show](TableRow row) { show(row, Side::kFirst); });
+  for (const Side side : {Side::kFirst, Side::kSecond}) {
+    auto* action = new QAction(side == Side::kFirst ? tr("Select it in A") : tr("Select it in B"), &table);
+    connect(action, &QAction::triggered, this, [&table, show, side] {
+      if (const std::optional<TableRow> row = table.chosenRow()) show(*row, side);
+    });
+    table.addAction(action);
+  }
 }
 
 void DiffPanel::showSentence(const QString& sentence) {
@@ -265,28 +277,30 @@ void DiffPanel::showCounters(std::vector<CounterChange> changes) {
 }
 
 // Aligns them, as showItem() does.
-void DiffPanel::showLaunches(const CounterChange& change) {
+void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
   const EventRef a = change.first_place.event, b = change.second_place.event;
   if (!pair_.isOpen() || !a.valid() || !b.valid()) return;
   search_.cancel();
   const Event first = pair_.first().trace->event(a), second = pair_.second().trace->event(b);
-  pair_.alignPlaces({{first.start, first.end()}, {second.start, second.end()}, a});
+  pair_.alignPlaces({{first.start, first.end()}, {second.start, second.end()}, selected == Side::kFirst ? a : pair_.ofSecond(b)});
 }
 
-void DiffPanel::showItem(const DiffItem& item) {
+// Where only one of the traces has it, that one's is selected.
+void DiffPanel::showItem(const DiffItem& item, Side selected) {
   if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
-  search_.start([this, item, first = pair_.first().trace, second = pair_.second().trace,
+  search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace,
                  filter = filter_of(item, iterations_)](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace) {
       return item.kind == DiffKind::kGpuIdle ? longest_idle(trace, item.name, job.stop()) : longest_event(trace, filter, job.stop());
     };
     const std::optional<Spot> a = find(*first), b = find(*second);
     if (job.stop().stop_requested() || (!a && !b)) return;
-    job.deliver([this, a, b] {
-      if (a && b) return pair_.alignPlaces({a->range, b->range, a->event});
-      const Nanoseconds shift = a ? 0 : pair_.shift();  // only one of the traces has it
-      const TimeRange range = a ? a->range : b->range;
-      show_place(state_, {range.begin + shift, range.end + shift}, a ? a->event : EventRef{});
+    job.deliver([this, a, b, selected] {
+      const bool is_of_first = a && (selected == Side::kFirst || !b);
+      const EventRef event = is_of_first ? a->event : pair_.ofSecond(b->event);
+      if (a && b) return pair_.alignPlaces({a->range, b->range, event});
+      const TimeRange range = is_of_first ? a->range : TimeRange{b->range.begin + pair_.shift(), b->range.end + pair_.shift()};
+      show_place(state_, range, event);
     });
   });
 }

@@ -1,8 +1,10 @@
 // What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name,
-// or the longest idle time of its cause, in both traces: they begin together then. What counters said of kernels that both traces measured
+// or the longest idle time of its cause, in both traces: they begin together then, and that of A is selected, or that of B where it is asked
+// for. What counters said of kernels that both traces measured
 // stands in a table of its own, whose rows show a measured launch of each trace. Nothing is compared while the panel is hidden.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -47,9 +49,11 @@ class DiffPanel : public QWidget {
   void showSentence(const QString& sentence);
   void showDiff(const analysis::TraceDiff& diff);
   void showCounters(std::vector<analysis::CounterChange> changes);
-  void showItem(const analysis::DiffItem& item);
+  enum class Side { kFirst, kSecond };  // of which an event is to be selected
+  void offerSides(ResultTable& table, std::function<void(TableRow, Side)> show);
+  void showItem(const analysis::DiffItem& item, Side selected);
   void listItem(const analysis::DiffItem& item);
-  void showLaunches(const analysis::CounterChange& change);
+  void showLaunches(const analysis::CounterChange& change, Side selected);
 
   SelectionState& state_;
   TracePair& pair_;

@@ -64,6 +64,11 @@ void TracePair::alignPlaces(const Place& place) {
   align(Alignment::kPlace, place.first.begin - place.second.begin);
 }
 
+EventRef TracePair::ofSecond(EventRef event) const {
+  if (event.valid()) event.lane += static_cast<LaneId>(first_.trace->lanes().size());  // its lanes follow those of A
+  return event;
+}
+
 void TracePair::reset() {
   alignInitially();
   align(alignment_, shift_);

@@ -37,7 +37,7 @@ class TracePair : public QObject {
   struct Place {
     TimeRange first;   // in A
     TimeRange second;  // in B, in times of B by itself
-    EventRef event;    // of A, to select; may be invalid
+    EventRef event;    // of the combined trace, to select; may be invalid
   };
 
   explicit TracePair(QObject* parent = nullptr);
@@ -53,6 +53,8 @@ class TracePair : public QObject {
 
   [[nodiscard]] Alignment alignment() const { return alignment_; }
   [[nodiscard]] Nanoseconds shift() const { return shift_; }  // a time of B plus this is a time of the axis
+  // An event of B as it stands in the combined trace. Requires: isOpen().
+  [[nodiscard]] EventRef ofSecond(EventRef event) const;
   [[nodiscard]] bool knowsUtc() const;
   // Each ends with combined(). Requires: isOpen(); for alignByUtc(), knowsUtc().
   void alignByStart();

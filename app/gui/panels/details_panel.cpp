@@ -209,7 +209,7 @@ QString DetailsPanel::waitsHtml(EventRef event) const {
 QString DetailsPanel::rangeHtml(TimeRange range) const {
   const bool is_summed = summary_ && summary_->range == range;
   const timeline::IdleTime* idle = idle_.idleTime().get();
-  const std::optional<timeline::Gap> gap = idle != nullptr ? idle->find(range) : std::nullopt;
+  const std::optional<timeline::Gap> gap = idle != nullptr ? idle->find(range, state_.selection().idleGpu()) : std::nullopt;
   QString title = tr("Selected range"), rows;
   if (gap) {
     const std::vector<timeline::Property> properties = idle->describe(*gap);

@@ -37,12 +37,14 @@ class IdleTime {
 
   // The gap at this time; none where something runs, or the gap is shorter than the threshold. O(log n).
   [[nodiscard]] std::optional<Gap> at(GpuId gpu, Nanoseconds time) const;
-  // The gap that is exactly this long at this place, on any GPU. O(GPUs · log n).
-  [[nodiscard]] std::optional<Gap> find(TimeRange range) const;
+  // The gap that is exactly this long at this place, on this GPU; on the first that has one where none is named. O(GPUs · log n).
+  [[nodiscard]] std::optional<Gap> find(TimeRange range, std::optional<GpuId> gpu = std::nullopt) const;
   enum class Direction { kNext, kPrevious };
   // The nearest gap of at least `shortest` ns that begins after (or before) the time, of any GPU; none where there is none. O(gaps passed
   // over).
   [[nodiscard]] std::optional<Gap> nearest(Nanoseconds time, Nanoseconds shortest, Direction direction) const;
+  // The same from a gap: those of several GPUs that begin at the same time follow each other in the order of the GPUs.
+  [[nodiscard]] std::optional<Gap> nearest(const Gap& from, Nanoseconds shortest, Direction direction) const;
 
   // How much of a pixel column is idle, from 0 to 1, and the cause that holds most of that.
   struct Column {

@@ -29,8 +29,10 @@ class Selection : public QObject {
   // Of trace(); not valid() where there is none.
   void select(EventRef event);  // {} clears
   [[nodiscard]] EventRef event() const { return event_; }
-  void selectRange(std::optional<TimeRange> range);
+  void selectRange(std::optional<TimeRange> range, std::optional<GpuId> idle_gpu = std::nullopt);
   [[nodiscard]] std::optional<TimeRange> range() const { return range_; }
+  // The GPU whose gap the range was selected as: others may be idle for the same time. None where it is just a part of time.
+  [[nodiscard]] std::optional<GpuId> idleGpu() const { return idle_gpu_; }
   void hover(EventRef event);
   [[nodiscard]] EventRef hovered() const { return hovered_; }
 
@@ -44,6 +46,7 @@ class Selection : public QObject {
   EventRef event_;
   EventRef hovered_;
   std::optional<TimeRange> range_;
+  std::optional<GpuId> idle_gpu_;
 };
 
 }  // namespace lanescope::timeline
