@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <QColor>
@@ -165,6 +166,16 @@ std::optional<int> EventTableModel::rowOf(EventRef event) const {
     if (const auto found = stored_->find(list_->values, event)) position = *found;
   if (!position || *position >= kLargestTable) return std::nullopt;
   return static_cast<int>(*position);
+}
+
+std::vector<int> EventTableModel::rowsOf(std::span<const EventRef> events) const {
+  std::vector<int> rows(events.size(), -1);
+  if (folds_ || stored_ || events.empty()) return rows;
+  std::map<EventRef, std::size_t> wanted;
+  for (std::size_t i = 0; i < events.size(); ++i) wanted.emplace(events[i], i);
+  for (std::size_t row = 0; row < std::min(order_->size(), kLargestTable); ++row)
+    if (const auto found = wanted.find((*order_)[row]); found != wanted.end()) rows[found->second] = static_cast<int>(row);
+  return rows;
 }
 
 int EventTableModel::rowCount(const QModelIndex& parent) const {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,8 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] EventRef event(int row) const;
   // Of an event in a closed family, the row of that. O(rows); of an order in a file, as StoredOrder::find().
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
+  // The same of several events, where the rows are events that are held; -1 for one that is not listed. O(rows · log events).
+  [[nodiscard]] std::vector<int> rowsOf(std::span<const EventRef> events) const;
   // As far as it is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
   [[nodiscard]] std::shared_ptr<const std::vector<EventRef>> sharedOrder() const { return order_; }

@@ -139,9 +139,11 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     order_failure_ = sentence;
     showOrdering();
   });
+  connect(model_, &QAbstractItemModel::modelAboutToBeReset, this, &EventsPanel::keepPlace);
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
     showOrdering();
+    returnToPlace();
     if (!keepsFamily()) followSelection(ScrollTo::kNothing);
     if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
     if (model_->isWhole()) begins_at_top_ = BeginsAtTop::kNo;
@@ -208,6 +210,24 @@ void EventsPanel::restoreHeaderState(const QByteArray& state) {
   if (!table_->horizontalHeader()->restoreState(state)) return;
   const QHeaderView* header = table_->horizontalHeader();
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
+}
+
+void EventsPanel::keepPlace() {
+  left_.reset();
+  if (begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return;
+  left_.emplace(Left{model_->events(), TablePlace(*table_), {}});
+  for (const int line : left_->place.lines()) left_->events.push_back(model_->event(line));
+}
+
+// In a list of a later state of the trace.
+void EventsPanel::returnToPlace() {
+  const std::optional<Left> left = std::exchange(left_, std::nullopt);
+  if (!left || begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return;
+  const Trace& before = left->list->values.trace();
+  std::vector<EventRef> events;
+  for (const EventRef event : left->events) events.push_back(timeline::find_again(before, event, model_->events()->values.trace()));
+  const QScopedValueRollback choosing(is_choosing_, true);
+  left->place.restore(*table_, model_->rowsOf(events));
 }
 
 bool EventsPanel::keepsFamily() {

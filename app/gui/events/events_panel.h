@@ -15,6 +15,7 @@
 #include "events/event_table_model.h"
 #include "events/shown_events.h"
 #include "export/exports.h"
+#include "tables/table_place.h"
 
 namespace lanescope::ui {
 
@@ -62,6 +63,8 @@ class EventsPanel : public QWidget {
   [[nodiscard]] EventRef inTrace(EventRef listed) const;  // as it stands in the trace that is shown
   [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
+  void keepPlace();
+  void returnToPlace();
   [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
   void showCount();
   void showOrdering();
@@ -93,6 +96,13 @@ class EventsPanel : public QWidget {
   QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
+  // Where its user was in the list that is being replaced.
+  struct Left {
+    std::shared_ptr<const EventList> list;
+    TablePlace place;
+    std::vector<EventRef> events;  // of its lines
+  };
+  std::optional<Left> left_;
   bool is_choosing_ = false;                       // while the table tells others of its current line
   LatestJob copying_;
 };

@@ -7,6 +7,7 @@
 #include <QElapsedTimer>
 #include <QFileDialog>
 #include <QHBoxLayout>
+#include <QScopedValueRollback>
 #include <QShortcut>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -17,6 +18,7 @@
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
 #include "model/trace/last_path_part.h"
+#include "tables/table_place.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -190,19 +192,26 @@ void SourcePanel::compute() {
 }
 
 void SourcePanel::present(std::shared_ptr<const Code> code, const QString& failure) {
-  const int line_before = code && code_ && code_->kernel == code->kernel ? lines_->chosenRow() : -1;
-  const std::pair place_before = line_before >= 0 ? places_[static_cast<std::size_t>(line_before)] : std::pair<std::uint32_t, std::uint32_t>(kernels::kNoFile, 0);
+  const bool is_read_on = code && code_ && code_->kernel == code->kernel && lines_->chosenRow() >= 0;
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> places_before = places_;
+  const int instructions_before = instructions_->code().rowCount();
+  const TablePlace in_lines(*lines_), in_instructions(*instructions_);
   code_ = std::move(code);
   showNote(failure);
   showLines();
   showInstructions();
   for (QWidget* part : std::initializer_list<QWidget*>{search_, next_}) part->setEnabled(code_ != nullptr);
   if (!code_ || chooseWanted()) return;
+  if (!is_read_on) return showNextHotSpot();
   // The same kernel as it is in a later state of the trace: whoever reads a line goes on there.
-  if (const auto same = std::find(places_.begin(), places_.end(), place_before); place_before.first != kernels::kNoFile && same != places_.end())
-    lines_->chooseRow(static_cast<int>(same - places_.begin()));
-  else
-    showNextHotSpot();
+  const QScopedValueRollback follows(follows_, true);
+  std::vector<int> now;
+  for (const int line : in_lines.lines()) {
+    const auto same = std::find(places_.begin(), places_.end(), places_before[static_cast<std::size_t>(line)]);
+    now.push_back(same == places_.end() ? TablePlace::kGone : static_cast<int>(same - places_.begin()));
+  }
+  in_lines.restore(*lines_, now);
+  if (instructions_->code().rowCount() == instructions_before) in_instructions.restore(*instructions_, in_instructions.lines());
 }
 
 void SourcePanel::showLine(const QString& place) {

@@ -78,6 +78,13 @@ std::optional<int> StatisticsModel::rowOf(EventKind kind, NameId name) const {
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
+std::optional<int> StatisticsModel::rowNamed(EventKind kind, std::string_view name) const {
+  const auto of = [this](std::string_view each) { return grouping_ == Grouping::kFamilies ? name_family(each) : std::string(each); };
+  const std::string wanted = of(name);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && of(trace_->name(entry.name)) == wanted; });
+  return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
+}
+
 QString StatisticsModel::nameOf(const NameStatistics& entry) const {
   const QString name = shown_name(*trace_, entry.kind, entry.name);
   return grouping_ == Grouping::kFamilies ? QString::fromStdString(name_family(name.toStdString())) : name;

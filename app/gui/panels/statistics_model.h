@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ class StatisticsModel : public QAbstractTableModel {
   void setHovered(EventKind kind, NameId name);
   // The row of a kind and name, or of the family that it is of; none where it is not listed.
   [[nodiscard]] std::optional<int> rowOf(EventKind kind, NameId name) const;
+  // The same by the text of the name, which states of a trace share; ids of names are a state's own.
+  [[nodiscard]] std::optional<int> rowNamed(EventKind kind, std::string_view name) const;
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }  // of which the entries are
   [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] QString nameOf(const NameStatistics& entry) const;

@@ -17,6 +17,7 @@
 #include "model/stats/report.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
+#include "tables/table_place.h"
 #include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
 #include "timeline/widget/shown_text.h"
@@ -68,7 +69,9 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   });
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     showCommand();
-    if (change == TraceChange::kOther) isVisible() ? compute() : clear();
+    // Events that are listed may still be those of a trace that is gone.
+    const bool is_listed = shown_.list() && &shown_.list()->values.trace() == state_.trace().get();
+    if (change == TraceChange::kOther) isVisible() && is_listed ? compute() : clear();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
@@ -258,14 +261,15 @@ void StatisticsPanel::computeStatistics() {
         list->stream ? statistics_by_name(listed, *list->stream, job.stop(), by) : statistics_by_name(listed, list->events, job.stop(), by);
     if (job.stop().stop_requested()) return;
     job.deliver([this, list, by, statistics = std::move(statistics)]() mutable {
-      std::optional<std::pair<EventKind, NameId>> selected;
-      if (const NameStatistics* entry = selectedEntry()) selected.emplace(entry->kind, entry->name);
+      const TablePlace place(*table_);
+      const bool is_same = model_->trace() && model_->grouping() == by;
+      std::vector<std::pair<EventKind, std::string>> names;
+      for (const int line : place.lines()) names.emplace_back(model_->entry(line).kind, model_->trace()->name(model_->entry(line).name));
       model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by);
-      const std::optional<int> row = selected ? model_->rowOf(selected->first, selected->second) : std::nullopt;
-      if (row)
-        table_->selectRow(*row);
-      else
-        showSelected();
+      std::vector<int> lines;
+      for (const auto& [kind, name] : names) lines.push_back(model_->rowNamed(kind, name).value_or(TablePlace::kGone));
+      is_same ? place.restore(*table_, lines) : table_->scrollToTop();
+      if (!selectedEntry()) showSelected();
       computeHistogram();
     });
   });

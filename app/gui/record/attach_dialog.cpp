@@ -155,9 +155,11 @@ void AttachDialog::showProcesses() {
   if (text == shown_text_) return showChosen();  // which names the filter
   shown_text_ = std::move(text);
   shown_ = std::move(shown);
-  table_->setTable(std::make_shared<const stats::Table>(std::move(table)));
+  std::vector<std::string> names;  // a process is the same with another name
+  for (const ProcessSummary& process : shown_) names.push_back(std::to_string(process.pid));
+  table_->setTable(std::make_shared<const stats::Table>(std::move(table)), std::move(names));
   table_->horizontalHeader()->setStretchLastSection(true);
-  if (pid_) choose(*pid_);
+  if (pid_ && !table_->chosenRow()) choose(*pid_);  // it is listed again
   showChosen();
 }
 

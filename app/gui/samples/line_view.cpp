@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
-#include <QScrollBar>
 #include <QShortcut>
 #include <QVBoxLayout>
 
+#include "tables/table_place.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -116,11 +116,11 @@ void LineView::present() {
     }
     rows.push_back(std::move(row));
   }
-  const int place = code_->verticalScrollBar()->value();
+  const TablePlace place(*code_);
   code_->code().setRows(std::move(rows), seen.empty() ? QStringList() : QStringList{tr("Self"), tr("Total")});
   for (int column = CodeTableModel::kColumns; column < code_->code().columnCount(); ++column)
     code_->setColumnWidth(column, kCountCharacters * code_->fontMetrics().averageCharWidth());
-  if (numbers_ == before) code_->verticalScrollBar()->setValue(place);  // the same lines, counted anew
+  if (numbers_ == before) place.restore(*code_, place.lines());  // the same lines, counted anew
   const QString name = QString::fromStdString(file_);
   title_->setText(file_.empty() ? QString() : text_ ? text_->path : tr("%1 is not here: choose its folder in the panel Source").arg(name));
   title_->setToolTip(title_->text());

@@ -393,7 +393,6 @@ void SamplesPanel::compute() {
       functions_->setTable(profile->table);
       lines_->setTable(profile->line_table);
       line_view_->setProfile(trace, profile);
-      filterRows();
       const bool is_restored = was_shown && opened_down.restore(*top_down_);
       if (was_shown) opened_up.restore(*bottom_up_);
       if (!is_restored) expandMainPath();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "model/trace/percent.h"
@@ -100,6 +101,18 @@ bool is_point_in_time(const Column& column) {
   return column.unit == Unit::kNanoseconds && (ends_with_word(column.title, "Start") || ends_with_word(column.title, "End"));
 }
 
+std::uint64_t identity_of_row(const Table& table, TableRow row) {
+  std::uint64_t identity = 0;
+  const auto add = [&identity](std::size_t part) { identity = (identity ^ part) * 0x9e3779b97f4a7c15 + (identity >> 29); };  // mixes all bits
+  for (const Column& column : table.columns()) {
+    if (column.has_texts())
+      add(std::hash<std::string_view>()(table.text(column.text(row))));
+    else if (!column.has_reals() && (column.unit == Unit::kIdentifier || (column.unit == Unit::kNanoseconds && ends_with_word(column.title, "Start"))))
+      add(std::hash<std::int64_t>()(column.integer(row)));
+  }
+  return identity;
+}
+
 std::optional<TimeRange> time_of_row(const Table& table, TableRow row) {
   for (const Column& column : table.columns()) {
     if (column.unit != Unit::kNanoseconds || !ends_with_word(column.title, "Start")) continue;
@@ -153,12 +166,17 @@ void ResultModel::sort(int section, Qt::SortOrder order) {
   std::vector<TableRow> rows;
   for (const QModelIndex& index : before) rows.push_back(tableRow(index.row()));
   sortRows(section, order);
-  std::vector<int> place(order_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) place[order_[i]] = static_cast<int>(i);
+  const std::vector<int> place = linesOfRows();
   QModelIndexList after;
   for (qsizetype i = 0; i < before.size(); ++i) after += index(place[rows[static_cast<std::size_t>(i)]], before[i].column());
   changePersistentIndexList(before, after);
   emit layoutChanged({}, VerticalSortHint);
+}
+
+std::vector<int> ResultModel::linesOfRows() const {
+  std::vector<int> lines(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) lines[order_[i]] = static_cast<int>(i);
+  return lines;
 }
 
 void ResultModel::sortRows(int section, Qt::SortOrder order) {

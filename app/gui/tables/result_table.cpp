@@ -1,6 +1,8 @@
 #include "tables/result_table.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
 #include <utility>
 
 #include <QAction>
@@ -13,11 +15,54 @@
 
 #include "model/stats/format.h"
 #include "tables/table_look.h"
+#include "tables/table_place.h"
 
 namespace lanescope::ui {
 namespace {
 
 constexpr stats::TimeUnit kPlainUnit = stats::TimeUnit::kNanoseconds;
+
+// Finds rows of a table in a later state of it. Of rows that can't be told apart, the second is the second again.
+class RowsAgain {
+ public:
+  void want(TableRow row, std::uint64_t identity) {
+    wanted_.push_back({row, identity, 0});
+    seen_[identity] = 0;
+  }
+  template <typename IdentityOf>
+  void number(std::size_t rows, IdentityOf identity_of) {
+    pass(rows, identity_of, [this](TableRow row, std::uint64_t, std::size_t place) {
+      for (Wanted& wanted : wanted_)
+        if (wanted.row == row) wanted.place = place;
+    });
+  }
+  // In the order in which they were wanted.
+  template <typename IdentityOf>
+  std::vector<std::optional<TableRow>> find(std::size_t rows, IdentityOf identity_of) {
+    std::vector<std::optional<TableRow>> found(wanted_.size());
+    pass(rows, identity_of, [&](TableRow row, std::uint64_t identity, std::size_t place) {
+      for (std::size_t i = 0; i < wanted_.size(); ++i)
+        if (wanted_[i].identity == identity && wanted_[i].place == place) found[i] = row;
+    });
+    return found;
+  }
+
+ private:
+  struct Wanted {
+    TableRow row;
+    std::uint64_t identity;
+    std::size_t place;  // among rows of the same identity
+  };
+  template <typename IdentityOf, typename Visit>
+  void pass(std::size_t rows, IdentityOf identity_of, Visit visit) {
+    if (wanted_.empty()) return;
+    for (auto& [identity, count] : seen_) count = 0;
+    for (TableRow row = 0; row < rows; ++row)
+      if (const auto seen = seen_.find(identity_of(row)); seen != seen_.end()) visit(row, seen->first, seen->second++);
+  }
+  std::vector<Wanted> wanted_;
+  std::unordered_map<std::uint64_t, std::size_t> seen_;
+};
 
 std::vector<std::string> titles(const stats::Table* table) {
   std::vector<std::string> list;
@@ -53,22 +98,43 @@ ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : Quie
     if (model_->table()) sorted_ = {section, order};
   });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
-    if (current.isValid()) emit rowChosen(model_->tableRow(current.row()));
+    if (current.isValid() && !is_being_filled_) emit rowChosen(model_->tableRow(current.row()));
   });
 }
 
+std::uint64_t ResultTable::identityOf(TableRow row) const {
+  return names_.empty() ? identity_of_row(*model_->table(), row) : std::hash<std::string>()(names_[row]);
+}
+
 // What is sorted by outlives the time in which there is no table.
-void ResultTable::setTable(std::shared_ptr<const stats::Table> table) {
+void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names) {
   const QScopedValueRollback fitting(fitting_, true);
+  const QScopedValueRollback filling(is_being_filled_, true);
   const bool was_empty = model_->table() == nullptr;
-  if (!table) return model_->setTable(nullptr);
+  if (!table) {
+    names_.clear();
+    return model_->setTable(nullptr);
+  }
   const bool other_columns = std::exchange(titles_, titles(table.get())) != titles(table.get());
   if (other_columns) sorted_ = {-1, Qt::AscendingOrder};
   const auto [section, order] = sorted_;
+  const TablePlace place(*this);
+  const bool is_kept = !was_empty && !other_columns;
+  RowsAgain again;
+  if (is_kept)
+    for (const int line : place.lines()) again.want(model_->tableRow(line), identityOf(model_->tableRow(line)));
+  if (is_kept) again.number(model_->table()->row_count(), [this](TableRow row) { return identityOf(row); });
   model_->setTable(std::move(table));
+  names_ = std::move(names);
   horizontalHeader()->setSortIndicator(section, order);
   model_->sort(section, order);
   if (other_columns || was_empty) fitColumns();
+  if (!is_kept) return scrollToTop();
+  const std::vector<int> line_of = model_->linesOfRows();
+  std::vector<int> lines;
+  for (const std::optional<TableRow> row : again.find(model_->table()->row_count(), [this](TableRow each) { return identityOf(each); }))
+    lines.push_back(row ? line_of[*row] : TablePlace::kGone);
+  place.restore(*this, lines);
 }
 
 QString ResultTable::title(int section) const { return model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString(); }

@@ -1,4 +1,7 @@
 // Shows a table of the model. Selected rows are copied as TSV; a window around it that writes files writes the whole table.
+//
+// A later state of the table that is shown, which has the same columns, takes its place without moving anything: the lines that are selected,
+// the current one and what is in sight stay, and rowChosen() does not come. A row that is not there any more is not selected any more.
 #pragma once
 
 #include <memory>
@@ -28,8 +31,9 @@ class ResultTable : public QuietFocus<QTableView> {
  public:
   explicit ResultTable(const QString& accessible_name, QWidget* parent = nullptr);
 
-  // In the table's own order; the columns are fitted where they are others than before.
-  void setTable(std::shared_ptr<const stats::Table> table);
+  // In the table's own order until a column is sorted by; the columns are fitted where they are others than before. Null: none, and what comes
+  // next begins at its top. `names`: of each row, what makes it the same in a later state, where that is not identity_of_row(); none: it is.
+  void setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names = {});
   [[nodiscard]] const ResultModel& results() const { return *model_; }
   [[nodiscard]] std::optional<TableRow> chosenRow() const;
   void chooseRow(TableRow row);  // emits rowChosen()
@@ -58,10 +62,13 @@ class ResultTable : public QuietFocus<QTableView> {
   void showMenu(const QPoint& position);
   void showHeaderMenu(const QPoint& position);
   [[nodiscard]] QString title(int section) const;
+  [[nodiscard]] std::uint64_t identityOf(TableRow row) const;
   [[nodiscard]] TableFiles* files() const;  // null: nobody around it writes files
 
   ResultModel* model_;
   bool fitting_ = false;
+  bool is_being_filled_ = false;  // a line that becomes the current one by that was not chosen by anybody
+  std::vector<std::string> names_;  // of the table's rows; empty: they have none
   std::vector<std::string> titles_;                                // of the last table's columns
   std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
