@@ -1,5 +1,7 @@
 #include "analysis/answered_trace.h"
 
+#include <utility>
+
 #include <QSignalBlocker>
 
 #include "analysis/place.h"
@@ -8,28 +10,35 @@
 namespace lanescope::ui {
 
 AnsweredTrace::AnsweredTrace(SelectionState& state, TracePair& pair, QObject* parent) : QObject(parent), state_(state), pair_(pair) {
-  connect(&state, &SelectionState::traceChanged, this, &AnsweredTrace::changed);
-  connect(&pair, &TracePair::sidesChanged, this, [this] {
-    if (!pair_.isOpen()) choice_ = Choice::kFirst;
-  });
+  connect(&state, &SelectionState::traceChanged, this, &AnsweredTrace::follow);
 }
 
-bool AnsweredTrace::isOfTwo() const { return pair_.isOpen() && state_.trace() && state_.trace()->parts().size() == 2; }
+void AnsweredTrace::follow(TraceChange change) {
+  const std::shared_ptr<const Trace> second_before = two_ ? two_->second.trace : nullptr;
+  two_.reset();
+  if (pair_.isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
+    two_ = Two{pair_.first(), pair_.second(), state_.trace()->parts().back().shift};
+  // A later state of the shown trace may be without B, or have another one.
+  if (change == TraceChange::kSnapshot && second_before != (two_ ? two_->second.trace : nullptr) && std::exchange(choice_, Choice::kFirst) != Choice::kFirst)
+    change = TraceChange::kOther;
+  if (!two_) choice_ = Choice::kFirst;
+  if (change == TraceChange::kOther) ++subject_;
+  emit changed(change);
+}
 
 void AnsweredTrace::choose(Choice choice) {
   if (choice_ == choice) return;
   choice_ = choice;
+  ++subject_;
   emit changed(TraceChange::kOther);
 }
 
 std::shared_ptr<const Trace> AnsweredTrace::trace() const {
-  if (!isOfTwo() || choice_ == Choice::kBoth) return state_.trace();
-  return choice_ == Choice::kFirst ? pair_.first().trace : pair_.second().trace;
+  if (!two_ || choice_ == Choice::kBoth) return state_.trace();
+  return choice_ == Choice::kFirst ? two_->first.trace : two_->second.trace;
 }
 
-Nanoseconds AnsweredTrace::shift() const {
-  return isOfTwo() && choice_ == Choice::kSecond ? state_.trace()->parts().back().shift : Nanoseconds{0};
-}
+Nanoseconds AnsweredTrace::shift() const { return two_ && choice_ == Choice::kSecond ? two_->shift : Nanoseconds{0}; }
 
 std::optional<TimeRange> AnsweredTrace::boundRange() const {
   std::optional<TimeRange> range = state_.boundRange();
@@ -38,35 +47,37 @@ std::optional<TimeRange> AnsweredTrace::boundRange() const {
 }
 
 QStringList AnsweredTrace::files(const QStringList& shown) const {
-  if (!isOfTwo()) return shown;
-  if (choice_ == Choice::kBoth) return {pair_.first().path, pair_.second().path};
-  return {choice_ == Choice::kFirst ? pair_.first().path : pair_.second().path};
+  if (!two_) return shown;
+  if (choice_ == Choice::kBoth) return {two_->first.path, two_->second.path};
+  return {choice_ == Choice::kFirst ? two_->first.path : two_->second.path};
 }
 
 std::function<bool(EventRef)> AnsweredTrace::held() const {
-  if (!isOfTwo() || choice_ == Choice::kBoth) return [](EventRef) { return true; };
-  return [lanes = pair_.first().trace->lanes().size(), is_first = choice_ == Choice::kFirst](EventRef shown) { return (shown.lane < lanes) == is_first; };
+  if (!two_ || choice_ == Choice::kBoth) return [](EventRef) { return true; };
+  return [lanes = two_->first.trace->lanes().size(), is_first = choice_ == Choice::kFirst](EventRef shown) { return (shown.lane < lanes) == is_first; };
 }
 
 TimeRange AnsweredTrace::shown(TimeRange time) const { return time.empty() ? time : TimeRange{time.begin + shift(), time.end + shift()}; }
 
 EventRef AnsweredTrace::shown(EventRef event) const {
-  if (isOfTwo() && choice_ == Choice::kSecond && event.valid())
-    event.lane += static_cast<LaneId>(pair_.first().trace->lanes().size());  // its lanes follow those of A
+  if (two_ && choice_ == Choice::kSecond && event.valid()) event.lane += static_cast<LaneId>(two_->first.trace->lanes().size());  // its lanes follow those of A
   return event;
 }
 
-void AnsweredTrace::show(TimeRange time, EventRef event) { show_place(state_, shown(time), shown(event)); }
-
-void AnsweredTrace::showIn(const std::shared_ptr<const Trace>& of, TimeRange time, EventRef event) {
+void AnsweredTrace::show(const Subject& of, TimeRange time, EventRef event) {
   const std::shared_ptr<const Trace> now = trace();
-  if (!now || !of) return;
-  const EventRef there = timeline::find_again(*of, event, *now);
-  if (there.valid() || !time.empty()) show(time, there);
+  if (!now || !of.trace || of.number != subject_) return;
+  const EventRef there = timeline::find_again(*of.trace, event, *now);
+  if (there.valid() && !time.empty()) {  // both traces as one may have been aligned anew
+    const Nanoseconds moved = now->event(there).start - of.trace->event(event).start;
+    time = {time.begin + moved, time.end + moved};
+  }
+  if (there.valid() || !time.empty()) show_place(state_, shown(time), shown(there));
 }
 
 QStringList AnsweredTrace::choices() const {
-  return {QStringLiteral("A  ") + pair_.first().name(), QStringLiteral("B  ") + pair_.second().name(), tr("A and B as one")};
+  if (!two_) return {};
+  return {QStringLiteral("A  ") + two_->first.name(), QStringLiteral("B  ") + two_->second.name(), tr("A and B as one")};
 }
 
 AnsweredTraceBox::AnsweredTraceBox(AnsweredTrace& answered, QWidget* parent) : QComboBox(parent), answered_(answered) {

@@ -4,6 +4,7 @@
 // Threads: the GUI thread only.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,13 +24,20 @@ class AnsweredTrace : public QObject {
  public:
   enum class Choice { kFirst, kSecond, kBoth };  // of two
 
+  // What an answer is of. Whoever keeps an answer keeps this with it: by the time that somebody follows the answer, its trace may be gone.
+  struct Subject {
+    std::shared_ptr<const Trace> trace;  // by itself, in its own times; null: no trace is open
+    std::uint64_t number = 0;            // the same for all states of one trace
+    bool operator==(const Subject&) const = default;
+  };
+
   AnsweredTrace(SelectionState& state, TracePair& pair, QObject* parent = nullptr);
 
-  [[nodiscard]] bool isOfTwo() const;
+  [[nodiscard]] bool isOfTwo() const { return two_.has_value(); }
   [[nodiscard]] Choice choice() const { return choice_; }
   void choose(Choice choice);  // A again when another trace is opened beside
 
-  // By itself, in its own times; null: no trace is open.
+  [[nodiscard]] Subject subject() const { return {trace(), subject_}; }
   [[nodiscard]] std::shared_ptr<const Trace> trace() const;
   // The part of time that lists are bound to, in times of trace(); none: all of it.
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
@@ -40,10 +48,9 @@ class AnsweredTrace : public QObject {
   // The same time and event on the time axis and in the trace that are shown.
   [[nodiscard]] TimeRange shown(TimeRange time) const;
   [[nodiscard]] EventRef shown(EventRef event) const;
-  // Shows a time and an event of trace() in the timeline, with some room on both sides; the event may be invalid.
-  void show(TimeRange time, EventRef event);
-  // The same of `of`, which may be an earlier state of trace(): times are the same there, and the event is where it stands now.
-  void showIn(const std::shared_ptr<const Trace>& of, TimeRange time, EventRef event);
+  // Shows a time and an event of `of` in the timeline, with some room on both sides; the event may be invalid. Of an earlier state of
+  // trace(), the event is where it stands now. What is no longer answered about is not shown anywhere.
+  void show(const Subject& of, TimeRange time, EventRef event);
   // The names to choose from: "A  before.trace".
   [[nodiscard]] QStringList choices() const;
 
@@ -52,11 +59,20 @@ class AnsweredTrace : public QObject {
   void changed(lanescope::ui::TraceChange change);
 
  private:
+  // The traces of which the shown one is combined. The pair may have others already, which are still being combined.
+  struct Two {
+    TracePair::Side first;
+    TracePair::Side second;
+    Nanoseconds shift = 0;  // of the second on the time axis
+  };
+  void follow(TraceChange change);
   [[nodiscard]] Nanoseconds shift() const;  // from its times to those that are shown
 
   SelectionState& state_;
   TracePair& pair_;
+  std::optional<Two> two_;
   Choice choice_ = Choice::kFirst;
+  std::uint64_t subject_ = 0;
 };
 
 // Where the user chooses; out of sight while one trace is open.

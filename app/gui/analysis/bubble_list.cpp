@@ -113,6 +113,17 @@ GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& sampl
   return words;
 }
 
+std::string name_of(const BubbleList& bubbles, const BubbleGroup& group) {
+  std::string name;
+  const auto add = [&name](std::string_view part) { name.append(part).push_back('\n'); };
+  add(group.recurrence ? recurrence_text(*group.recurrence) : "");
+  add(group.cause ? analysis::idle_cause_name(*group.cause) : "");
+  add(group.family ? bubbles.families[*group.family] : "");
+  add(group.call ? call_text(*bubbles.trace, *group.call) : "");
+  add(group.gpu ? std::to_string(*group.gpu) : "");
+  return name;
+}
+
 std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
 
 }  // namespace
@@ -140,6 +151,16 @@ BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds thres
 bool BubbleGroup::holds(const BubbleList& bubbles, const IdlePiece& piece) const {
   return (!recurrence || *recurrence == piece.recurrence) && (!cause || *cause == piece.part.cause) &&
          (!family || *family == piece.family) && (!call || *call == piece.part.call) && (!gpu || *gpu == bubbles.gaps[piece.gap].gpu);
+}
+
+std::optional<std::size_t> GroupedBubbles::rowNamed(const std::string& name) const {
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - names.begin()));
+}
+
+BubbleGroup GroupedBubbles::named(const std::string& name) const {
+  const std::optional<std::size_t> row = rowNamed(name);
+  return row ? groups[*row] : BubbleGroup{};
 }
 
 GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window) {
@@ -179,6 +200,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
   for (const auto& [group, sum] : sorted) {
+    grouped.names.push_back(name_of(bubbles, group));
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
                   text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
@@ -218,6 +240,7 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
   for (const GapShare& share : shares) {
     const IdleGap& gap = bubbles.gaps[share.gap];
     listed.gaps.push_back(share.gap);
+    listed.names.push_back(std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin));
     const GapWords words = words_of(bubbles, samples, share, window);
     table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled),
                   text(table, words.range), text(table, words.call), table.add_text(operation_text(trace, gap.next)),

@@ -56,17 +56,23 @@ struct BubbleGroup {
 // A table, and what each of its rows stands for.
 struct GroupedBubbles {
   stats::Table table;
+  std::vector<std::string> names;  // of each row: the same in a later state of the trace, where ids and what was sampled may be others
   std::vector<BubbleGroup> groups;
   std::vector<std::uint32_t> longest;    // the gap that holds most of each group
   std::vector<std::string> sampled;      // what the threads of each group were mostly seen to run; empty where the CPU was not sampled
   std::vector<std::string_view> advice;  // what to do about each group; empty where it is not of one cause
   Nanoseconds total = 0;                 // of all pieces
+
+  [[nodiscard]] std::optional<std::size_t> rowNamed(const std::string& name) const;
+  // All pieces where there is none of the name.
+  [[nodiscard]] BubbleGroup named(const std::string& name) const;
 };
 // Only what lies within the window counts. O(pieces · log groups), and O(log n) for each piece of CPU code where the CPU was sampled.
 [[nodiscard]] GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window);
 
 struct ListedBubbles {
   stats::Table table;
+  std::vector<std::string> names;   // of each row: its GPU and where it begins
   std::vector<std::uint32_t> gaps;  // of each row
   std::size_t omitted = 0;          // shorter ones, beyond kListedGaps
 };

@@ -72,14 +72,14 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
   gaps_->addAction(flame_graph_);
   connect(flame_graph_, &QAction::triggered, this, &BubblesPanel::requestFlameGraph);
   connect(by_, &QComboBox::activated, this, [this] {
-    chosen_ = {};
+    chosen_.clear();
     group();
   });
   connect(threshold_text_, &QLineEdit::editingFinished, this, &BubblesPanel::applyThreshold);
   connect(groups_, &ResultTable::rowChosen, this, &BubblesPanel::showGroup);
   connect(groups_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
     if (groups_->selectionModel()->hasSelection() || !shown_.bubbles) return;
-    chosen_ = {};
+    chosen_.clear();
     showAdvice({});
     list();
   });
@@ -89,7 +89,7 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
-    chosen_ = {};
+    chosen_.clear();
     clear({});
     refresh();
   });
@@ -154,10 +154,11 @@ void BubblesPanel::showEvent(QShowEvent* event) {
 void BubblesPanel::refresh() {
   if (!isVisible()) return;
   paced_.cancel();
-  const std::shared_ptr<const Trace> trace = answered_.trace();
+  const AnsweredTrace::Subject subject = answered_.subject();
+  const std::shared_ptr<const Trace>& trace = subject.trace;
   if (!trace) return clear(tr("Open a trace to see why its GPUs were idle."));
   if (trace->provenance().outline_only) return clear(tr("Only the outline of the trace is loaded so far."));
-  if (wanted_ == trace && (!bubbles_ || bubbles_->threshold == threshold_)) {
+  if (wanted_ == subject && (!bubbles_ || bubbles_->threshold == threshold_)) {
     if (bubbles_) group();
     return;
   }
@@ -167,7 +168,7 @@ void BubblesPanel::refresh() {
 void BubblesPanel::clear(const QString& sentence) {
   collecting_.cancel();
   grouping_.cancel();
-  wanted_ = nullptr;
+  wanted_ = made_of_ = {};
   bubbles_ = nullptr;
   shown_ = {};
   groups_->setTable(nullptr);
@@ -187,20 +188,21 @@ void BubblesPanel::applyThreshold() {
   if (*asked == threshold_) return;
   threshold_ = *asked;
   bubbles_ = nullptr;
-  wanted_ = nullptr;
+  wanted_ = {};
   refresh();
 }
 
 void BubblesPanel::collect() {
-  wanted_ = answered_.trace();
+  wanted_ = answered_.subject();
   if (!bubbles_) summary_->setText(tr("Looking for idle time…"));
-  collecting_.start([this, trace = wanted_, threshold = threshold_](const LatestJob::Context& job) {
+  collecting_.start([this, subject = wanted_, threshold = threshold_](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    auto bubbles = std::make_shared<const BubbleList>(collect_bubbles(trace, threshold, job.stop()));
+    auto bubbles = std::make_shared<const BubbleList>(collect_bubbles(subject.trace, threshold, job.stop()));
     if (job.stop().stop_requested()) return;
-    job.deliver([this, bubbles = std::move(bubbles), took = clock.elapsed()] {
+    job.deliver([this, subject, bubbles = std::move(bubbles), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
+      made_of_ = subject;
       bubbles_ = bubbles;
       group();
     });
@@ -210,44 +212,47 @@ void BubblesPanel::collect() {
 void BubblesPanel::group() {
   if (!bubbles_) return;
   grouping_.start(
-      [this, bubbles = bubbles_, by = grouping(), window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
+      [this, subject = made_of_, bubbles = bubbles_, by = grouping(), window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
         GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
-        ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
-        job.deliver([this, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
-          shown_ = {bubbles, std::move(grouped), std::move(listed)};
-          groups_->setTable(std::make_shared<const stats::Table>(std::move(shown_.grouped.table)));
-          gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)));
-          for (ResultTable* table : {groups_, gaps_}) hideSilentColumns(*table);
+        ListedBubbles listed = list_bubbles(*bubbles, grouped.named(chosen), window);
+        job.deliver([this, subject, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
+          shown_ = {subject, bubbles, std::move(grouped), std::move(listed)};
+          groups_->setTable(std::make_shared<const stats::Table>(std::move(shown_.grouped.table)), shown_.grouped.names);
           selectChosenGroup();
-          showSummary();
+          hideSilentColumns(*groups_);
+          showListed();
         });
       });
 }
 
-// What was chosen stays so; the timeline stays where its user left it.
+// What was chosen stays so, also where it was not there for a while; the timeline stays where its user left it.
 void BubblesPanel::selectChosenGroup() {
   const QSignalBlocker blocker(groups_);
-  for (TableRow row = 0; row < shown_.grouped.groups.size(); ++row)
-    if (shown_.grouped.groups[row] == chosen_ && chosen_ != BubbleGroup{}) groups_->chooseRow(row);
+  const std::optional<TableRow> row = shown_.grouped.rowNamed(chosen_);
+  if (row && groups_->chosenRow() != row) groups_->chooseRow(*row);
 }
 
 void BubblesPanel::list() {
   if (shown_.bubbles != bubbles_) return group();  // newer ones are on their way, with what is chosen
-  grouping_.start([this, bubbles = bubbles_, window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
-    ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
+  grouping_.start([this, bubbles = bubbles_, window = answered_.boundRange(), group = shown_.grouped.named(chosen_)](const LatestJob::Context& job) {
+    ListedBubbles listed = list_bubbles(*bubbles, group, window);
     job.deliver([this, listed = std::move(listed)]() mutable {
       shown_.listed = std::move(listed);
-      gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)));
-      hideSilentColumns(*gaps_);
-      showSummary();
+      showListed();
     });
   });
+}
+
+void BubblesPanel::showListed() {
+  gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)), shown_.listed.names);
+  hideSilentColumns(*gaps_);
+  showSummary();
 }
 
 // What is not grouped by, and what was not recorded, leaves an empty column; in a group, some lines all say the same.
 void BubblesPanel::hideSilentColumns(ResultTable& view) {
   const stats::Table& table = *view.results().table();
-  const bool in_group = &view == gaps_ && chosen_ != BubbleGroup{};
+  const bool in_group = &view == gaps_ && shown_.grouped.rowNamed(chosen_).has_value();
   for (std::size_t section = 0; section < table.columns().size(); ++section) {
     const stats::Column& column = table.columns()[section];
     const auto text = [&](TableRow row) { return table.text(column.text(row)); };
@@ -280,9 +285,9 @@ void BubblesPanel::showSummary() {
 }
 
 void BubblesPanel::showGroup(TableRow row) {
-  chosen_ = shown_.grouped.groups[row];
+  chosen_ = shown_.grouped.names[row];
   advised_.clear();
-  if (chosen_.cause) {
+  if (shown_.grouped.groups[row].cause) {
     const std::string_view advice = shown_.grouped.advice[row];
     const QString sampled = QString::fromStdString(shown_.grouped.sampled[row]);
     advised_ = (sampled.isEmpty() ? QString() : tr("Samples of the CPU: %1.\n").arg(sampled)) + shown_text(advice);
@@ -294,7 +299,7 @@ void BubblesPanel::showGroup(TableRow row) {
 
 // About the chosen group, and of the chosen gap, what it is made of.
 void BubblesPanel::showAdvice(const QString& parts) {
-  if (chosen_ == BubbleGroup{}) advised_.clear();
+  if (chosen_.empty()) advised_.clear();
   QStringList lines{advised_, parts};
   lines.removeAll(QString());
   advice_->setText(unbroken(lines.join(u'\n')));
@@ -303,7 +308,7 @@ void BubblesPanel::showAdvice(const QString& parts) {
 
 void BubblesPanel::requestFlameGraph() {
   const std::optional<TableRow> row = gaps_->chosenRow();
-  if (!row || *row >= shown_.listed.gaps.size() || shown_.bubbles->trace != answered_.trace()) return;
+  if (!row || *row >= shown_.listed.gaps.size() || shown_.subject != answered_.subject()) return;
   const analysis::IdleGap& gap = shown_.bubbles->gaps[shown_.listed.gaps[*row]];
   const EventRef launch = answered_.shown(gap.launch);
   if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(gap.range));
@@ -321,7 +326,7 @@ void BubblesPanel::describeGap(TableRow row) {
 void BubblesPanel::showGap(std::uint32_t position) {
   const BubbleList& bubbles = *shown_.bubbles;
   const analysis::IdleGap& gap = bubbles.gaps[position];
-  answered_.showIn(bubbles.trace, {gap.range.begin, bubbles.trace->event(gap.next).end()}, gap.next);
+  answered_.show(shown_.subject, {gap.range.begin, bubbles.trace->event(gap.next).end()}, gap.next);
 }
 
 }  // namespace lanescope::ui

@@ -44,6 +44,7 @@ class BubblesPanel : public QWidget {
   void collect();
   void group();
   void list();
+  void showListed();
   void clear(const QString& sentence);
   void applyThreshold();
   void showSummary();
@@ -69,16 +70,18 @@ class BubblesPanel : public QWidget {
 
   Nanoseconds threshold_ = 10'000;
   std::shared_ptr<const BubbleList> bubbles_;  // collected last; null: not yet
-  std::shared_ptr<const Trace> wanted_;        // what is being collected, or was last
+  AnsweredTrace::Subject made_of_;             // what they are of
+  AnsweredTrace::Subject wanted_;              // of what they are being collected, or were last
   // What stands in the tables, and what their rows are about: replaced at once, while more is collected.
   struct Tables {
+    AnsweredTrace::Subject subject;
     std::shared_ptr<const BubbleList> bubbles;  // null: the tables are empty
     GroupedBubbles grouped;
     ListedBubbles listed;
   };
   Tables shown_;
   QString advised_;     // about what is chosen
-  BubbleGroup chosen_;  // what the gaps are listed of; nothing set: all
+  std::string chosen_;  // the name of the group of which gaps are listed; empty: of all
   LatestJob collecting_;
   LatestJob grouping_;
   PacedUpdate paced_;

@@ -4,12 +4,14 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QVBoxLayout>
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
 #include "base/texts.h"
+#include "model/events/name_family.h"
 #include "model/text/to_translate.h"
 #include "timeline/widget/shown_text.h"
 
@@ -39,6 +41,13 @@ stats::Table table_of(const std::vector<Finding>& findings) {
                   table.add_text(std::string(finding.recurrence == analysis::Recurrence::kOnce ? to_translate("once") : "")),
                   table.add_text(std::string(finding.rule)));
   return table;
+}
+
+// What makes it the same finding in a later state of the trace: its numbers may be others there.
+std::string name_of(const Finding& finding) {
+  std::string name(finding.rule);
+  name.append("\n").append(finding.key).append(finding.recurrence == analysis::Recurrence::kOnce ? "\nonce\n" : "\n\n");
+  return name + name_family(finding.title.english());
 }
 
 Result<std::vector<RuleRequest>> parse_requests(const QString& text) {
@@ -178,16 +187,16 @@ void FindingsPanel::refresh() {
   if (!request().isEmpty()) words << QStringLiteral("-r") << request();
   const QStringList files = answered_trace_.files(files_);
   command_->setText(files.isEmpty() ? QString() : command_text(words << files));
-  const std::shared_ptr<const Trace> trace = answered_trace_.trace();
-  if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));
-  if (trace->provenance().outline_only) return showSentence(tr("Only the outline of the trace is loaded so far."));
-  if (asked_ == trace && asked_request_ == request()) return;
+  const AnsweredTrace::Subject subject = answered_trace_.subject();
+  if (!subject.trace) return showSentence(tr("Open a trace to see what costs time in it."));
+  if (subject.trace->provenance().outline_only) return showSentence(tr("Only the outline of the trace is loaded so far."));
+  if (asked_ == subject && asked_request_ == request()) return;
   apply();
 }
 
 void FindingsPanel::showSentence(const QString& sentence) {
   job_.cancel();
-  asked_ = answered_ = nullptr;
+  asked_ = answered_ = {};
   found_.clear();
   described_.reset();
   tables_.clear();
@@ -199,22 +208,22 @@ void FindingsPanel::showSentence(const QString& sentence) {
 void FindingsPanel::apply() {
   const Result<std::vector<RuleRequest>> requests = parse_requests(request());
   if (!requests) return showSentence(QString::fromStdString(requests.error().text));
-  if (asked_request_ != request() || !answered_) showSentence(tr("Looking…"));
-  asked_ = answered_trace_.trace();
+  if (asked_request_ != request() || !answered_.trace) showSentence(tr("Looking…"));
+  asked_ = answered_trace_.subject();
   asked_request_ = request();
-  job_.start([this, trace = asked_, requests = *requests](const LatestJob::Context& job) {
+  job_.start([this, subject = asked_, requests = *requests](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*trace, requests, job.stop());
+    Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*subject.trace, requests, job.stop());
     if (job.stop().stop_requested()) return;
-    job.deliver([this, trace, answers = std::move(answers), took = clock.elapsed()]() mutable {
+    job.deliver([this, subject, answers = std::move(answers), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);
-      showAnswers(trace, std::move(answers));
+      showAnswers(subject, std::move(answers));
     });
   });
 }
 
-void FindingsPanel::showAnswers(const std::shared_ptr<const Trace>& of, Result<std::vector<RuleAnswer>> answers) {
+void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::vector<RuleAnswer>> answers) {
   if (!answers) {
     showSentence(QString::fromStdString(answers.error().text));
     asked_ = of;  // and will not be answered again
@@ -230,40 +239,55 @@ void FindingsPanel::showAnswers(const std::shared_ptr<const Trace>& of, Result<s
     if (!answer.message.empty()) messages += shown_text(answer.message);
   }
   analysis::rank(found_);
-  findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)));
+  std::vector<std::string> names;
+  for (const Finding& finding : found_) names.push_back(name_of(finding));
+  findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)), std::move(names));
   findings_->horizontalHeader()->setSectionResizeMode(kFindingColumn, QHeaderView::Stretch);
   showTables();
   const Rule* chosen = rule();
   if (!found_.empty())
-    describe(0);  // what costs most
+    describe(findings_->chosenRow().value_or(0));  // at first what costs most
   else
     answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description)
                           : tables_.front().summary.empty() ? tr("Nothing was found that costs much of the time.")
                                                             : shown_text(tables_.front().summary) + u'\n' +
                                                                   tr("Nothing was found that costs much of the time."));
-  if (found_.empty() && pages_->count() > 1) pages_->setCurrentIndex(1);
+  if (found_.empty() && pages_->count() > 1 && pages_->currentIndex() == 0) pages_->setCurrentIndex(1);
 }
 
-// One rule's tables; of all rules they would be too many.
+// One rule's tables; of all rules they would be too many. Those of a later state of the trace take the places of those before.
 void FindingsPanel::showTables() {
-  while (pages_->count() > 1) {
-    QWidget* page = pages_->widget(1);
-    pages_->removeTab(1);
+  std::vector<const analysis::NamedTable*> tables;
+  if (rule())
+    for (const RuleAnswer& answer : tables_)
+      for (const analysis::NamedTable& named : answer.tables) tables.push_back(&named);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const int page = static_cast<int>(i) + 1;
+    const QString title = shown_text(tables[i]->title);
+    if (page >= pages_->count() || pages_->tabText(page) != title) {
+      keepPages(page);
+      pages_->addTab(newPage(title), title);
+    }
+    static_cast<ResultTable*>(pages_->widget(page))->setTable(std::make_shared<const stats::Table>(tables[i]->table));
+  }
+  keepPages(static_cast<int>(tables.size()) + 1);
+}
+
+void FindingsPanel::keepPages(int count) {
+  while (pages_->count() > count) {
+    QWidget* page = pages_->widget(count);
+    pages_->removeTab(count);
     page->deleteLater();
   }
-  if (!rule()) return;
-  for (const RuleAnswer& answer : tables_) {
-    for (const analysis::NamedTable& named : answer.tables) {
-      auto* page = new ResultTable(shown_text(named.title), pages_);
-      page->setTable(std::make_shared<const stats::Table>(named.table));
-      connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
-        if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row);
-            time && answered_)
-          answered_trace_.showIn(answered_, *time, event_at(*answered_, *time));
-      });
-      pages_->addTab(page, shown_text(named.title));
-    }
-  }
+}
+
+ResultTable* FindingsPanel::newPage(const QString& title) {
+  auto* page = new ResultTable(title, pages_);
+  connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
+    if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row); time && answered_.trace)
+      answered_trace_.show(answered_, *time, event_at(*answered_.trace, *time));
+  });
+  return page;
 }
 
 // The colours are written into what is shown.
@@ -275,19 +299,22 @@ void FindingsPanel::changeEvent(QEvent* event) {
 void FindingsPanel::describe(TableRow row) {
   described_ = row;
   const Finding& finding = found_[row];
+  const std::string described_before = std::exchange(described_name_, name_of(finding));
   const QString cost = finding.cost > 0 ? shown_text(analysis::cost_text(finding)) : QString();
   answer_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
+  const int place = described_before == name_of(finding) ? answer_->verticalScrollBar()->value() : 0;
   answer_->setHtml(unbroken(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
                             paragraph(tr("What to do"), shown_text(finding.advice)) +
                             paragraph(tr("What was seen"), shown_text(finding.seen)) + paragraph(tr("What it costs"), cost)));
+  answer_->verticalScrollBar()->setValue(place);
 }
 
 void FindingsPanel::showFinding(TableRow row) {
   describe(row);
   pages_->setCurrentIndex(0);
   const analysis::Place& place = found_[row].place;
-  answered_trace_.showIn(answered_, place.range, place.event);
+  answered_trace_.show(answered_, place.range, place.event);
 }
 
 }  // namespace lanescope::ui

@@ -51,10 +51,12 @@ class FindingsPanel : public QWidget {
   void layOut();
   void refresh();
   void apply();
-  void showAnswers(const std::shared_ptr<const Trace>& of, Result<std::vector<analysis::RuleAnswer>> answers);
+  void showAnswers(const AnsweredTrace::Subject& of, Result<std::vector<analysis::RuleAnswer>> answers);
   void describe(TableRow row);
   void showFinding(TableRow row);
   void showTables();
+  void keepPages(int count);  // of pages_: the first ones
+  [[nodiscard]] ResultTable* newPage(const QString& title);
   void showSentence(const QString& sentence);
   [[nodiscard]] const analysis::Rule* rule() const;
   [[nodiscard]] QString request() const;  // "gpu_bubbles:gap=5us"; empty for all rules
@@ -71,11 +73,12 @@ class FindingsPanel : public QWidget {
 
   LatestJob job_;
   PacedUpdate paced_;
-  std::shared_ptr<const Trace> asked_;     // what is looked through, or was last; null: nothing
+  AnsweredTrace::Subject asked_;     // what is looked through, or was last
   QString asked_request_;
-  std::shared_ptr<const Trace> answered_;  // the trace that the answers are about, which may be an earlier state of what is asked
+  AnsweredTrace::Subject answered_;  // what the answers are about, which may be an earlier state of what is asked
   std::vector<analysis::Finding> found_;      // ranked: a row each
   std::optional<TableRow> described_;         // of them
+  std::string described_name_;                // which one that is, also of an earlier state
   std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied
 };
 

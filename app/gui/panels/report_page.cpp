@@ -40,8 +40,8 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   });
   connect(&state, &SelectionState::timeBindingChanged, this, &ReportPage::refresh);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_.trace)
-      answered_.showIn(made_.trace, *time, event_at(*made_.trace, *time));
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_.subject.trace)
+      answered_.show(made_.subject, *time, event_at(*made_.subject.trace, *time));
   });
 }
 
@@ -79,12 +79,13 @@ void ReportPage::clear() {
 void ReportPage::refresh() {
   if (!isVisible() || !report_) return;
   paced_.cancel();
-  const std::shared_ptr<const Trace> trace = answered_.trace();
+  const AnsweredTrace::Subject subject = answered_.subject();
+  const std::shared_ptr<const Trace>& trace = subject.trace;
   if (!trace || trace->provenance().outline_only) {
     clear();
     return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to see reports."));
   }
-  Made wanted{trace, report_, answered_.boundRange()};
+  Made wanted{subject, report_, answered_.boundRange()};
   if (wanted == asked_) return;
   if (wanted.report != asked_.report) clear();  // what is listed is named by the choice above it
   asked_ = wanted;
@@ -97,7 +98,7 @@ void ReportPage::refresh() {
     clock.start();
     stats::ReportOptions asked = options;
     asked.stop = job.stop();
-    Result<stats::Table> table = stats::make_report(*wanted.report, *wanted.trace, asked);
+    Result<stats::Table> table = stats::make_report(*wanted.report, *wanted.subject.trace, asked);
     if (job.stop().stop_requested()) return;
     job.deliver([this, wanted, table = std::move(table), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);

@@ -46,13 +46,13 @@ class ReportPage : public QWidget {
   LatestJob job_;
   PacedUpdate paced_;
   struct Made {
-    std::shared_ptr<const Trace> trace;
+    AnsweredTrace::Subject subject;
     const stats::Report* report = nullptr;
     std::optional<TimeRange> time;
     bool operator==(const Made&) const = default;
   };
   Made asked_;  // last
-  Made made_;   // what is in the table; its trace is null where there is nothing
+  Made made_;   // what is in the table; of no trace where there is nothing
 };
 
 }  // namespace lanescope::ui

@@ -92,8 +92,8 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   connect(&state, &SelectionState::visibleRangeChanged, this, &QueryPanel::follow);
   connect(&state, &SelectionState::timeBindingChanged, this, &QueryPanel::follow);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_.trace)
-      answered_.showIn(made_of_.trace, *time, event_at(*made_of_.trace, *time));
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_.subject.trace)
+      answered_.show(made_of_.subject, *time, event_at(*made_of_.subject.trace, *time));
   });
   connect(table_->selectionModel(), &QItemSelectionModel::currentColumnChanged, this, &QueryPanel::showHistogram);
   showMessage(tr("Ctrl+Enter answers."));
@@ -143,7 +143,7 @@ void QueryPanel::layOut() {
 }
 
 void QueryPanel::ask() {
-  asked_ = editor_->toPlainText();
+  if (std::exchange(asked_, editor_->toPlainText()) != asked_) table_->setTable(nullptr);  // its answer begins at its top
   if (asked_.trimmed().isEmpty()) {
     asked_.clear();
     return showMessage(tr("Write a query, or choose one of the prepared queries."));
@@ -163,7 +163,7 @@ void QueryPanel::showEvent(QShowEvent* event) {
   follow();
 }
 
-QueryPanel::Asked QueryPanel::now() const { return {answered_.trace(), answered_.boundRange(), answered_.shown(TimeRange{0, 1}).begin}; }
+QueryPanel::Asked QueryPanel::now() const { return {answered_.subject(), answered_.boundRange(), answered_.shown(TimeRange{0, 1}).begin}; }
 
 void QueryPanel::follow() {
   if (!isVisible() || asked_.isEmpty()) return;
@@ -185,9 +185,10 @@ void QueryPanel::answer() {
   paced_.cancel();
   if (asked_.isEmpty() || !isVisible()) return;
   const Asked of = now();
-  if (!of.trace || of.trace->provenance().outline_only) {
+  const std::shared_ptr<const Trace>& trace = of.subject.trace;
+  if (!trace || trace->provenance().outline_only) {
     clear();
-    return showMessage(of.trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to query it."));
+    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to query it."));
   }
   asked_of_ = of;
   showMessage(tr("Running the query…"));
@@ -198,7 +199,7 @@ void QueryPanel::answer() {
     asked.window = of.window;
     asked.limits.rows = kMostAnswers;
     asked.stop = job.stop();
-    auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*of.trace, sql, asked));
+    auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*of.subject.trace, sql, asked));
     const auto row = *answer ? row_of((*answer)->table, of.shift) : nullptr;
     job.deliver([this, of, answer, row, took = clock.elapsed()] {
       paced_.tookMilliseconds(took);

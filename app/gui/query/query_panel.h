@@ -49,7 +49,7 @@ class QueryPanel : public QWidget {
   void layOut();
   // What an answer is of.
   struct Asked {
-    std::shared_ptr<const Trace> trace;
+    AnsweredTrace::Subject subject;
     std::optional<TimeRange> window;
     Nanoseconds shift = 0;  // of the trace's times on the time axis
     bool operator==(const Asked&) const = default;
@@ -78,7 +78,7 @@ class QueryPanel : public QWidget {
   QString asked_;                             // the question that was answered, or is being; empty: none
   query::TimeUse time_ = query::TimeUse::kWhole;
   Asked asked_of_;  // last
-  Asked made_of_;   // what is in the table; its trace is null where there is nothing
+  Asked made_of_;   // what is in the table; of no trace where there is nothing
   LatestJob job_;
   PacedUpdate paced_;
 };

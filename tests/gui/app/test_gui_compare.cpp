@@ -1,4 +1,6 @@
 // Two traces in one window: aligned, compared, interleaved, pinned.
+#include <set>
+
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -130,6 +132,109 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QVERIFY(!window_->statistics().findChild<ui::AnsweredTraceBox*>()->isVisible());
     QCOMPARE(count_of_all(), in_a);
+  }
+
+  // What stands in a table when B is closed is of B: who clicks it then is not led to a place of A.
+  void aRowOfATraceThatIsGoneLeadsNowhere_data() {
+    QTest::addColumn<QString>("panel");
+    QTest::addColumn<int>("choice");
+    for (const char* panel : {"bubbles", "report", "query"}) {
+      QTest::newRow(qPrintable(QString("%1 of B").arg(panel))) << panel << 1;
+      QTest::newRow(qPrintable(QString("%1 of both").arg(panel))) << panel << 2;
+    }
+  }
+  void aRowOfATraceThatIsGoneLeadsNowhere() {
+    QFETCH(QString, panel);
+    QFETCH(int, choice);
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf(panel);
+    QVERIFY(chooseAnswered(choice));
+    const int row = table.model()->rowCount() - 1;  // of both, one of B
+    QVERIFY(row > 0);
+    table.scrollTo(table.model()->index(row, 0));
+    const QPoint place = table.visualRect(table.model()->index(row, 0)).center();
+    window_->timelineView().setVisibleRange({kFirstKernel, kFirstKernel + 10'000});
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    const TimeRange visible = window_->timelineView().visibleRange();
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, place);  // before anything was computed of A
+    const auto nothing_was_gone_to = [&] { return !window_->state().selectedEvent().valid() && window_->timelineView().visibleRange() == visible; };
+    QVERIFY(nothing_was_gone_to());
+    QVERIFY(settled());
+    QVERIFY(nothing_was_gone_to());
+    // Then it is of A.
+    table.chooseRow(0);
+    QVERIFY(settled());
+    QVERIFY(window_->state().selectedEvent().valid());
+  }
+
+  // Traces that are being swapped are shown as they were until they are combined anew: so long, rows lead to what they are of.
+  void aRowLeadsToItsTraceWhileThatIsBeingSwapped() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf("bubbles");
+    window_->pair().swap();
+    table.chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+    QCOMPARE(window_->state().trace()->event(selected).duration, kKernelDuration);  // twice as long as those of the other
+  }
+
+  void aIsAnsweredAboutAgainWhenAnotherTraceIsOpenedBeside() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf("bubbles");
+    QVERIFY(chooseAnswered(1));
+    const QString third = pathOf("third.trace");
+    write_known_trace(third.toStdString(), kKernelDuration / 4);
+    window_->openBeside(third);
+    QVERIFY(settled());
+    QCOMPARE(window_->bubbles().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("A  known.trace"));
+    table.chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+  }
+
+  // The longest gaps of both traces begin together when their row is chosen in Diff: each is selected, and told apart from the other.
+  void gapsOfBothTracesAreGoneToAlike() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    int idle = 0;
+    while (idle < table.model()->rowCount() && !(cell(table, idle, "Kind") == "GPU idle" && cell(table, idle, "Name") == "Running CPU code")) ++idle;
+    QVERIFY(idle < table.model()->rowCount());
+    table.setFocus();
+    table.selectRow(idle);
+    QVERIFY(wait_for([&] { return window_->isSettled() && window_->state().selectedEvent().valid(); }));
+    const auto side_of = [&](EventRef event) { return event.lane < window_->pair().first().trace->lanes().size() ? 'A' : 'B'; };
+    QCOMPARE(side_of(window_->state().selectedEvent()), 'A');
+    for (const char side : {'B', 'A'}) {
+      const QString choice = QString("Select it in %1").arg(QChar::fromLatin1(side));
+      const QStringList offered = menu_after([&] { emit table.customContextMenuRequested(table.visualRect(table.currentIndex()).center()); }, choice);
+      QVERIFY2(offered.contains(choice), qPrintable(offered.join(u'\n')));
+      QVERIFY(wait_for([&] { return window_->isSettled() && side_of(window_->state().selectedEvent()) == side; }));
+      const Trace& trace = *window_->state().trace();
+      QCOMPARE(trace.event(window_->state().selectedEvent()).start, kLongestGapEnd);  // on the axis of A, where B is aligned
+    }
+
+    timeline::TimelineView& view = window_->timelineView();
+    view.setFocus();
+    std::set<GpuId> gpus;
+    const auto press = [&](Qt::KeyboardModifiers keys) {
+      QTest::keyClick(&view, Qt::Key_G, keys);
+      const std::optional<timeline::Gap> gap = view.selectedGap();
+      if (gap && gap->range == TimeRange{kLongestGapEnd - kGaps[2], kLongestGapEnd}) gpus.insert(gap->gpu);
+      return gap;
+    };
+    QVERIFY(press(Qt::ShiftModifier));
+    const std::optional<timeline::Gap> first = view.selectedGap();
+    const std::optional<timeline::Gap> second = press(first->gpu == 0 ? Qt::NoModifier : Qt::ShiftModifier);
+    QVERIFY(first && second);
+    QCOMPARE(gpus.size(), std::size_t{2});
+    QCOMPARE(second->range == first->range, true);
   }
 
   void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
@@ -436,6 +541,27 @@ class CompareTest : public QObject {
   }
 
  private:
+  // With lines about events of both kinds of trace.
+  ui::ResultTable& tableOf(const QString& panel) {
+    window_->showPanel(panel == "report" ? "statistics" : panel);
+    if (panel == "report") window_->statistics().chooseReport("cuda_gpu_trace");
+    if (panel == "query") {
+      window_->query().setText("SELECT start, duration, name FROM kernels");
+      window_->query().ask();
+    }
+    static_cast<void>(settled());
+    return panel == "report" ? window_->statistics().report().table() : panel == "query" ? window_->query().table() : window_->bubbles().gaps();
+  }
+  // In the panel that is in front.
+  bool chooseAnswered(int index) {
+    for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
+      if (!box->isVisible()) continue;
+      box->setCurrentIndex(index);
+      emit box->activated(index);
+      return settled();
+    }
+    return false;
+  }
   bool settled() {
     return wait_for([this] { return window_->isSettled(); });
   }
