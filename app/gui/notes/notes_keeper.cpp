@@ -28,6 +28,12 @@ std::vector<Note> notes_of(const std::vector<timeline::TimelineView::Marker>& ma
   return notes;
 }
 
+std::vector<timeline::TimelineView::Marker> markers_of(const std::vector<Note>& notes) {
+  std::vector<timeline::TimelineView::Marker> markers;
+  for (const Note& note : notes) markers.push_back({note.time, QString::fromStdString(note.text)});
+  return markers;
+}
+
 }  // namespace
 
 NotesKeeper::NotesKeeper(timeline::TimelineView& view, QObject* parent) : QObject(parent), view_(view) {
@@ -55,10 +61,9 @@ void NotesKeeper::open(const QString& trace_file) {
     may_write_ = false;  // what is left out would be gone
     emit said(tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
   }
-  std::vector<timeline::TimelineView::Marker> markers;
-  for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});
-  view_.setMarkers(std::move(markers));
-  for (const timeline::TimelineView::Marker& marker : made) view_.addMarker(marker.time, marker.text);
+  if (made.empty()) return view_.setMarkers(markers_of(notes_.notes));
+  view_.setMarkers(markers_of(merge_notes({}, notes_of(made), notes_).notes));
+  save();
 }
 
 NotesKeeper::Reading NotesKeeper::read(Notes& notes) const {
@@ -105,9 +110,7 @@ void NotesKeeper::save() {
   else
     notes_.notes = now;
   if (notes_.notes != now) {
-    std::vector<timeline::TimelineView::Marker> markers;
-    for (const Note& note : notes_.notes) markers.push_back({note.time, QString::fromStdString(note.text)});
-    view_.setMarkers(std::move(markers));
+    view_.setMarkers(markers_of(notes_.notes));
   }
   if (notes_.notes.empty() && notes_.other_lines.empty()) {
     QFile::remove(path);

@@ -1,9 +1,8 @@
 #include "notes/notes_panel.h"
 
-#include <algorithm>
+#include <memory>
 
 #include <QHBoxLayout>
-#include <QScopedValueRollback>
 #include <QVBoxLayout>
 
 #include "model/notes/notes.h"
@@ -46,24 +45,33 @@ NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
   connect(remove, &QAction::triggered, this, &NotesPanel::removeChosen);
   connect(remove_, &QPushButton::clicked, this, &NotesPanel::removeChosen);
   connect(add_, &QPushButton::clicked, &view, &TimelineView::askForMarker);
-  connect(text_, &QLineEdit::returnPressed, this, &NotesPanel::changeText);
-  connect(table_, &ResultTable::rowChosen, this, &NotesPanel::showChosen);
+  connect(text_, &QLineEdit::editingFinished, this, &NotesPanel::changeText);
+  auto* give_up = new QAction(text_);
+  give_up->setShortcut(QKeySequence(Qt::Key_Escape));
+  give_up->setShortcutContext(Qt::WidgetShortcut);
+  text_->addAction(give_up);
+  connect(give_up, &QAction::triggered, this, [this] {
+    text_->setModified(false);
+    showText();
+    table_->setFocus(Qt::ShortcutFocusReason);
+  });
+  connect(table_, &ResultTable::rowChosen, this, [this] {
+    showText();
+    if (shown_) view_.goToTime(*shown_);
+  });
   connect(&view, &TimelineView::markersChanged, this, &NotesPanel::list);
   list();
 }
 
 void NotesPanel::list() {
-  const QScopedValueRollback rollback(listing_, true);
-  const std::optional<TimelineView::Marker> before = chosen();
   auto table = std::make_shared<stats::Table>(std::vector<stats::Column>{stats::integers("Start", stats::Unit::kNanoseconds), stats::texts("Note")});
-  std::optional<TableRow> again;
+  std::vector<std::string> names;  // a note is the same with another text
   for (const TimelineView::Marker& marker : view_.markers()) {
-    if (before && marker.time == before->time) again = table->row_count();
+    names.push_back(std::to_string(marker.time));
     table->add_row(marker.time, table->add_text(marker.text.toStdString()));
   }
-  table_->setTable(std::move(table));
-  if (again) table_->chooseRow(*again);
-  showChosen();
+  table_->setTable(std::move(table), std::move(names));
+  showText();
 }
 
 std::optional<TimelineView::Marker> NotesPanel::chosen() const {
@@ -74,17 +82,21 @@ std::optional<TimelineView::Marker> NotesPanel::chosen() const {
   return TimelineView::Marker{table.columns()[0].integer(*row), QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))};
 }
 
-void NotesPanel::showChosen() {
+void NotesPanel::showText() {
   const std::optional<TimelineView::Marker> note = chosen();
-  text_->setText(note ? note->text : QString());
+  const std::optional<Nanoseconds> time = note ? std::optional(note->time) : std::nullopt;
+  const bool is_being_typed = time && shown_ == time && text_->isModified();
+  if (!is_being_typed) text_->setText(note ? note->text : QString());
+  shown_ = time;
   text_->setEnabled(note.has_value());
   remove_->setEnabled(note.has_value());
-  if (note && !listing_) view_.goToTime(note->time);
 }
 
 void NotesPanel::changeText() {
   const QString text = text_->text();
-  if (const std::optional<TimelineView::Marker> note = chosen()) view_.setMarkerText(note->time, text);
+  const bool is_typed = text_->isModified();
+  text_->setModified(false);
+  if (shown_ && is_typed) view_.setMarkerText(*shown_, text);
 }
 
 void NotesPanel::removeChosen() {

@@ -1,5 +1,8 @@
-// The markers of the timeline as a list of notes: one that is chosen is shown, its text can be changed, and it can be removed.
+// The markers of the timeline as a list of notes: one that is chosen is shown, its text can be changed, and it can be removed. A text that
+// somebody is typing stays, whatever else becomes of the list; it is kept when its field is left, and given up with Escape.
 #pragma once
+
+#include <optional>
 
 #include <QAction>
 #include <QLabel>
@@ -19,13 +22,13 @@ class NotesPanel : public QWidget {
   explicit NotesPanel(timeline::TimelineView& view, QWidget* parent = nullptr);
 
   [[nodiscard]] ResultTable& table() { return *table_; }
-  [[nodiscard]] QLineEdit& text() { return *text_; }  // of the chosen note; Enter changes it
+  [[nodiscard]] QLineEdit& text() { return *text_; }  // of the chosen note
   void removeChosen();
 
  private:
   void list();
   [[nodiscard]] std::optional<timeline::TimelineView::Marker> chosen() const;
-  void showChosen();
+  void showText();
   void changeText();
 
   timeline::TimelineView& view_;
@@ -34,7 +37,7 @@ class NotesPanel : public QWidget {
   QPushButton* add_;
   QPushButton* remove_;
   QLabel* where_;
-  bool listing_ = false;  // a choice that comes with a new list moves nothing
+  std::optional<Nanoseconds> shown_;  // the note whose text the field has, by its time
 };
 
 }  // namespace lanescope::ui

@@ -76,14 +76,63 @@ class NotesTest : public QObject {
     timeline().setVisibleRange({0, 100'000});
     QTest::keyClick(&table, Qt::Key_Down);
     QVERIFY(timeline().visibleRange().contains(300'000));
-    window_->notes().text().setText("earlier");
+    type("earlier");
     QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
     QCOMPARE(timeline().markers()[0].text, QString("earlier"));
     QVERIFY(content(notesFile()).contains("0.000300000  earlier\n"));
+    table.setFocus();
     QTest::keyClick(&table, Qt::Key_Delete);
     QCOMPARE(timeline().markers().size(), std::size_t{1});
     QVERIFY(content(notesFile()).contains("# by hand\nsee issue 12\n"));  // what somebody else wrote stays
     QVERIFY(!content(notesFile()).contains("earlier"));
+  }
+
+  // The file of a recording comes when that has ended, with the notes that lie beside it, while somebody writes one.
+  void aNoteThatIsBeingWrittenOutlivesTheEndOfItsRecording() {
+    ui::LaunchSettings launch;
+    launch.program = "sleep";
+    launch.arguments = "60";
+    launch.capture.trace_cuda = false;
+    launch.output = QString::fromStdString((folder_->path() / "live.trace").string());
+    QFile beside(NotesKeeper::fileOf(launch.output));
+    QVERIFY(beside.open(QIODevice::WriteOnly) && beside.write("0.5  from a colleague\n") > 0);
+    beside.close();
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->launch(launch);
+    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    QVERIFY(wait_for([&] { return window_->state().trace() != nullptr; }));
+    timeline().addMarker(1'000'000, "first");
+    window_->showPanel("notes");
+    window_->notes().table().chooseRow(0);
+    type("half a sent");
+    window_->stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    QCOMPARE(window_->notes().text().text(), QString("half a sent"));
+    QTest::keyClicks(&window_->notes().text(), "ence");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    QCOMPARE(timeline().markers()[0].text, QString("half a sentence"));
+    QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("half a sentence\n"));
+    QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("from a colleague\n"));
+  }
+
+  // Leaving the field keeps what was typed, as the end of a prompt does; Escape gives it up.
+  void whatIsTypedIntoANoteIsKeptWhenItsFieldIsLeft() {
+    timeline().addMarkers({{300'000, "one"}, {700'000, "two"}});
+    window_->showPanel("notes");
+    ui::ResultTable& table = window_->notes().table();
+    table.chooseRow(0);
+    type("better");
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, row_position(table, 1));
+    QCOMPARE(timeline().markers()[0].text, QString("better"));
+    QCOMPARE(window_->notes().text().text(), QString("two"));
+    type("worse");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Escape);
+    QCOMPARE(window_->notes().text().text(), QString("two"));
+    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&table));
+    QCOMPARE(timeline().markers()[1].text, QString("two"));
+    timeline().edits().undo();
+    QCOMPARE(timeline().markers()[0].text, QString("one"));
   }
 
   // By bytes, of which a Chinese letter has three.
@@ -188,6 +237,12 @@ class NotesTest : public QObject {
   static QByteArray content(const QString& path) {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  // In place of the text of the chosen note, not kept yet.
+  void type(const QString& text) {
+    window_->notes().text().setFocus();
+    window_->notes().text().selectAll();
+    QTest::keyClicks(&window_->notes().text(), text);
   }
   void write(const QByteArray& text) {
     QFile file(notesFile());
