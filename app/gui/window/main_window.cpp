@@ -55,7 +55,8 @@ MainWindow::MainWindow(Layout layout)
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
       exports_(new Exports(settings_)),
-      actions_(add_actions(*this, *search_)) {
+      actions_(add_actions(*this, *search_)),
+      recent_(new RecentFiles(settings_, *actions_.open_recent, *start_, this)) {
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
@@ -80,7 +81,6 @@ MainWindow::MainWindow(Layout layout)
   connectSession();
   connectRecording();
   connectKernels();
-  showRecentFiles();
   showTitle();
   enableActions();
   start_->setFocus();

@@ -39,6 +39,7 @@
 #include "window/event_search.h"
 #include "window/message_area.h"
 #include "window/panel_docks.h"
+#include "window/recent_files.h"
 #include "window/row_memory.h"
 #include "window/start_page.h"
 #include "window/timeline_binding.h"
@@ -136,8 +137,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showTrace();
   void showTitle();
   void showActivity();
-  void showRecentFiles();
-  void forgetIfGone(const QString& path);
   void showFailure(const QString& sentence);
   void showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
@@ -211,6 +210,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   TraceStatus* status_;
   Exports* exports_;
   WindowActions actions_;
+  RecentFiles* recent_;
   std::vector<QAction*> bound_actions_;  // that have keys of the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;

@@ -34,8 +34,7 @@ void MainWindow::connectKernels() {
   connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // its end is one, too
   connect(&profiling_, &KernelProfiling::failed, this, &MainWindow::showFailure);
   connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
-    settings_.addRecentFile(file);
-    showRecentFiles();
+    recent_->add(file);
     messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
     const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
     const bool is_of_shown = shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;

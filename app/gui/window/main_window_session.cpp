@@ -15,7 +15,6 @@
 #include "timeline/core/format.h"
 #include "window/main_window.h"
 #include "window/quitting.h"
-#include "window/recent_file_text.h"
 #include "window/recording_question.h"
 
 namespace lanescope::ui {
@@ -57,20 +56,17 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
-  const auto remember = [this](const QString& path) {
-    settings_.addRecentFile(path);
-    showRecentFiles();
-  };
-  connect(&session_, &SessionController::openedBeside, this, remember);
-  connect(&session_, &SessionController::opened, this, [this, remember](const QString& path) {
+  connect(recent_, &RecentFiles::chosen, this, &MainWindow::openFile);
+  connect(&session_, &SessionController::openedBeside, recent_, &RecentFiles::add);
+  connect(&session_, &SessionController::opened, this, [this](const QString& path) {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
-    if (!is_one_of_several) remember(path);
+    if (!is_one_of_several) recent_->add(path);
     showTitle();
     notes_keeper_->open(path);
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
-    forgetIfGone(path);
+    recent_->forgetIfGone(path);
     showFailure(sentence);
   });
   // Dialogs stay open for long: they do not hold up what the session does.
@@ -246,33 +242,6 @@ void MainWindow::showProgressElsewhere(const session::RecordingStatistics& stati
 void MainWindow::showFailure(const QString& sentence) {
   messages_->show(sentence, MessageWeight::kError);
   emit failed(sentence);
-}
-
-void MainWindow::showRecentFiles() {
-  const QStringList paths = settings_.recentFiles();
-  start_->setRecentFiles(paths);
-  actions_.open_recent->clear();
-  for (const QString& path : paths) {
-    const RecentFileText file = recent_file_text(path, fontMetrics());
-    QString name = file.name;
-    name.replace(u'&', QStringLiteral("&&"));
-    QAction* entry = actions_.open_recent->addAction(tr("%1    %2, %3").arg(name, file.folder, file.facts), this, [this, path] { openFile(path); });
-    entry->setToolTip(path);
-    entry->setStatusTip(path);
-  }
-  actions_.open_recent->addSeparator();
-  actions_.open_recent->addAction(tr("Clear the list"), this, [this] {
-    settings_.clearRecentFiles();
-    showRecentFiles();
-  });
-  actions_.open_recent->setEnabled(!paths.isEmpty());
-}
-
-// A recent file that somebody removed is offered once more, not for ever.
-void MainWindow::forgetIfGone(const QString& path) {
-  if (QFileInfo::exists(path)) return;
-  settings_.removeRecentFile(path);
-  showRecentFiles();
 }
 
 }  // namespace lanescope::ui

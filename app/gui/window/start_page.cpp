@@ -1,14 +1,14 @@
 #include "window/start_page.h"
 
+#include <algorithm>
+
 #include <QUrl>
 #include <QVBoxLayout>
-
-#include "window/recent_file_text.h"
 
 namespace lanescope::ui {
 namespace {
 
-constexpr int kShownFiles = 6;
+constexpr std::size_t kShownFiles = 6;
 
 }  // namespace
 
@@ -23,18 +23,18 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent), text_(new QLabel(this))
   setRecentFiles({});
 }
 
-void StartPage::setRecentFiles(const QStringList& paths) {
+void StartPage::setRecentFiles(const std::vector<RecentFileText>& files) {
   QString html =
       QStringLiteral(
           "<p style='font-size:large'>%1</p><p><a href='open:'>%2</a> &nbsp; <a href='launch:'>%3</a> &nbsp; <a "
           "href='attach:'>%4</a></p><p>%5</p>")
           .arg(tr("No trace is open"), tr("Open a file…"), tr("Launch and record a program…"), tr("Attach to a running process…"),
                tr("or drop a .trace file, an Nsight Systems SQLite export or a Chrome JSON trace here."));
-  if (!paths.isEmpty()) html += QStringLiteral("<p>&nbsp;</p><p>%1</p>").arg(tr("Recent files"));
-  for (const QString& path : paths.mid(0, kShownFiles)) {
-    const RecentFileText file = recent_file_text(path, fontMetrics());
+  if (!files.empty()) html += QStringLiteral("<p>&nbsp;</p><p>%1</p>").arg(tr("Recent files"));
+  for (std::size_t i = 0; i < std::min(kShownFiles, files.size()); ++i) {
+    const RecentFileText& file = files[i];
     html += QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3 &nbsp; %4</div>")
-                .arg(QString::fromLatin1(QUrl::toPercentEncoding(path)), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
+                .arg(QString::fromLatin1(QUrl::toPercentEncoding(file.path)), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
   }
   text_->setText(html);
 }

@@ -1,10 +1,20 @@
 // What the window shows while there is no trace: how to get one.
 #pragma once
 
+#include <vector>
+
 #include <QLabel>
 #include <QWidget>
 
 namespace lanescope::ui {
+
+// Of a file that was open before.
+struct RecentFileText {
+  QString path;
+  QString name;
+  QString folder;  // with ~ for the user's own; both are shortened in their middle where they are long
+  QString facts;   // "3 h ago, 12.3 MiB"; "the file is gone"; empty while nothing is known
+};
 
 class StartPage : public QWidget {
   Q_OBJECT
@@ -12,7 +22,7 @@ class StartPage : public QWidget {
  public:
   explicit StartPage(QWidget* parent = nullptr);
 
-  void setRecentFiles(const QStringList& paths);
+  void setRecentFiles(const std::vector<RecentFileText>& files);
 
  signals:
   void openRequested();

@@ -1,0 +1,116 @@
+// Files that were open before, one of which lies on a network that does not answer: asking for it does not return.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <semaphore>
+
+#include <QLabel>
+
+#include "main_window_fixture.h"
+#include "timeline/core/format.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr const char* kDead = "/dead/mount/run.trace";
+std::atomic<pid_t> gui_thread = 0;
+std::atomic<int> asked_on_gui_thread = 0, asked_elsewhere = 0;
+std::counting_semaphore<> answers{0};
+
+// Whoever asks for the dead file waits; the GUI thread, which must not ask, does not, so that the test ends.
+void wait_if_dead(const char* path) {
+  if (path == nullptr || std::strncmp(path, "/dead/mount", 11) != 0) return;
+  if (gettid() == gui_thread) {
+    ++asked_on_gui_thread;
+    return;
+  }
+  ++asked_elsewhere;
+  answers.acquire();
+}
+
+}  // namespace
+
+// In place of those of the C library, for this program and the libraries it is linked with.
+extern "C" {
+int stat(const char* path, struct stat* status) noexcept {
+  wait_if_dead(path);
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
+}
+int lstat(const char* path, struct stat* status) noexcept {
+  wait_if_dead(path);
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
+}
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) noexcept {
+  wait_if_dead(path);
+  return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+}
+int access(const char* path, int kind) noexcept {
+  wait_if_dead(path);
+  return static_cast<int>(syscall(SYS_faccessat, AT_FDCWD, path, kind));
+}
+}
+
+class RecentFilesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    gui_thread = gettid();
+    known_ = known_trace_in(folder_);
+    ui::Settings settings;
+    settings.addRecentFile(known_);
+    settings.addRecentFile(kDead);
+  }
+
+  // In the window, which is there at once, the other file has its size, and the dead one its name.
+  void aFileOnADeadMountHoldsNothingUp() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    const auto entry = [&](int place) { return window.actions().open_recent->actions().at(place)->text(); };
+    const QString size = QString::fromStdString(timeline::format_bytes(std::filesystem::file_size(known_.toStdString())));
+    QVERIFY(wait_for([&] { return entry(1).contains(size); }));
+    QVERIFY2(entry(0).contains("run.trace") && entry(0).contains("/dead/mount"), qPrintable(entry(0)));
+    QVERIFY(wait_for([] { return asked_elsewhere > 0; }));
+    QCOMPARE(asked_on_gui_thread.load(), 0);
+    QString page;
+    for (const QLabel* label : window.findChildren<QLabel*>())
+      if (label->text().contains("Recent files")) page = label->text();
+    QVERIFY2(page.contains("run.trace") && page.contains(size), qPrintable(page));
+    // Who opens the menu has it looked up again, once at a time.
+    emit window.actions().open_recent->aboutToShow();
+    QVERIFY(open_and_settle(window, known_));
+    QCOMPARE(asked_on_gui_thread.load(), 0);
+    QCOMPARE(asked_elsewhere.load(), 1);
+    // When it answers at last, what it says is there.
+    answers.release();
+    QVERIFY(wait_for([&] { return entry(1).contains("the file is gone"); }));
+  }
+
+  // A window that is closed meanwhile is gone, whatever comes later.
+  void aWindowThatIsClosedMeanwhileIsGone() {
+    const int before = asked_elsewhere;
+    {
+      MainWindow window(ui::Layout::kInitial);
+      window.show();
+      QVERIFY(wait_for([&] { return asked_elsewhere > before; }));
+    }
+    answers.release();
+    QTest::qWait(50);
+    QCOMPARE(asked_on_gui_thread.load(), 0);
+  }
+
+ private:
+  TemporaryFolder folder_;
+  QString known_;
+};
+
+QTEST_MAIN(RecentFilesTest)
+#include "test_gui_recent_files.moc"
