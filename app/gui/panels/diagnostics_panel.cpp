@@ -11,6 +11,7 @@
 #include <QHeaderView>
 #include <QLocale>
 #include <QScrollBar>
+#include <QStyledItemDelegate>
 #include <QTextCharFormat>
 #include <QVBoxLayout>
 
@@ -24,6 +25,7 @@
 namespace lanescope::ui {
 namespace {
 
+constexpr int kExecutable = 6;  // column of processes
 constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown: to lay out a text takes many times its size
 
 // Qt takes the square of a paragraph's length to lay it out.
@@ -43,6 +45,15 @@ std::string with_short_lines(std::string_view text) {
   return lines;
 }
 
+// Lines are as high as those of tables.
+class LineHeight : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), line_height(*static_cast<const QAbstractItemView*>(parent()))};
+  }
+};
+
 QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* parent) {
   auto* list = new QTreeWidget(parent);
   list->setAccessibleName(name);
@@ -52,15 +63,14 @@ QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* 
   list->setAlternatingRowColors(true);
   list->setSelectionMode(QAbstractItemView::ExtendedSelection);
   list->setFrameShape(QFrame::NoFrame);
+  list->setItemDelegate(new LineHeight(list));
   return list;
 }
 
 // The line of a list, which may be one more than there are. What a trace has of these lists only grows.
 QTreeWidgetItem* line_of(QTreeWidget& list, int line) {
   if (line < list.topLevelItemCount()) return list.topLevelItem(line);
-  auto* item = new QTreeWidgetItem(&list);
-  item->setSizeHint(0, {0, line_height(list)});
-  return item;
+  return new QTreeWidgetItem(&list);
 }
 
 void set_texts(QTreeWidgetItem& item, const QStringList& texts) {
@@ -224,9 +234,10 @@ void DiagnosticsPanel::showProcesses(const Trace& trace) {
     set_texts(*item, {isolated(QString::fromStdString(process_label(trace, id))), runs ? tr("still running") : process_end_text(process), count_text(counts.produced),
                       count_text(counts.dropped), count_text(counts.late), count_text(counts.invalid),
                       QString::fromStdString(process.executable)});
-    for (int column = 2; column <= 5; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    item->setToolTip(kExecutable, QString::fromStdString(process.executable));
+    for (int column = 2; column < kExecutable; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   }
-  if (processes_->topLevelItemCount() != known) fit_columns(*processes_, processes_->columnCount());
+  if (processes_->topLevelItemCount() != known) fit_columns(*processes_, processes_->columnCount() - 1);
 }
 
 void DiagnosticsPanel::showMessages(const Trace& trace) {

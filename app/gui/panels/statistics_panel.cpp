@@ -30,7 +30,7 @@ constexpr std::size_t kUtilisationPieces = 200;
 constexpr int kTableWidth = 950;  // px at first
 constexpr int kChartWidth = 270;  // px at first
 constexpr int kLinesOfTwoCharts = 12;  // of text: where there is room for less, neither of two charts could be read
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {25, 11, 8, 11, 8, 11, 11, 11, 11, 11};
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {21, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
 
@@ -217,6 +217,7 @@ void StatisticsPanel::clear() {
   pivot_->setEvents(nullptr);
   durations_->setHistogram({}, {});
   utilisation_->setUtilisation({});
+  showUtilisation();
 }
 
 // Of two traces, those of the one that is answered about are picked first.
@@ -278,8 +279,13 @@ void StatisticsPanel::computeStatistics() {
 bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
   if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
   if (watched == table_->viewport() && event->type() == QEvent::Resize) fitNames();
-  if (watched == charts_ && event->type() == QEvent::Resize) utilisation_->setVisible(charts_->height() >= charts_->fontMetrics().height() * kLinesOfTwoCharts);
+  if (watched == charts_ && event->type() == QEvent::Resize) showUtilisation();
   return QWidget::eventFilter(watched, event);
+}
+
+// Where there is something to show, and room for two charts.
+void StatisticsPanel::showUtilisation() {
+  utilisation_->setVisible(!utilisation_->isEmpty() && charts_->height() >= charts_->fontMetrics().height() * kLinesOfTwoCharts);
 }
 
 // Names have what room the numbers leave, until somebody chooses another width.
@@ -360,7 +366,8 @@ void StatisticsPanel::computeUtilisation() {
   if (!computed_ || !trace) {
     utilisation_job_.cancel();
     utilisation_source_ = nullptr;
-    return utilisation_->setUtilisation({});
+    utilisation_->setUtilisation({});
+    return showUtilisation();
   }
   const TimeRange range = answered_.boundRange().value_or(trace->extent());
   utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
@@ -369,6 +376,7 @@ void StatisticsPanel::computeUtilisation() {
     job.deliver([this, source, utilisation] {
       utilisation_source_ = source;
       utilisation_->setUtilisation(utilisation);
+      showUtilisation();
     });
   });
 }

@@ -66,6 +66,7 @@ class StatisticsPanel : public QWidget {
   [[nodiscard]] Grouping grouping() const;
   void computeHistogram();
   void fitNames();
+  void showUtilisation();
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
   void showSelected();
@@ -91,7 +92,7 @@ class StatisticsPanel : public QWidget {
   QLabel* nothing_;  // why nothing is listed
   QSplitter* charts_;
   DurationChart* durations_;
-  UtilisationChart* utilisation_;  // where there is room for both
+  UtilisationChart* utilisation_;  // of GPUs, where there is room for both
   QStringList files_;
   LatestJob picking_job_;  // of the events that are answered about
   LatestJob statistics_job_;

@@ -73,10 +73,7 @@ UtilisationChart::UtilisationChart(QWidget* parent) : QChartView(parent) {
 
 void UtilisationChart::setUtilisation(const Utilisation& utilisation) {
   clear_chart(*chart());
-  if (utilisation.gpus.empty()) {
-    chart()->setTitle(tr("No GPU work"));
-    return;
-  }
+  if (utilisation.gpus.empty()) return;
   chart()->setTitle(title_of(utilisation));
   auto* times = time_axis(utilisation.range);
   auto* shares = new QValueAxis;

@@ -147,6 +147,37 @@ class RoomTest : public QObject {
         QCOMPARE(list->visualItemRect(list->topLevelItem(0)).height(), events_table(*window_)->verticalHeader()->defaultSectionSize());
   }
 
+  void namesOfProcessesAndCountsOfMillionsAreWhole() {
+    window_->showPanel("diagnostics");
+    QVERIFY(settle(*window_));
+    const QTreeWidget& processes = window_->findChild<ui::DiagnosticsPanel*>()->processes();
+    QVERIFY(processes.topLevelItemCount() > 0);
+    const QString name = processes.topLevelItem(0)->text(0);
+    QVERIFY2(processes.columnWidth(0) > processes.fontMetrics().horizontalAdvance(name), qPrintable(name + ": " + QString::number(processes.columnWidth(0))));
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    const auto* names = window_->statistics().findChild<QTableView*>();
+    const int count = names->columnWidth(ui::StatisticsModel::kCount);
+    QVERIFY2(count > names->fontMetrics().horizontalAdvance("100,000,000"), qPrintable(QString::number(count)));
+  }
+
+  // Where no GPU was recorded, no chart says so: the other one has its room.
+  void aChartThatHasNothingToShowIsNotThere() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'400, 1'000);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cpu_loader.trace").string())));
+    window.resizeDocks({window.findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
+    window.showPanel("statistics");
+    QVERIFY(settle(window));
+    auto* durations = window.statistics().findChild<ui::DurationChart*>();
+    const auto* busy = window.statistics().findChild<ui::UtilisationChart*>();
+    QVERIFY(wait_for([&] { return durations->isVisible() && durations->height() > 200; }, 5'000));
+    QVERIFY(!busy->isVisible());
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QVERIFY(wait_for([&] { return busy->isVisible(); }, 5'000));
+  }
+
   void aFieldOfSeveralLinesIsSeenInBothThemes() {
     for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
       ui::apply_theme(theme);
