@@ -145,9 +145,13 @@ class GapsTest : public QObject {
         QCOMPARE(finding.cost, outside);
         continue;
       }
+      int causes = 0;
       for (std::size_t i = 0; i < analysis::kIdleCauses; ++i)
-        if (const auto cause = static_cast<analysis::IdleCause>(i); finding.key == analysis::idle_cause_key(cause))
+        if (const auto cause = static_cast<analysis::IdleCause>(i); finding.key == analysis::idle_cause_key(cause)) {
+          ++causes;
           QCOMPARE(finding.cost, in_loop[std::string(analysis::idle_cause_name(cause))]);
+        }
+      QVERIFY2(causes == 1, finding.key.c_str());
     }
   }
 

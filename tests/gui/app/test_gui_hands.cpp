@@ -480,7 +480,9 @@ class HandsTest : public QObject {
       window.timelineView().pin("gpu:0/kernels");
       window.timelineView().pin("gpu:0/hw");
       window.timelineView().hideRow("gpu:0/nvtx");
-      window.timelineView().expandRow("gpu:0/hw/kernels");
+      QVERIFY(!window.timelineView().isExpanded("gpu:0/kernels"));  // by their names
+      window.timelineView().expandRow("gpu:0/kernels");
+      QVERIFY(window.timelineView().isExpanded("gpu:0/kernels"));
       window.timelineView().moveRow("processes", "gpu:0");
       QVERIFY(open_and_settle(window, dataFile("cuda_streams.trace")));  // another program: nothing of it holds
       QVERIFY(!window.timelineView().hasHiddenRows());
@@ -495,6 +497,7 @@ class HandsTest : public QObject {
       const timeline::RowArrangement& rows = window.timelineView().rowArrangement();
       QCOMPARE(rows.pinned, (std::vector<std::string>{"gpu:0/kernels", "gpu:0/hw"}));
       QVERIFY(rows.hidden.contains("gpu:0/nvtx"));
+      QVERIFY(window.timelineView().isExpanded("gpu:0/kernels"));
       QCOMPARE(rows.order.at(""), (std::vector<std::string>{"processes", "gpu:0"}));
       window.timelineView().setRowArrangement({});
     }
