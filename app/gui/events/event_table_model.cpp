@@ -171,6 +171,10 @@ std::optional<int> EventTableModel::rowOf(EventRef event) const {
 std::vector<int> EventTableModel::rowsOf(std::span<const EventRef> events) const {
   std::vector<int> rows(events.size(), -1);
   if (folds_ || stored_ || events.empty()) return rows;
+  if (events.size() == 1) {
+    if (events.front().valid()) rows.front() = rowOf(events.front()).value_or(-1);
+    return rows;
+  }
   std::map<EventRef, std::size_t> wanted;
   for (std::size_t i = 0; i < events.size(); ++i) wanted.emplace(events[i], i);
   for (std::size_t row = 0; row < std::min(order_->size(), kLargestTable); ++row)

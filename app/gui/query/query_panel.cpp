@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QElapsedTimer>
 #include <QFontDatabase>
@@ -143,7 +144,7 @@ void QueryPanel::layOut() {
 }
 
 void QueryPanel::ask() {
-  if (std::exchange(asked_, editor_->toPlainText()) != asked_) table_->setTable(nullptr);  // its answer begins at its top
+  asked_ = editor_->toPlainText();
   if (asked_.trimmed().isEmpty()) {
     asked_.clear();
     return showMessage(tr("Write a query, or choose one of the prepared queries."));
@@ -217,6 +218,7 @@ void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std
   time_ = answer->time;
   row_ = std::move(row);
   showRow();
+  if (std::exchange(answered_question_, asked_) != asked_) table_->setTable(nullptr);  // the answer to another one begins at its top
   const std::size_t rows = answer->table.row_count();
   QString said = rows == 1 ? tr("1 row") : tr("%1 rows").arg(QString::fromStdString(timeline::format_count(rows)));
   if (answer->rows == query::Rows::kFirst) said = tr("The first %1; the command line prints all").arg(said);

@@ -145,6 +145,17 @@ class RefreshTest : public QObject {
     }
   }
 
+  // The answer to another question begins at its top, also where it has the same columns.
+  void anotherQuestionBeginsAtTheTop() {
+    QTableView* table = tableOf("query", "SELECT start, duration, name FROM kernels ORDER BY duration DESC");
+    click(*table, 40, Qt::NoModifier);
+    QVERIFY(settle(*window_));
+    QVERIFY(table->verticalScrollBar()->value() > 0);
+    QCOMPARE(tableOf("query", "SELECT start, duration, name FROM kernels ORDER BY start DESC"), table);
+    QCOMPARE(table->verticalScrollBar()->value(), 0);
+    QVERIFY(!table->selectionModel()->hasSelection());
+  }
+
   // One that is not there any more is not selected, and none takes its place.
   void aLineThatIsGoneIsNotSelected() {
     QTableView* table = tableOf("statistics", "cuda_gpu_kern_sum");
