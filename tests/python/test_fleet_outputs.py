@@ -76,6 +76,34 @@ class Folders(unittest.TestCase):
             partial.write_text("after")
         self.assertEqual([(each.name, each.read_text()) for each in self.folder.iterdir()], [("report.html", "after")])
 
+    def test_what_is_made_of_a_private_recording_is_for_its_owner_alone(self):
+        rank, other = self.folder / "rank0.trace", self.folder / "rank1.trace"
+        for copy, mode in ((rank, 0o600), (other, 0o644)):
+            shutil.copyfile(RANK, copy)
+            copy.chmod(mode)
+        umask = os.umask(0o022)
+        self.addCleanup(os.umask, umask)
+
+        def modes(*places):
+            files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()]
+            self.assertTrue(files)
+            return {file.stat().st_mode & 0o777 for file in files}
+
+        def ask(recording, name, *more):
+            places = self.folder / name, self.folder / (name + ".parts")
+            self.assertEqual(run("cuda_gpu_kern_sum", "--input", recording, "--workers", "1", "--cache", places[1], "-o", places[0], *more)[0], 0)
+            return places
+
+        self.assertEqual(modes(*ask(other, "open", "--format", "csv,json")), {0o644})
+        sums, parts = ask(rank, "private", "--format", "csv,json")
+        self.assertEqual(modes(sums, parts), {0o600})
+        shard, _ = ask(rank, "shard", "--shard", "1/1")
+        self.assertEqual(modes(shard), {0o600})
+        self.assertEqual(run("merge", "--input", shard, "-o", self.folder / "merged")[0], 0)
+        self.assertEqual(run("diff", "--input", sums, sums, "-o", self.folder / "difference")[0], 0)
+        self.assertEqual(modes(self.folder / "merged", self.folder / "difference"), {0o600})
+        self.assertEqual(os.umask(0o022), 0o022)
+
     def test_a_cache_that_cannot_be_written_costs_time_alone(self):
         (self.folder / "file").write_text("mine")
         partial = Engine(kind="none", cache=str(self.folder / "file" / "parts")).run(_question("cuda_api_sum"), [str(RANK)])

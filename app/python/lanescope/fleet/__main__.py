@@ -16,6 +16,7 @@ from .._frames import TraceError
 from . import find_traces, recipes
 from .difference import difference
 from .engine import Engine, Outcome, ProgressLine, keep_freed_memory
+from .inputs import kept_private
 from .recipe import Recipe, number_within
 from .report import replaced, text_of, write_folder
 from .result import Answer
@@ -128,10 +129,11 @@ def _ask(given: argparse.Namespace) -> int:
     engine.kind = {"concurrent": "pool", "dask-futures": "dask"}.get(given.mode, given.mode) or ("dask" if given.dask else "pool")
     if given.workers:
         engine.workers = max(1, given.workers)
-    if given.shard:
-        return _write_shard(given, question, engine, paths)
-    outcome = engine.run(question, paths, ProgressLine())
-    return _answer(given, question, outcome)
+    with kept_private(paths):
+        if given.shard:
+            return _write_shard(given, question, engine, paths)
+        outcome = engine.run(question, paths, ProgressLine())
+        return _answer(given, question, outcome)
 
 
 def _check_places(given: argparse.Namespace) -> None:
@@ -178,7 +180,8 @@ def _merge(given: argparse.Namespace) -> int:
             raise TraceError(f"{path} has {min(twice)}, which another part has, too: name each part once.")
         outcome = outcome.merged(part, question)
     assert question is not None
-    return _answer(given, question, outcome)
+    with kept_private(given.input):
+        return _answer(given, question, outcome)
 
 
 def _question_of(data: bytes, path: str) -> Recipe:
@@ -198,7 +201,8 @@ def _diff(given: argparse.Namespace) -> int:
     if not given.input:
         print("lanescope fleet: diff needs --input BEFORE AFTER.", file=sys.stderr)
         return 2
-    return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
+    with kept_private(given.input):
+        return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
 
 
 def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> int:

@@ -26,6 +26,7 @@ import zstandard
 
 from .._frames import TraceError
 from ..trace import Trace
+from .inputs import kept_private
 
 PARTIAL_VERSION = 5
 
@@ -121,13 +122,14 @@ def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> b
     found = _kept(together, question)
     if found is not None:
         return found.to_bytes(question)
-    merged = _Merged(question)
-    for path, place in zip(paths, kept):
-        merged.add(_one(question, path, place))
-    outcome = merged.whole()
-    data = outcome.to_bytes(question)
-    if together is not None and all(state.read for state in outcome.files):
-        _keep(together, data)
+    with kept_private(paths if cache else ()):
+        merged = _Merged(question)
+        for path, place in zip(paths, kept):
+            merged.add(_one(question, path, place))
+        outcome = merged.whole()
+        data = outcome.to_bytes(question)
+        if together is not None and all(state.read for state in outcome.files):
+            _keep(together, data)
     return data
 
 

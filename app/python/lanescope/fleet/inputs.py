@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import Iterable, Union
+from typing import Iterable, Iterator, Union
 
 from .._frames import TraceError
 
@@ -28,6 +29,26 @@ def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
         else:
             raise TraceError(f"{path} is not there.")
     return sorted(found)
+
+
+@contextlib.contextmanager
+def kept_private(paths: "Iterable[PathLike]") -> "Iterator[None]":
+    """What this process writes meanwhile is for its owner alone where one of these files, or of those in these folders, is: it tells what they hold."""
+    umask = os.umask(0o077)
+    os.umask(umask | 0o077 if any(map(_is_private, paths)) else umask)
+    try:
+        yield
+    finally:
+        os.umask(umask)
+
+
+def _is_private(path: PathLike) -> bool:
+    try:
+        if os.path.isdir(path):
+            return any(_is_private(each) for each in Path(path).iterdir() if each.is_file())
+        return os.stat(path).st_mode & 0o044 == 0
+    except OSError:
+        return False
 
 
 def _unsearchable(folder: Path) -> "list[str]":
