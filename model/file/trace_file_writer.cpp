@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lanescope/kernel_metrics.pb.h"
 #include "model/file/limits.h"
+#include "model/file/message_size.h"
 #include "model/file/trace_file.h"
 #include "trace_index.h"
 
@@ -50,38 +52,44 @@ bool is_at(int descriptor, const std::filesystem::path& path) {
   return fstat(descriptor, &ours) == 0 && lstat(path.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-// What a reader takes to read the frames so far, against what it takes of a file of their size (limits.h).
+// What a reader takes to read frames, in the terms of limits.h.
 //
-// How much memory a frame takes a header does not say. Events take what they take on lanes. What a payload holds beyond their columns, and all of a
-// payload without events, are texts, values and tables, of which readers keep one to three copies: four are counted. Too much costs little:
-// one byte of twelve of what is counted has to be stored without compression then.
-struct Taken {
-  std::uint64_t unpacked = 0;
-  std::uint64_t events = 0;
-  std::uint64_t memory = 0;
+// Payloads, events and entries are counted as readers count them. How much memory a frame takes only a reader knows: events take what they take
+// on lanes; what a payload holds beyond their columns, its texts, and all of a payload without events, are kept in one to three copies, of which
+// four are counted; an entry takes its place in tables. Too much costs little: a byte of padding for 48 of what is counted.
+using Taken = limits::FileBudget;
 
-  static std::uint64_t memory_of(const FrameHeader& header) {
-    constexpr std::uint64_t kCopies = 4;
-    constexpr std::uint64_t kEventPayload = 40;  // bytes in the columns of an event, at most about
-    const std::uint64_t of_events = std::min<std::uint64_t>(header.raw_size, kEventPayload * header.event_count);
-    return limits::kEventMemory * header.event_count + kCopies * (header.raw_size - of_events);
-  }
-  void remove(const FrameHeader& header) {
-    unpacked -= header.raw_size;
-    events -= header.event_count;
-    memory -= memory_of(header);
-  }
-  void add(const FrameHeader& header) {
-    unpacked += header.raw_size;
-    events += header.event_count;
-    memory += memory_of(header);
-  }
-  // With one frame more.
-  [[nodiscard]] bool stays_readable(const FrameHeader& header, std::uint64_t file_bytes) const {
-    const limits::FileBudget budget = limits::budget_of(file_bytes + sizeof(header) + header.stored_size);
-    return unpacked + header.raw_size <= budget.unpacked && events + header.event_count <= budget.events && memory + memory_of(header) <= budget.memory;
-  }
-};
+constexpr std::uint64_t kCopies = 4;
+constexpr std::uint64_t kEntryMemory = 64;
+
+// The most that a frame can take, by its header.
+Taken most_taken(const FrameHeader& header) {
+  constexpr std::uint64_t kShortestEntry = 2;  // bytes
+  if (message_of_frame(header.type).empty()) return {};
+  Taken most{.unpacked = header.raw_size, .entries = header.raw_size / kShortestEntry, .events = header.event_count};
+  most.memory = limits::kEventMemory * most.events + kCopies * most.unpacked + kEntryMemory * most.entries;
+  return most;
+}
+
+Taken taken(const FrameHeader& header, std::string_view payload) {
+  constexpr std::uint64_t kEventPayload = 40;  // bytes in the columns of an event, at most about
+  const std::string_view type = message_of_frame(header.type);
+  if (type.empty()) return {};
+  const MessageSize size = measure_message(type, payload, limits::kDecodedFrameBytes);
+  const std::uint64_t of_events = std::min<std::uint64_t>(header.raw_size, kEventPayload * header.event_count);
+  const std::uint64_t copied = std::max(size.text_bytes, header.raw_size - of_events);
+  return {.unpacked = header.raw_size,
+          .entries = size.entries,
+          .events = header.event_count,
+          .memory = limits::kEventMemory * header.event_count + kCopies * copied + kEntryMemory * size.entries};
+}
+
+Taken operator+(const Taken& a, const Taken& b) {
+  return {.unpacked = a.unpacked + b.unpacked, .entries = a.entries + b.entries, .events = a.events + b.events, .memory = a.memory + b.memory};
+}
+Taken operator-(const Taken& a, const Taken& b) {
+  return {.unpacked = a.unpacked - b.unpacked, .entries = a.entries - b.entries, .events = a.events - b.events, .memory = a.memory - b.memory};
+}
 
 Error being_written(const std::filesystem::path& path) {
   return {path.string() + " is being written by another recording. Give another name with -o, such as one with %p or %n."};
@@ -96,59 +104,145 @@ struct TraceFileWriter::State {
   Descriptor replaced;           // locked until then
   int descriptor = -1;           // of either
   std::uint64_t size = 0;
+  // Of a finished file that is added to: what comes from here on is not in it before finish().
+  struct Addition {
+    std::uint64_t begin = 0;           // where its index was
+    std::vector<std::byte> index;      // which is there until then
+    std::vector<std::byte> bytes = {};
+  };
+  std::optional<Addition> addition;
   std::vector<TraceIndex::Entry> index;
   std::uint64_t head_bytes = 0;  // of segments, in the index
-  Taken taken;
+  Taken all_taken;                // to read what is there: the most by headers, or exactly
+  bool is_taken_exactly = false;
 
-  Result<void> write_all(const void* data, std::size_t bytes) {
-    const std::uint64_t whole = size;
-    const char* next = static_cast<const char*>(data);
-    while (bytes > 0) {
-      const ssize_t written = pwrite(descriptor, next, bytes, static_cast<off_t>(size));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {
-        const int reason = errno;
-        const bool cut = ftruncate(descriptor, static_cast<off_t>(whole)) == 0;
-        size = whole;
-        return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
-                     (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
-                          : ". The last frame is cut off; everything before it can be read.")};
-      }
-      next += written;
-      bytes -= static_cast<std::size_t>(written);
-      size += static_cast<std::uint64_t>(written);
+  // 0, or why not all of it could be written.
+  [[nodiscard]] int put(std::span<const std::byte> bytes, std::uint64_t at) const {
+    while (!bytes.empty()) {
+      const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (written < 0 && errno != EINTR) return errno;
+      if (written <= 0) continue;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+      at += static_cast<std::uint64_t>(written);
     }
+    return 0;
+  }
+
+  Result<void> write_all(const void* data, std::size_t length) {
+    const std::span bytes(static_cast<const std::byte*>(data), length);
+    if (addition) {
+      addition->bytes.resize(size - addition->begin);
+      addition->bytes.insert(addition->bytes.end(), bytes.begin(), bytes.end());
+    } else if (const int reason = put(bytes, size); reason != 0) {
+      const bool cut = ftruncate(descriptor, static_cast<off_t>(size)) == 0;
+      return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
+                   (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
+                        : ". The last frame is cut off; everything before it can be read.")};
+    }
+    size += length;
     return {};
   }
 
-  Result<void> begin() {
+  // Puts what was added in the place of the old index, once there is room for it. Where that fails, the file is as it was.
+  Result<void> write_addition() {
+    const Addition added = std::move(*addition);
+    addition.reset();
+    const bool has_room = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(added.begin), static_cast<off_t>(added.bytes.size())) == 0 || errno != ENOSPC;
+    if (const int reason = has_room ? put(added.bytes, added.begin) : ENOSPC; reason != 0) {
+      size = added.begin + added.index.size();
+      const bool is_restored = !has_room || put(added.index, added.begin) == 0;
+      static_cast<void>(ftruncate(descriptor, static_cast<off_t>(size)));
+      return Error{"Can't add to " + path.string() + ": " + std::strerror(reason) +
+                   (is_restored ? std::string(". It is as it was; ") + what_to_do(reason) : ". Its index is lost; everything before it can be read.")};
+    }
+    fdatasync(descriptor);
+    return {};
+  }
+
+  // Bytes of what was written, as many as there are.
+  [[nodiscard]] std::size_t read_back(std::uint64_t offset, std::span<std::byte> into) const {
+    if (addition && offset >= addition->begin) {
+      const auto from = std::min<std::uint64_t>(offset - addition->begin, addition->bytes.size());
+      const std::size_t bytes = std::min<std::size_t>(into.size(), addition->bytes.size() - from);
+      std::memcpy(into.data(), addition->bytes.data() + from, bytes);
+      return bytes;
+    }
+    return static_cast<std::size_t>(std::max<ssize_t>(0, pread(descriptor, into.data(), into.size(), static_cast<off_t>(offset))));
+  }
+
+  Result<void> begin(std::uint16_t minor_version = kFormatMinor) {
     FileHeader header{};
     std::memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.major_version = kFormatMajor;
-    header.minor_version = kFormatMinor;
+    header.minor_version = minor_version;
     return write_all(&header, sizeof(header));
   }
 
-  // Where readers would refuse one of the frames, since it says very much in few bytes: the same frames, and that one without compression,
-  // which takes bytes for each event, text and value. Else none.
-  [[nodiscard]] std::optional<std::vector<std::byte>> kept_readable(std::span<const std::byte> frames) const {
+  // What it takes to read a frame. As long as all may take the most that their headers let them take, none is decompressed for that.
+  [[nodiscard]] Taken taken_by(const FrameView& frame) const {
+    if (!is_taken_exactly) return most_taken(frame.header);
+    const auto payload = open_frame(frame);
+    return payload ? taken(frame.header, *payload) : Taken();  // what is damaged, readers skip
+  }
+  [[nodiscard]] Taken taken_by(const IndexedFrame& indexed) const {
+    std::vector<std::byte> bytes(sizeof(FrameHeader) + indexed.stored_size);
+    return read_back(indexed.offset, bytes) == bytes.size() ? taken_by(first_of(bytes)) : Taken();
+  }
+
+  // Counts what is in the file by what it holds.
+  void take_exactly() {
+    is_taken_exactly = true;
+    all_taken = {};
+    for (const IndexedFrame& indexed : index) all_taken = all_taken + taken_by(indexed);
+  }
+
+  // Of whole frames, back to back.
+  static FrameView first_of(std::span<const std::byte> frames) {
+    FrameView frame;
+    std::memcpy(&frame.header, frames.data(), sizeof(frame.header));
+    frame.stored = frames.subspan(sizeof(frame.header), frame.header.stored_size);
+    return frame;
+  }
+
+  struct Readable {
+    std::optional<std::vector<std::byte>> frames;  // none where they are so as they were given
+    Taken taken;                                   // with them
+  };
+  // Where readers would refuse one of the frames, since it says very much in few bytes: the same frames, and padding in front of that one.
+  [[nodiscard]] Readable kept_readable(std::span<const std::byte> frames) {
     std::optional<std::vector<std::byte>> kept;
-    Taken so_far = taken;
+    Taken so_far = all_taken;
     for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
-      FrameView frame;
-      std::memcpy(&frame.header, frames.data() + at, sizeof(frame.header));
+      const FrameView frame = first_of(frames.subspan(at));
       const std::span<const std::byte> as_given = frames.subspan(at, sizeof(frame.header) + frame.header.stored_size);
-      frame.stored = as_given.subspan(sizeof(frame.header));
-      const std::uint64_t file_bytes = size + (kept ? kept->size() : at);
-      const bool is_too_dense = frame.header.codec == Codec::kZstd && !so_far.stays_readable(frame.header, file_bytes);
-      const auto payload = is_too_dense ? open_frame(frame) : Result<std::string>(Error{});
-      if (payload && !kept) kept.emplace(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(at));
-      if (payload) append_uncompressed_frame(frame.header, *payload, *kept);
-      if (!payload && kept) kept->insert(kept->end(), as_given.begin(), as_given.end());
-      so_far.add(frame.header);
+      const std::uint64_t file_bytes = size + (kept ? kept->size() : at) + as_given.size();
+      const Taken of_it = taken_by(frame);
+      so_far = so_far + of_it;
+      const std::uint64_t wanted_bytes = of_it.unpacked > 0 ? limits::size_for(so_far) : 0;
+      if (wanted_bytes > file_bytes && !is_taken_exactly) {
+        take_exactly();
+        return kept_readable(frames);
+      }
+      if (wanted_bytes > file_bytes) {
+        if (!kept) kept.emplace(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(at));
+        append_padding(wanted_bytes - file_bytes, *kept);
+      }
+      if (kept) kept->insert(kept->end(), as_given.begin(), as_given.end());
       at += as_given.size();
     }
-    return kept;
+    return {std::move(kept), so_far};
+  }
+
+  // At least so many bytes.
+  static void append_padding(std::uint64_t bytes, std::vector<std::byte>& frames) {
+    constexpr std::uint64_t kLeast = 64u << 10;  // so that there are few of them
+    bytes = std::max(bytes, kLeast);
+    FrameHeader header;
+    header.type = proto::FRAME_PADDING;
+    for (std::uint64_t part = 0; bytes > 0; bytes -= part) {
+      part = std::min<std::uint64_t>(bytes, kMaximumPayloadBytes);
+      append_uncompressed_frame(header, std::string(part, '\0'), frames);
+    }
   }
 
   Result<void> take_place() {
@@ -169,9 +263,9 @@ std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
 std::uint64_t TraceFileWriter::finished_size() const noexcept {
   return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes + state_->head_bytes;
 }
-std::uint64_t TraceFileWriter::finished_size_with(std::span<const std::byte> frames) const {
-  const std::optional<std::vector<std::byte>> readable = state_->kept_readable(frames);
-  return finished_size() + (readable ? readable->size() : frames.size());
+std::uint64_t TraceFileWriter::finished_size_with(std::span<const std::byte> frames) {
+  const State::Readable readable = state_->kept_readable(frames);
+  return finished_size() + (readable.frames ? readable.frames->size() : frames.size());
 }
 const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
 
@@ -204,11 +298,11 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
   return TraceFileWriter(std::move(state));
 }
 
-Result<TraceFileWriter> TraceFileWriter::create(NewFile& file) {
+Result<TraceFileWriter> TraceFileWriter::create(NewFile& file, std::uint16_t minor_version) {
   auto state = std::make_unique<State>();
   state->path = file.path();
   state->descriptor = file.descriptor();
-  if (auto begun = state->begin(); !begun) return begun.error();
+  if (auto begun = state->begin(minor_version); !begun) return begun.error();
   return TraceFileWriter(std::move(state));
 }
 
@@ -235,28 +329,28 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
     state->head_bytes += frame.segment_head.size();
     FrameHeader header;
     if (pread(state->descriptor, &header, sizeof(header), static_cast<off_t>(frame.offset)) != static_cast<ssize_t>(sizeof(header))) return unfinished;
-    state->taken.add(header);
+    state->all_taken = state->all_taken + most_taken(header);
   }
-  state->size = index.begin;
-  if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0)
-    return Error{"Can't add to " + path.string() + ": " + std::strerror(errno) + "."};
+  State::Addition addition{index.begin, std::vector<std::byte>(static_cast<std::uint64_t>(end) - index.begin)};
+  if (state->read_back(addition.begin, addition.index) != addition.index.size()) return unfinished;
+  state->size = addition.begin;
+  state->addition = std::move(addition);
   return TraceFileWriter(std::move(state));
 }
 
 Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
-  const std::optional<std::vector<std::byte>> readable = state_->kept_readable(frames);
-  if (readable) frames = *readable;
+  const State::Readable readable = state_->kept_readable(frames);
+  if (readable.frames) frames = *readable.frames;
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
   bool has_events = false;
   for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
-    FrameHeader header;
-    std::memcpy(&header, frames.data() + at, sizeof(header));
+    const FrameHeader header = State::first_of(frames.subspan(at)).header;
     state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count, {}});
-    state_->taken.add(header);
     has_events = has_events || header.event_count > 0;
     at += sizeof(FrameHeader) + header.stored_size;
   }
+  state_->all_taken = readable.taken;
   return has_events ? state_->take_place() : Result<void>();
 }
 
@@ -272,9 +366,7 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
   std::uint64_t events = 0;
   while (state_->index.size() > 1 && finished_size() + bytes > room) {
     events += state_->index.back().event_count;
-    FrameHeader header{};
-    if (pread(state_->descriptor, &header, sizeof(header), static_cast<off_t>(state_->index.back().offset)) == static_cast<ssize_t>(sizeof(header)))
-      state_->taken.remove(header);
+    state_->all_taken = state_->all_taken - state_->taken_by(state_->index.back());
     state_->size = state_->index.back().offset;
     state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();
@@ -285,6 +377,8 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
 Result<void> TraceFileWriter::finish() {
   const std::vector<std::byte> tail = index_and_trailer(state_->index, state_->size);
   if (Result<void> written = state_->write_all(tail.data(), tail.size()); !written) return written;
+  if (state_->addition)
+    if (Result<void> written = state_->write_addition(); !written) return written;
   // Behind it lie parts of frames over which others were written.
   if (ftruncate(state_->descriptor, static_cast<off_t>(state_->size)) != 0)
     return Error{"Can't write to " + state_->path.string() + ": " + std::strerror(errno) + "."};

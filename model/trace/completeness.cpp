@@ -51,8 +51,9 @@ std::string missing_text(const Trace& trace) {
 
 std::string completeness_text(const Trace& trace) {
   if (const std::string missing = missing_text(trace); !missing.empty()) return "incomplete: " + missing;
-  if (!trace.provenance().condition.empty()) return "incomplete: the recording was cut off";
-  return trace.provenance().format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
+  const Provenance& from = trace.provenance();
+  if (!from.condition.empty()) return from.finished || from.read_in_part ? "incomplete: not all of it could be read" : "incomplete: the recording was cut off";
+  return from.format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
 }
 
 }  // namespace lanescope

@@ -190,8 +190,36 @@ std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
   return stack;
 }
 
+namespace {
+
+template <typename Row>
+std::size_t memory_of(const AppendOnlyTable<Row>& rows) noexcept {
+  return rows.size() * sizeof(Row);
+}
+
+std::size_t memory_of(const KernelRecords& records) noexcept {
+  std::size_t bytes = records.functions.size() * sizeof(GpuFunction);
+  for (const auto& code : records.code) bytes += code->image.size();
+  for (const auto& window : records.windows) bytes += sizeof(*window) + window->samples.size() * sizeof(window->samples[0]);
+  for (const auto& launch : records.measured)
+    bytes += sizeof(*launch) + launch->values.size() * sizeof(launch->values[0]) + launch->other_launches.size() * sizeof(launch->other_launches[0]);
+  for (const auto& counts : records.counted)
+    bytes += sizeof(*counts) + counts->rows.size() * sizeof(counts->rows[0]) + counts->values.size() * sizeof(counts->values[0]);
+  for (const auto& source : records.sources) bytes += sizeof(*source) + source->text.size();
+  return bytes;
+}
+
+}  // namespace
+
 std::size_t Trace::memory_bytes() const noexcept {
-  std::size_t bytes = 0;
+  std::size_t bytes = names_.memory_bytes() + call_stacks_.node_count() * sizeof(CallNode) +
+                      call_stacks_.location_count() * (sizeof(CodeLocation) + sizeof(CodeFunction));
+  bytes += memory_of(kernel_details_) + memory_of(memory_details_) + memory_of(api_details_) + memory_of(synchronization_details_) +
+           memory_of(cuda_event_details_) + memory_of(memory_usage_details_) + memory_of(graph_launch_details_) + memory_of(nvtx_details_) +
+           memory_of(page_fault_details_) + memory_of(thread_state_details_) + memory_of(sample_details_);
+  for (const OutputText& text : output_) bytes += sizeof(text) + text.bytes.size();
+  for (const DiagnosticMessage& message : diagnostics_) bytes += sizeof(message) + message.text.size();
+  if (kernel_records_) bytes += memory_of(*kernel_records_);
   for (const Lane& each : lanes_) bytes += each.memory_bytes();
   std::set<const void*> shared;  // times that several counters have in common count once
   for (const CounterSeries& series : counter_series_) {

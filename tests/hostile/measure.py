@@ -35,7 +35,7 @@ LONGEST_WAIT = 1800  # seconds
 
 def most_events(file):
     """Of a .trace file (model/file/limits.h), a chunk, and what processors did, which follows from what threads did."""
-    return 2 * (2_800_000 + os.path.getsize(file) + 65536)
+    return 2 * (max(os.path.getsize(file), 10_000_000) * 7 // 10 + 65536)
 
 
 def event_count(programs, file):

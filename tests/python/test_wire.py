@@ -44,6 +44,22 @@ class Fields(unittest.TestCase):
             except _wire.WireError:
                 pass
 
+    def test_runs_are_the_same_fields(self):
+        generator = random.Random(5)
+        begins = [10, 18, 26, 8, 16, 9, 13, 0x82, 1, 0x0B, 2, 3, 200, 255, 0]  # of fields of all types, and of none
+
+        def read(walk, data):
+            try:
+                return [(number, part if isinstance(part, int) else bytes(part)) for number, value in walk(data) for part in (value if isinstance(value, list) else [value])]
+            except _wire.WireError:
+                return "no message"
+
+        messages = [bytes(generator.choice(begins) for _ in range(generator.randrange(24))) for _ in range(20_000)]
+        messages.append(b"".join(support.field(3, b"%d" % i) for i in range(10_000)) + support.field(4, bytes(300)))
+        for data in messages:
+            self.assertEqual(read(_wire.runs, data), read(_wire.fields, data))
+        self.assertGreater(sum(read(_wire.fields, data) != "no message" for data in messages), 1_000)
+
 
 if __name__ == "__main__":
     unittest.main()

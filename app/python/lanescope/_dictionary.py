@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ._message import decode, text
 from ._schema import MESSAGES
-from ._wire import WireError, fields
+from ._wire import WireError, fields, runs
 
 # Ids count up from 1, so rows lie in arrays. One that is this far above the others (what lay between was lost, or never was) is kept apart.
 _LARGEST_GAP = 1 << 16
@@ -20,10 +20,12 @@ class BeyondBudget(WireError):
 
 
 class Texts:
-    """Texts of a whole trace, each once. Number 0 is the empty text. `room` is for how many more entries of all tables of its dictionaries there is."""
+    """Texts of a whole trace, each once. Number 0 is the empty text. `room` is for how many more entries of all tables of its dictionaries there is,
+    `room_of_texts` for how many bytes of them."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, room_of_texts: int) -> None:
         self.room = room
+        self.room_of_texts = room_of_texts
         self.values: list[str] = [""]
         self._numbers: dict[bytes, int] = {b"": 0}
 
@@ -35,6 +37,9 @@ class Texts:
     def number(self, data: bytes) -> int:
         found = self._numbers.get(data)
         if found is None:
+            self.room_of_texts -= len(data)
+            if self.room_of_texts < 0:
+                raise BeyondBudget("there are more bytes of texts than are read")
             found = self._numbers[data] = len(self.values)
             self.values.append(text(data))
         return found
@@ -130,9 +135,9 @@ class Dictionary:
         """Takes the entries of an EventChunk in. Returns its base_time, and the number and bytes of its events; number 0 where it has none."""
         numbers = _chunk_numbers()
         firsts: dict[str, int] = {}
-        entries: dict[str, list[memoryview]] = {}
+        entries: dict[str, list[bytes]] = {}
         base_time, kind, events = 0, 0, memoryview(b"")
-        for number, value in fields(data):
+        for number, value in runs(bytes(data)):
             field = numbers.get(number)
             if field is None:
                 continue
@@ -142,18 +147,17 @@ class Dictionary:
                 else:
                     firsts[field] = value
             elif field == "events":
-                kind, events = number, value
+                kind, events = number, memoryview(value[-1])
             else:
-                self._texts.take(1)
-                entries.setdefault(field, []).append(value)
-        for i, entry in enumerate(entries.get("strings", ())):
-            self._strings.put(firsts.get("first_string", 0) + i, (self._texts.number(bytes(entry)),))
+                self._texts.take(len(value))
+                entries.setdefault(field, []).extend(value)
+        self._strings.put_all(firsts.get("first_string", 0), list(map(self._texts.number, entries.get("strings", ()))))
         for name, first, message, columns in self._TABLES:
             if name not in entries:
                 continue
             if name in ("code_locations", "call_nodes"):
                 # Most entries of a file with samples are these, and most readers never ask for them.
-                self._unread.append((name, message, columns, firsts.get(first, 0), [bytes(entry) for entry in entries[name]]))
+                self._unread.append((name, message, columns, firsts.get(first, 0), entries[name]))
             else:
                 self._read(name, message, columns, firsts.get(first, 0), entries[name])
         return base_time, kind, events

@@ -31,12 +31,15 @@ class Budget:
     """What of a file is read (docs/file-format.md, Limits): 64 MB of zeros are 6 KB once compressed, so all of it is bounded by the file's size."""
 
     def __init__(self, size: int) -> None:
-        self.entries = 2_000_000 + size // 2  # texts, and entries of other tables
-        self._unpacked = (256 << 20) + 32 * size  # bytes
-        self._events = 2_800_000 + 2 * size
+        size = max(size, 10_000_000)
+        self.entries = size // 4  # texts, and entries of other tables
+        self.text_bytes = 48 * size // 4  # of memory; the program counts four copies of each
+        self.detail_bytes = 2 * 48 * size  # of the rows of one kind, whose columns are wider here than the program's
+        self._unpacked = 32 * size  # bytes
+        self._events = 7 * size // 10
 
     def takes(self, frame: "Frame") -> bool:
-        """Whether there is room for one more; takes it off."""
+        """Whether there is room for one more, whose payload is read; takes it off."""
         self._unpacked -= frame.raw_size
         self._events -= frame.event_count
         return min(self._unpacked, self._events) >= 0

@@ -21,8 +21,8 @@ _PROCESS_RANGES = 6  # of TrackKind
 class FileTables:
     """What ids in lane segments of a file stand for. Details are decoded when the first of them is asked for; `note_damaged` is told where those that make no sense lie."""
 
-    def __init__(self, texts: Texts, most_details: int, note_damaged: "Callable[[Frame], None]") -> None:
-        self._most_details = most_details
+    def __init__(self, texts: Texts, most_detail_bytes: int, note_damaged: "Callable[[Frame], None]") -> None:
+        self._most_detail_bytes = most_detail_bytes
         self.dictionary = Dictionary(texts)
         self.tracks: "list[dict[str, Any]]" = []
         self.threads: "list[dict[str, int]]" = []
@@ -43,7 +43,7 @@ class FileTables:
         if details is None:
             return
         kind, first, rows, columns = details
-        if first + rows > self._most_details:
+        if 8 * (first + rows) * len(self._details_of(kind)) > self._most_detail_bytes:
             raise WireError("ids of details are larger than their number may be")
         for column, values in enumerate(self._details_of(kind)):
             if len(values) < first + rows:

@@ -144,10 +144,10 @@ class Trace:
         self.clocks: "list[ClockReading]" = []
         self._file = FrameFile(self.path)
         self._budget = Budget(self._file.size)
-        self._texts = Texts(self._budget.entries)
+        self._texts = Texts(self._budget.entries, self._budget.text_bytes)
         self._readable: "dict[int, int]" = {}  # mangled text: readable text
         self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
-        self._tables = FileTables(self._texts, self._budget.entries, self._note_damaged)  # of a compacted file
+        self._tables = FileTables(self._texts, self._budget.detail_bytes, self._note_damaged)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
         self._payloads: "dict[int, memoryview]" = {}
         self._cached = 0  # bytes of them
@@ -253,11 +253,13 @@ class Trace:
         tracks: "dict[int, int]" = {}  # of segments, by positions of their frames
         budget = self._budget
         for frame, stored in self._file.frames():
-            if not budget.takes(frame):
+            name = _FRAME_NAMES.get(frame.kind)
+            if name in (None, "outline"):
+                continue
+            if name != "index" and not budget.takes(frame):
                 self._leave_unread(frame)
                 break
-            name = _FRAME_NAMES.get(frame.kind)
-            if name in (None, "outline") or (name == "clock_sync" and frame.process != 0):
+            if name == "clock_sync" and frame.process != 0:
                 continue
             if name in self._record_frames:
                 self._record_frames[name].append(frame)

@@ -344,6 +344,7 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
   std::int64_t epoch = 0;
   std::string known;  // what the source says of the file that it was made from itself; the last one holds
   while (const auto frame = reader.next()) {
+    if (frame->header.type == proto::FRAME_PADDING) continue;  // the copy has its own
     if (frame->header.type == proto::FRAME_SESSION_START)
       if (proto::SessionStart start; read_message(*frame, start)) epoch = start.epoch();
     if (frame->header.type == proto::FRAME_DIAGNOSTIC && frame->header.source == proto::SOURCE_COMPACTION)
@@ -389,7 +390,7 @@ Result<FileCondition> recover_trace_file(const std::filesystem::path& source, co
   if (std::filesystem::equivalent(source, path, ignored))
     return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
   return write_beside(path, overwrite, Readers::kAsUsual, [&](NewFile& place) -> Result<FileCondition> {
-    auto writer = TraceFileWriter::create(place);
+    auto writer = TraceFileWriter::create(place, std::max(kFormatMinor, reader->minor_version()));
     if (!writer) return writer.error();
     return copy_frames(*reader, *writer);
   });

@@ -30,7 +30,8 @@ constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kProcessBytes = 8 << 10;  // and in work: what is asked of all processes is asked of each
 constexpr std::size_t kGpuBytes = 1 << 20;      // likewise: each is compared with all tracks
 constexpr std::size_t kTrackBytes = 1'000;
-constexpr std::size_t kLaneBytes = 900;  // with one event
+// With one event: of the trace, and of those that draw it, sum it up or look for causes, each of which has something for each lane.
+constexpr std::size_t kLaneBytes = 2'000;
 constexpr std::size_t kTotalBytes = 72;    // of an allocation, in the sums of memory that are made of all
 constexpr std::size_t kTextCopies = 2;     // of a text that is no name: here, and in the trace that is made of it
 constexpr std::size_t kGpuTextCopies = 4;  // and in the index of GPUs

@@ -9,6 +9,7 @@
 #include "ingest/decoding_ahead.h"
 #include "event_runs.h"
 #include "lane_writer.h"
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/scratch_file.h"
 #include "model/trace/frame_ingest.h"
@@ -88,6 +89,7 @@ class Compaction {
       case proto::FRAME_DETAILS:
       case proto::FRAME_TRACKS:
       case proto::FRAME_LANE_SEGMENT:
+      case proto::FRAME_PADDING:
         return {};  // are written anew
       case proto::FRAME_DIAGNOSTIC: {
         proto::Diagnostic message;

@@ -143,7 +143,7 @@ struct SegmentReader::State {
   // What is not an event yet counts as in a trace whose events are all in memory (TraceBuilder): one that is answered from the file must not
   // take more.
   [[nodiscard]] bool fits_into_memory() const {
-    constexpr std::uint64_t kLaneBytes = 900;
+    constexpr std::uint64_t kLaneBytes = 2'000;
     return Spending(reader.size()).may_keep(ingest.memory_bytes() + events * limits::kEventMemory + lane_count * kLaneBytes, events);
   }
 };

@@ -11,8 +11,8 @@
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
+#include "model/file/message_size.h"
 #include "model/trace/kernel_name.h"
-#include "model/trace/message_size.h"
 
 namespace lanescope {
 namespace {
@@ -485,16 +485,16 @@ struct DecodedFrame::Content {
   // What would take more than a frame may is not parsed.
   template <typename Message>
   void parse(const std::string& payload) {
-    if (is_within_limits(Message::default_instance(), payload)) sound = message.emplace<Message>().ParseFromString(payload);
+    if (is_within_limits(payload)) sound = message.emplace<Message>().ParseFromString(payload);
   }
   // The same for columns, which may be as long as those of a chunk.
   template <typename Message>
   void parse_columns(const std::string& payload) {
-    if (is_within_limits(Message::default_instance(), payload) && size.longest_column <= limits::kChunkRows)
+    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows)
       sound = message.emplace<Message>().ParseFromString(payload);
   }
   void parse_chunk(const std::string& payload) {
-    if (is_within_limits(proto::EventChunk::default_instance(), payload) && size.longest_column <= limits::kChunkRows &&
+    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows &&
         size.numbers <= limits::kChunkNumbers)
       sound = message.emplace<DecodedChunk>().parse(payload);
   }
@@ -505,42 +505,15 @@ struct DecodedFrame::Content {
   }
 
  private:
-  bool is_within_limits(const google::protobuf::MessageLite& type, const std::string& payload) {
-    size = measure_message(type.GetTypeName(), payload, limits::kDecodedFrameBytes);
+  bool is_within_limits(const std::string& payload) {
+    size = measure_message(message_of_frame(header.type), payload, limits::kDecodedFrameBytes);
     return size.bytes <= limits::kDecodedFrameBytes;
   }
 };
 
 namespace {
 
-bool is_decoded(std::uint16_t type) {
-  switch (type) {
-    case proto::FRAME_SESSION_START:
-    case proto::FRAME_SESSION_END:
-    case proto::FRAME_PROCESS_START:
-    case proto::FRAME_PROCESS_END:
-    case proto::FRAME_RESOURCES:
-    case proto::FRAME_EVENTS:
-    case proto::FRAME_SYMBOLS:
-    case proto::FRAME_COUNTERS:
-    case proto::FRAME_DIAGNOSTIC:
-    case proto::FRAME_OUTPUT:
-    case proto::FRAME_NAMES:
-    case proto::FRAME_CALL_STACKS:
-    case proto::FRAME_DETAILS:
-    case proto::FRAME_TRACKS:
-    case proto::FRAME_LANE_SEGMENT:
-    case proto::FRAME_CLOCK_SYNC:
-    case proto::FRAME_CODE_OBJECT:
-    case proto::FRAME_PC_SAMPLES:
-    case proto::FRAME_KERNEL_METRICS:
-    case proto::FRAME_INSTRUCTION_COUNTS:
-    case proto::FRAME_SOURCE_FILE:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_decoded(std::uint16_t type) { return !message_of_frame(type).empty(); }
 
 }  // namespace
 
@@ -595,7 +568,6 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_DETAILS:
       content_->parse<proto::Details>(*payload);
-      if (const auto* page = std::get_if<proto::Details>(&content_->message)) content_->size.entries += page->rows();
       break;
     case proto::FRAME_TRACKS:
       content_->parse<proto::Tracks>(*payload);

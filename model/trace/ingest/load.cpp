@@ -99,7 +99,8 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   Provenance& provenance = builder.provenance();
   FileCondition condition = reader->condition();
   provenance.finished = condition.finished && !ingest.source_was_cut() && !stopped_at;
-  condition.finished |= stopped_at.has_value();  // how the file ends is not known
+  provenance.read_in_part = stopped_at.has_value();
+  condition.finished |= provenance.read_in_part;  // else it would be called cut off
   const auto say = [&provenance](const std::string& sentence) {
     if (!provenance.condition.empty() && !sentence.empty()) provenance.condition += ' ';
     provenance.condition += sentence;
@@ -107,7 +108,8 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   say(condition.sentence());
   if (stopped_at)
     say("What follows byte " + std::to_string(*stopped_at) +
-        " was not read: the file unpacks to more than a recording of its size can hold (docs/file-format.md, Limits).");
+        " was not read: the file unpacks to more than a recording of its size may hold (docs/file-format.md, Limits). Where you trust it, this makes one that is "
+        "read whole: lanescope export -t trace --form log -o NEW.trace " + path.string());
   if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) say(malformed_frames(malformed));
   return builder.snapshot();
 }

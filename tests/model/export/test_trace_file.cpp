@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstring>
 #include <fstream>
 
+#include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/trace_file.h"
 #include "model/import/open_trace.h"
@@ -185,6 +187,50 @@ TEST_CASE("a damaged file is recovered: its sound frames, with an index") {
 
   CHECK_THAT(recover_trace_file(cut, recovered, Overwrite::kRefuse).error().text, contains_text("exists already"));
   CHECK_THAT(recover_trace_file(cut, cut, Overwrite::kAllow).error().text, contains_text("over itself"));
+}
+
+TEST_CASE("a recording that an older version wrote too densely is read in part, and whole once it is copied") {
+  constexpr std::uint32_t kEvents = 60'000, kFrames = 150;
+  const TemporaryFolder folder;
+  const auto dense = folder.path() / "dense.trace";
+  std::vector<std::byte> bytes(sizeof(FileHeader));
+  FileHeader file{};
+  std::memcpy(file.magic, kFileMagic, sizeof(kFileMagic));
+  file.major_version = kFormatMajor;
+  std::memcpy(bytes.data(), &file, sizeof(file));
+  const auto append = [&](proto::FrameType type, std::uint32_t events, const google::protobuf::MessageLite& message) {
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.event_count = events;
+    header.process = type == proto::FRAME_EVENTS ? 1 : 0;
+    append_frame(header, message.SerializeAsString(), bytes);
+  };
+  append(proto::FRAME_SESSION_START, 0, proto::SessionStart());
+  for (std::uint32_t frame = 0; frame < kFrames; ++frame) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(std::int64_t{frame} * kEvents);
+    for (std::uint32_t i = 0; i < kEvents; ++i) {
+      chunk.mutable_nvtx_ranges()->add_start_delta(1);
+      chunk.mutable_nvtx_ranges()->add_duration(1);
+      chunk.mutable_nvtx_ranges()->add_name(0);
+      chunk.mutable_nvtx_ranges()->add_depth(0);
+    }
+    append(proto::FRAME_EVENTS, kEvents, chunk);
+  }
+  std::ofstream(dense, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+
+  const auto in_part = load_trace(dense);
+  REQUIRE(in_part);
+  CHECK((*in_part)->event_count() > 6'900'000);
+  CHECK((*in_part)->event_count() < std::uint64_t{kEvents} * kFrames);
+  CHECK_THAT((*in_part)->provenance().condition, contains_text("lanescope export -t trace --form log -o NEW.trace " + dense.string()));
+
+  const auto copy = folder.path() / "copy.trace";
+  REQUIRE(recover_trace_file(dense, copy, Overwrite::kRefuse));
+  CHECK(std::filesystem::file_size(copy) < std::uint64_t{kEvents} * kFrames * 2);
+  const auto whole = load_trace(copy);
+  REQUIRE(whole);
+  CHECK((*whole)->event_count() == std::uint64_t{kEvents} * kFrames);
 }
 
 TEST_CASE("a file that can't be written is named, and nothing is left of it") {

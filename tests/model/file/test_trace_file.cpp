@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "support/catch.h"
@@ -254,6 +255,58 @@ TEST_CASE("an old file stays where the new one comes to nothing, and goes where 
   CHECK(read_bytes(path) != old);
   writer->discard();
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a finished file that is added to stays as it was until all of that is written, and where it can't be") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "finished.trace";
+  write_file(path, true);
+  const std::string before = read_bytes(path);
+  const auto frames_now = [&] {
+    auto reader = TraceFileReader::open(path);
+    REQUIRE(reader);
+    const int frames = frames_in(*reader);
+    CHECK(reader->condition().finished);
+    CHECK(reader->index().size() == static_cast<std::size_t>(frames));
+    return frames;
+  };
+  {
+    auto given_up = TraceFileWriter::reopen(path);
+    REQUIRE(given_up);
+    REQUIRE(given_up->append(frame_bytes(kFrames)));
+    CHECK(read_bytes(path) == before);
+  }
+  CHECK(read_bytes(path) == before);
+  {
+    auto writer = TraceFileWriter::reopen(path);
+    REQUIRE(writer);
+    std::vector<std::byte> large;
+    FrameHeader header;
+    header.type = 6;
+    append_frame(header, noise(std::size_t{1} << 20), large);
+    REQUIRE(writer->append(large));
+    const rlimit kept = [] {
+      rlimit limit{};
+      getrlimit(RLIMIT_FSIZE, &limit);
+      return limit;
+    }();
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{before.size() + 1'000, kept.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const auto finished = writer->finish();
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &kept) == 0);
+    REQUIRE_FALSE(finished);
+    CHECK_THAT(finished.error().text, contains_text("It is as it was"));
+  }
+  CHECK(read_bytes(path) == before);
+  CHECK(frames_now() == kFrames);
+
+  auto writer = TraceFileWriter::reopen(path);
+  REQUIRE(writer);
+  REQUIRE(writer->append(frame_bytes(kFrames)));
+  REQUIRE(writer->append(frame_bytes(kFrames + 1)));
+  REQUIRE(writer->finish());
+  CHECK(frames_now() == kFrames + 2);
 }
 
 TEST_CASE("a second writer is kept out while the first lives, however far that is") {
@@ -506,21 +559,32 @@ TEST_CASE("a FIFO is refused, and not waited for") {
   CHECK_THAT(reader.error().text, contains_text("is not a file"));
 }
 
-TEST_CASE("the densest recording that was made stays within what readers take, however long it is") {
-  // Of one thread that set 3,000,000 equal ranges as fast as it could: 2,102,464 bytes, 24 bytes an event once open.
-  for (std::uint64_t times = 1; times < 1'000; times *= 3) {
-    const limits::FileBudget budget = limits::budget_of(times * 2'102'464);
-    CHECK(budget.events > times * 3'000'000);
-    CHECK(budget.memory > times * 3'000'000 * limits::kEventMemory);
+TEST_CASE("the size that a file needs for what it holds is the smallest that may hold it") {
+  for (const std::uint64_t size : {10'000'001u, 12'345'678u, 4'000'000'000u}) {
+    const limits::FileBudget most = limits::budget_of(size);
+    for (const auto part : {&limits::FileBudget::unpacked, &limits::FileBudget::entries, &limits::FileBudget::events, &limits::FileBudget::memory}) {
+      limits::FileBudget wanted{};
+      wanted.*part = most.*part;
+      CHECK(limits::size_for(wanted) <= size);
+      ++(wanted.*part);
+      const std::uint64_t more = limits::size_for(wanted);
+      CHECK(more > size);
+      CHECK(limits::budget_of(more).*part >= wanted.*part);
+      CHECK(limits::budget_of(more - 1).*part < wanted.*part);
+    }
   }
+  CHECK(limits::size_for(limits::budget_of(1)) == 0);  // any may hold what small ones may
 }
 
-TEST_CASE("frames that say too much in too few bytes are stored without compression, so that the file stays within what readers take") {
+TEST_CASE("in front of frames that say too much in too few bytes comes padding, so that the file stays within what readers take") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "dense.trace";
-  constexpr std::uint32_t kEvents = 60'000;    // of a frame, three bytes each
-  constexpr std::uint64_t kFrameCount = 100;   // more events than any small file may have
-  const std::string payload(3 * kEvents, 'e');
+  constexpr std::uint32_t kEvents = 60'000;   // of a frame
+  constexpr std::uint64_t kFrameCount = 400;  // more events than any small file may have
+  constexpr std::uint64_t kAllowed = 7'000'000;
+  proto::EventChunk chunk;
+  for (std::uint32_t i = 0; i < kEvents; ++i) chunk.mutable_nvtx_ranges()->add_start_delta(2);
+  const std::string payload = chunk.SerializeAsString();
   FrameHeader header;
   header.type = 6;
   header.event_count = kEvents;
@@ -537,21 +601,30 @@ TEST_CASE("frames that say too much in too few bytes are stored without compress
     const std::uint64_t foreseen = writer->finished_size_with(two);
     REQUIRE(writer->append(two));
     events += 2 * kEvents;
-    CHECK(writer->finished_size() <= foreseen + 2 * 64);  // entries of the index
+    CHECK(writer->finished_size() <= foreseen + 4 * 64);  // entries of the index
     REQUIRE(events <= limits::budget_of(writer->size()).events);  // also of a file that is cut off here
+    if (events <= kAllowed) REQUIRE(writer->size() < 100'000);   // a small one is not padded
+    if (i == kFrameCount / 2) {  // one that is reopened counts what is there
+      REQUIRE(writer->finish());
+      writer = Error{"it is closed"};
+      writer = TraceFileWriter::reopen(path);
+      REQUIRE(writer);
+    }
   }
   REQUIRE(writer->finish());
-  CHECK(std::filesystem::file_size(path) < events);  // no more is stored so than has to be
+  CHECK(std::filesystem::file_size(path) < events * 10 / 7 + 200'000);  // no more than has to be
 
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   std::uint64_t found = 0;
   while (const auto frame = reader->next()) {
     CHECK(frame_is_sound(*frame));
+    if (frame->header.type == proto::FRAME_PADDING) continue;
     CHECK(frame->header.event_count == kEvents);
     CHECK(*open_frame(*frame) == payload);
     ++found;
   }
   CHECK(found == kFrameCount);
+  CHECK(reader->condition().sentence().empty());
   CHECK(reader->indexed_events() == events);
 }

@@ -28,6 +28,10 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
   CHECK(sentence([](TraceBuilder&, Process& process) { process.completeness.late = 7; }) == "complete: nothing dropped");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().condition = "It is cut off."; }) ==
         "incomplete: the recording was cut off");
+  CHECK(sentence([](TraceBuilder& builder, Process&) {
+          builder.provenance().finished = true;
+          builder.provenance().condition = "1 frame is damaged and skipped, the first at byte 7.";
+        }) == "incomplete: not all of it could be read");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().format = "Chrome JSON"; }) == "completeness not recorded");
 }
 

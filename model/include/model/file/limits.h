@@ -1,9 +1,8 @@
 // What reading a .trace file may take. Every limit on the way in stands here; docs/file-format.md says them to those who write files.
 //
 // The size of a file says little of what it holds: 64 MiB of zeros are 6 KB once compressed, and an event of a few bits becomes 20 bytes of
-// a lane. So each frame is bounded by itself, and all of them together by the size of the file. Recordings keep away from them: the
-// densest that was made took 0.7 bytes for an event, and unpacked to 20 times its size. Writers keep to them: TraceFileWriter stores without
-// compression what would be denser.
+// a lane. So each frame is bounded by itself, and all of them together by the size of the file. Recordings keep away from them: they take 2.7
+// to 5.2 bytes for an event. Writers keep to them: TraceFileWriter pads what is denser.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,8 @@ inline constexpr std::uint32_t kCallDepth = 1'024;
 inline constexpr std::size_t kMangledBytes = 16u << 10;
 inline constexpr std::size_t kDemangledBytes = 32u << 10;
 
-// All of a file. What lies behind the frame that goes beyond one of these is not read, and the trace says so.
+// All of a file. What lies behind the frame that goes beyond one of these is not read, and the trace says so. Each grows with the file's size, so
+// that whatever a frame takes, a file that is padded far enough may hold it.
 struct FileBudget {
   std::uint64_t unpacked = 0;  // bytes of payloads once decompressed
   std::uint64_t entries = 0;   // texts, and entries of other tables
@@ -40,13 +40,25 @@ struct FileBudget {
   std::uint64_t searched = 0;  // bytes that are looked at for where frames go on behind damage
 };
 inline constexpr std::uint64_t kEventMemory = 24;  // bytes that an event of a lane takes, with its index
+// A file of fewer bytes may take what one of so many may: what that takes is little enough for any, and small recordings may be dense.
+inline constexpr std::uint64_t kSmallFileBytes = 10'000'000;
+inline constexpr std::uint64_t kUnpackedOfByte = 32, kBytesOfEntry = 4, kEventsOfTenBytes = 7, kMemoryOfByte = 48;
 [[nodiscard]] constexpr FileBudget budget_of(std::uint64_t file_bytes) noexcept {
   constexpr std::uint64_t kMiB = 1u << 20;
-  return {.unpacked = 256 * kMiB + 32 * file_bytes,
-          .entries = 2'000'000 + file_bytes / 2,
-          .events = 2'800'000 + 2 * file_bytes,
-          .memory = 64 * kMiB + 48 * file_bytes,
+  const std::uint64_t bytes = file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes;
+  return {.unpacked = kUnpackedOfByte * bytes,
+          .entries = bytes / kBytesOfEntry,
+          .events = bytes * kEventsOfTenBytes / 10,
+          .memory = kMemoryOfByte * bytes,
           .searched = 64 * kMiB + 8 * file_bytes};
+}
+// The size from which on a file may hold so much.
+[[nodiscard]] constexpr std::uint64_t size_for(const FileBudget& wanted) noexcept {
+  const std::uint64_t sizes[] = {(wanted.unpacked + kUnpackedOfByte - 1) / kUnpackedOfByte, wanted.entries * kBytesOfEntry,
+                                 (wanted.events * 10 + kEventsOfTenBytes - 1) / kEventsOfTenBytes, (wanted.memory + kMemoryOfByte - 1) / kMemoryOfByte};
+  std::uint64_t most = 0;
+  for (const std::uint64_t size : sizes) most = size > most ? size : most;
+  return most > kSmallFileBytes ? most : 0;
 }
 
 // The index, once decompressed. An entry is shorter than the frame that it tells of, but for heads of segments whose events are all alike:

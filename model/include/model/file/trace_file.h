@@ -37,11 +37,11 @@ class TraceFileWriter {
  public:
   // Fails when the file exists and overwrite is kRefuse, when another writer is at it, or when it can't be created.
   static Result<TraceFileWriter> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers = Readers::kAsUsual);
-  // Into a file that somebody else brings to its place, and that outlives the writer.
-  static Result<TraceFileWriter> create(NewFile& file);
+  // Into a file that somebody else brings to its place, and that outlives the writer. What holds frames of a newer file is of its version.
+  static Result<TraceFileWriter> create(NewFile& file, std::uint16_t minor_version = kFormatMinor);
 
-  // Goes on behind the last frame of a finished file: its index is cut off, and finish() writes it anew. Fails when the file has no sound
-  // index, can't be written, or another writer is at it.
+  // Goes on behind the last frame of a finished file. What is appended is kept in memory, and the file stays as it is until finish() puts it in
+  // the place of the index, with a new one behind it. Fails when the file has no sound index, can't be written, or another writer is at it.
   static Result<TraceFileWriter> reopen(const std::filesystem::path& path);
 
   // Whether a writer is at this file now, in this process or another.
@@ -51,9 +51,8 @@ class TraceFileWriter {
   TraceFileWriter& operator=(TraceFileWriter&&) noexcept;
   ~TraceFileWriter();
 
-  // Appends frames as they are: one or more whole frames, back to back. One that says so much in so few bytes that readers would refuse the
-  // file (limits.h) is stored without compression. Fails when the disk is full; the partial frame is then cut off again, so that the file
-  // stays whole.
+  // Appends frames as they are: one or more whole frames, back to back. In front of one that says so much in so few bytes that readers would
+  // refuse the file (limits.h) comes padding. Fails when the disk is full; the partial frame is then cut off again, so that the file stays whole.
   Result<void> append(std::span<const std::byte> frames);
   // The same of one frame, of which the index has this head (IndexedFrame).
   Result<void> append_segment(std::span<const std::byte> frame, std::string segment_head);
@@ -70,7 +69,7 @@ class TraceFileWriter {
 
   [[nodiscard]] std::uint64_t size() const noexcept;           // bytes so far
   [[nodiscard]] std::uint64_t finished_size() const noexcept;  // at most so many if it were finished now
-  [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames) const;  // and if these were appended before
+  [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames);        // and if these were appended before
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
 

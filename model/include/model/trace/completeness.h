@@ -12,7 +12,8 @@ namespace lanescope {
 // outside of the recording and are not missing in it. O(processes + diagnostics).
 [[nodiscard]] std::string missing_text(const Trace& trace);
 
-// The whole sentence: "complete: nothing dropped", "incomplete: " and what is missing, or "completeness not recorded".
+// The whole sentence: "complete: nothing dropped", "incomplete: " and what is missing, or "completeness not recorded". What of
+// the file could not be read, the condition says.
 [[nodiscard]] std::string completeness_text(const Trace& trace);
 
 }  // namespace lanescope

@@ -231,6 +231,7 @@ struct Provenance {
   std::int64_t utc_epoch = 0;      // ns since 1970 of the trace's time 0; 0 when not known
   Nanoseconds monotonic_epoch = 0;
   bool finished = false;      // the recording ended in an orderly way
+  bool read_in_part = false;  // the file holds more than is read of one of its size; how its recording ended is not known
   RecordingEnd end = RecordingEnd::kUnknown;
   std::uint64_t unwritten_events = 0;  // recorded, but the file had no room for them
   std::string machine_id;              // equal for recordings of one machine; empty where not known, as what follows
@@ -324,7 +325,9 @@ class Trace {
   // NVTX push/pop ranges of the thread that cover t, outermost first, all domains. O(lanes of the thread · log n).
   [[nodiscard]] std::vector<EventRef> nvtx_stack(ThreadId thread, Nanoseconds t) const;
 
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // of lanes, counters and their indexes
+  // What it takes, without what is told of processes, threads and resources, which is small: lanes, counters and their indexes, names, details,
+  // call stacks, records of kernels, output and messages. O(lanes + counters + records).
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   friend class TraceBuilder;

@@ -1,4 +1,4 @@
-#include "model/trace/message_size.h"
+#include "model/file/message_size.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,9 @@
 #include <map>
 #include <string>
 
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/schema.h"
+#include "lanescope/trace.pb.h"
 #include "model/file/wire.h"
 
 namespace lanescope {
@@ -188,10 +190,12 @@ class Measurement {
           break;
         }
         case Shape::Kind::kText:
+          size.text_bytes += wire->bytes.size();
           size.bytes += wire->bytes.size();
           break;
         case Shape::Kind::kTexts:
           ++size.entries;
+          size.text_bytes += wire->bytes.size();
           size.bytes += kMessageEntryBytes + kTextBytes + wire->bytes.size();
           break;
         case Shape::Kind::kMessages:
@@ -218,6 +222,55 @@ MessageSize measure_message(std::string_view type, std::string_view payload, std
   Measurement measurement(most_bytes);
   measurement.add(shapes.of(type), payload);
   return measurement.size;
+}
+
+std::string_view message_of_frame(std::uint16_t frame_type) noexcept {
+  switch (frame_type) {
+    case proto::FRAME_SESSION_START:
+      return "lanescope.proto.SessionStart";
+    case proto::FRAME_SESSION_END:
+      return "lanescope.proto.SessionEnd";
+    case proto::FRAME_PROCESS_START:
+      return "lanescope.proto.ProcessStart";
+    case proto::FRAME_PROCESS_END:
+      return "lanescope.proto.ProcessEnd";
+    case proto::FRAME_RESOURCES:
+      return "lanescope.proto.Resources";
+    case proto::FRAME_EVENTS:
+      return "lanescope.proto.EventChunk";
+    case proto::FRAME_SYMBOLS:
+      return "lanescope.proto.Symbols";
+    case proto::FRAME_COUNTERS:
+      return "lanescope.proto.Counters";
+    case proto::FRAME_DIAGNOSTIC:
+      return "lanescope.proto.Diagnostic";
+    case proto::FRAME_OUTPUT:
+      return "lanescope.proto.Output";
+    case proto::FRAME_NAMES:
+      return "lanescope.proto.Names";
+    case proto::FRAME_CALL_STACKS:
+      return "lanescope.proto.CallStacks";
+    case proto::FRAME_DETAILS:
+      return "lanescope.proto.Details";
+    case proto::FRAME_TRACKS:
+      return "lanescope.proto.Tracks";
+    case proto::FRAME_LANE_SEGMENT:
+      return "lanescope.proto.LaneSegment";
+    case proto::FRAME_CLOCK_SYNC:
+      return "lanescope.proto.ClockSync";
+    case proto::FRAME_CODE_OBJECT:
+      return "lanescope.proto.CodeObject";
+    case proto::FRAME_PC_SAMPLES:
+      return "lanescope.proto.PcSamples";
+    case proto::FRAME_KERNEL_METRICS:
+      return "lanescope.proto.KernelMetrics";
+    case proto::FRAME_INSTRUCTION_COUNTS:
+      return "lanescope.proto.InstructionCounts";
+    case proto::FRAME_SOURCE_FILE:
+      return "lanescope.proto.SourceFile";
+    default:
+      return {};
+  }
 }
 
 }  // namespace lanescope

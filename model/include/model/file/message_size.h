@@ -9,6 +9,7 @@ namespace lanescope {
 struct MessageSize {
   std::uint64_t bytes = 0;           // of the message and all in it, somewhat more than less
   std::uint64_t entries = 0;         // repeated texts and messages in it
+  std::uint64_t text_bytes = 0;      // of all texts in it
   std::uint64_t numbers = 0;         // in repeated fields
   std::uint64_t longest_column = 0;  // numbers in the longest of these
 };
@@ -16,5 +17,8 @@ struct MessageSize {
 // `type` is one of the schema, with its package: "lanescope.proto.EventChunk"; of others nothing is known. Stops where the message takes more
 // than `most_bytes`. Bytes that are no message count as those that come before; to parse them fails. O(bytes of the payload).
 [[nodiscard]] MessageSize measure_message(std::string_view type, std::string_view payload, std::uint64_t most_bytes);
+
+// The type of the message that frames of a type hold (proto::FrameType); empty where readers skip them.
+[[nodiscard]] std::string_view message_of_frame(std::uint16_t frame_type) noexcept;
 
 }  // namespace lanescope

@@ -1,4 +1,4 @@
-#include "model/trace/message_size.h"
+#include "model/file/message_size.h"
 
 #include <limits>
 #include <memory>
