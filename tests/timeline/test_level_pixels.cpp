@@ -412,14 +412,18 @@ TEST_CASE("a range on the GPU lasts from the first to the last operation that wa
 }
 
 TEST_CASE("of more lanes than are kept, columns are the same sums, and have no boxes") {
-  // Half of the lanes are covered by one event throughout, as ranges that nothing ended are.
+  // A quarter of the lanes is covered by one event throughout, as ranges that nothing ended are; another has one event of any length.
   constexpr std::uint32_t kLanes = 700;
   constexpr Nanoseconds kSpan = 4'000;
   std::mt19937 random(3);
   SmallTrace small;
   std::vector<std::vector<Event>> all;
   for (std::uint32_t stream = 1; stream <= kLanes; ++stream) {
-    all.push_back(stream % 2 == 0 ? random_events(small, random, 6, kSpan) : std::vector{small.event(stream, kSpan, "open")});
+    const auto begin = static_cast<Nanoseconds>(random() % kSpan);
+    const auto length = static_cast<Nanoseconds>(random() % (stream % 3 == 0 ? 8 : stream % 3 == 1 ? 150 : 3'000));
+    all.push_back(stream % 2 == 0   ? random_events(small, random, 6, kSpan)
+                  : stream % 4 == 1 ? std::vector{small.event(stream, kSpan, "open")}
+                                    : std::vector{small.event(begin, begin + length, "short")});
     small.builder.add(small.on_gpu(TrackKind::kKernels, stream), all.back());
   }
   const auto trace = small.builder.snapshot();

@@ -7,14 +7,11 @@ namespace lanescope::timeline {
 
 std::vector<CounterId> RowTreeBuilder::counters_of(GpuId gpu, ProcessId process) const {
   std::vector<CounterId> found;
-  const auto consider = [&](CounterId id) {
+  const std::span<const CounterId> known = gpu != kNone ? counters_of_gpu_[gpu] : counters_.positions(process);
+  for (const CounterId id : known) {
     const bool in_part = part_.first_counter <= id && id < part_.end_counter;
     if (trace_.counters()[id].gpu == gpu && in_part && !trace_.counter_series(id).empty()) found.push_back(id);
-  };
-  if (gpu != kNone)
-    for (CounterId id = 0; id < trace_.counters().size(); ++id) consider(id);
-  else
-    for (const CounterId id : counters_.positions(process)) consider(id);
+  }
   return found;
 }
 
@@ -45,13 +42,13 @@ void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const
     std::vector<CounterId> counters;
   };
   std::vector<Group> groups;
+  std::map<std::pair<bool, std::string_view>, std::size_t> places;
   for (const CounterId id : counters) {
     const Counter& counter = trace_.counters()[id];
     const bool is_metric = counter.gpu != kNone && counter.process == kNone;
-    const auto same = [&](const Group& group) { return group.is_of_metrics == is_metric && group.name == counter.group; };
-    auto group = std::find_if(groups.begin(), groups.end(), same);
-    if (group == groups.end()) group = groups.insert(group, {is_metric, counter.group, {}});
-    group->counters.push_back(id);
+    const auto [place, is_new] = places.try_emplace({is_metric, counter.group}, groups.size());
+    if (is_new) groups.push_back({is_metric, counter.group, {}});
+    groups[place->second].counters.push_back(id);
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.is_of_metrics; });
   std::optional<RowIndex> metrics;
@@ -59,7 +56,7 @@ void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const
   for (const Group& group : groups) {
     if (group.is_of_metrics && !metrics) {
       metrics = add_row(key + "/metrics", "GPU metrics", RowKind::kCounters, parent);
-      tree_.rows_[*metrics].expanded_initially = !has_marked_threads();
+      tree_.rows_[*metrics].expanded_initially = !has_marked_threads_;
     }
     RowIndex above = group.is_of_metrics ? *metrics : parent;
     std::string group_key = group.is_of_metrics ? key + "/metrics" : key;

@@ -13,14 +13,22 @@ namespace {
 
 constexpr unsigned kKeptUpToDate = 8;  // growths: overviews are painted less often than a recording grows
 
-std::vector<std::uint64_t> cache_key(const Level& level) {
-  std::vector<std::uint64_t> key;
+std::array<std::uint64_t, 3> cache_key(const Level& level) {
+  std::array<std::uint64_t, 3> key{level.size(), 0, 0};
+  const auto add = [&key](std::uint64_t value) {
+    constexpr std::uint64_t kOdd[] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
+    for (std::size_t i = 0; i < 2; ++i) {
+      std::uint64_t& hash = key[i + 1];
+      hash = (hash ^ value) * kOdd[i];
+      hash ^= hash >> (29 + 3 * i);
+    }
+  };
   for (const LaneSource& source : level) {
-    key.push_back(source.lane);
-    key.push_back(source.name ? std::uint64_t{1} + *source.name : 0);
-    key.push_back(source.memory ? std::uint64_t{1} + static_cast<std::uint64_t>(*source.memory) : 0);
-    key.push_back(source.on_gpu ? std::uint64_t{1} + *source.on_gpu : 0);
-    key.push_back(source.call_depth ? std::uint64_t{1} + *source.call_depth : 0);
+    add(source.lane);
+    add(source.name ? std::uint64_t{1} + *source.name : 0);
+    add(source.memory ? std::uint64_t{1} + static_cast<std::uint64_t>(*source.memory) : 0);
+    add(source.on_gpu ? std::uint64_t{1} + *source.on_gpu : 0);
+    add(source.call_depth ? std::uint64_t{1} + *source.call_depth : 0);
   }
   return key;
 }
@@ -69,6 +77,14 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));
   }
+  if (lanes_.size() <= kManyLanes || !keeps_union()) return;
+  extents_.reserve(lanes_.size());
+  for (const ContentLane& content : lanes_)
+    extents_.push_back(content.visit([&](const auto& events) {
+      constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+      if (events.size() == 0) return LaneExtent{{kNever, kNever}};
+      return LaneExtent{{events.start(0), events.end(events.size() - 1)}, events.size() == 1, content.kind, events.name(0)};
+    }));
 }
 
 Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelContent& before) const {

@@ -114,8 +114,7 @@ void fill_columns(const ContentLane& content, const Events& lane, const Times& t
 
 // The lanes of a level of which columns and boxes are kept: none where they are so many that no box could be told from others.
 std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
-  constexpr std::size_t kMost = 512;
-  return content.lanes().size() <= kMost ? std::span(content.lanes()) : std::span<const ContentLane>();
+  return content.lanes().size() <= LevelContent::kManyLanes ? std::span(content.lanes()) : std::span<const ContentLane>();
 }
 
 __extension__ using Wide = __int128;
@@ -297,38 +296,108 @@ bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {
   return static_cast<double>(duration) * grid_.width >= kNarrowestBox * static_cast<double>(grid_.length);
 }
 
-// Of very many lanes, what each has in a tile: those that one event covers all of it, which is the same in each column, as one.
+// The columns of a tile of very many lanes, most of which have one event there, or none. Such an event counts by itself in the column where it
+// begins, and in the one where it ends; in the columns between, all that begin in one column, or end in one, are added up as one.
+class LevelRasterizer::Crowd {
+ public:
+  Crowd(const TileTimes& times, std::vector<Column>& columns) : times_(times), columns_(columns) {}
+
+  // Requires: it has a part in the tile.
+  void add_single(const ContentLane& lane, const LaneExtent& event) {
+    const auto [begin, end] = event.time;
+    std::size_t first_full = 0;
+    if (begin >= times_.front()) {
+      const std::size_t start = column_of(begin);
+      Column& column = columns_[start];
+      ++column.count;
+      add(column, lane, event, std::min(end, times_[start + 1]) - begin);
+      if (end <= times_[start + 1]) return;
+      first_full = start + 1;
+    }
+    const std::size_t end_full = end >= times_.back() ? columns_.size() : column_of(end);
+    if (end_full == columns_.size())
+      add_whole(from_[first_full], lane, event);
+    else if (first_full == 0)
+      add_whole(until_[end_full], lane, event);
+    else
+      for (std::size_t x = first_full; x < end_full; ++x) add_whole(columns_[x], lane, event, times_[x + 1] - times_[x]);
+    if (end_full < columns_.size() && end > times_[end_full]) add_whole(columns_[end_full], lane, event, end - times_[end_full]);
+  }
+
+  // Puts what runs through columns into them.
+  void finish() {
+    Column through;
+    for (std::size_t x = 0; x < columns_.size(); ++x) {
+      merge(through, from_[x]);
+      add_through(x, through);
+    }
+    through = {};
+    for (std::size_t x = columns_.size(); x-- > 0;) {
+      merge(through, until_[x + 1]);
+      add_through(x, through);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t column_of(Nanoseconds time) const {
+    const auto behind = std::upper_bound(times_.begin(), times_.end(), time);
+    return std::min(static_cast<std::size_t>(behind - times_.begin()) - 1, columns_.size() - 1);
+  }
+  static void add(Column& column, const ContentLane& lane, const LaneExtent& event, Nanoseconds busy) {
+    column.total += busy;
+    if (const Nanoseconds duration = event.time.length(); duration > column.longest_duration)
+      lane.visit([&](const auto& events) { consider_longest(column, lane, events, 0, duration); });
+    vote(column, event.name, busy, event.kind);
+  }
+  static void add_whole(Column& column, const ContentLane& lane, const LaneExtent& event, Nanoseconds busy = 1) {
+    ++column.carried;
+    add(column, lane, event, busy);
+  }
+  void add_through(std::size_t x, Column column) {
+    column.total *= times_[x + 1] - times_[x];
+    column.weight *= times_[x + 1] - times_[x];
+    merge(columns_[x], column);
+  }
+
+  const TileTimes& times_;
+  std::vector<Column>& columns_;
+  std::array<Column, kTileWidth + 1> from_{};   // in each column from this one on; times are of one ns
+  std::array<Column, kTileWidth + 1> until_{};  // in each column before this one
+};
+
 void LevelRasterizer::gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const {
   const TimeRange window{times.front(), times.back()};
-  Column throughout;  // its times are of one ns
-  std::vector<Column> of_lane;
+  const std::span<const LaneExtent> extents = content.extents();
+  std::vector<Column> columns(kTileWidth), of_lane;
+  Crowd crowd(times, columns);
+  bool has_any = false;
   std::array<EventIndex, kTileWidth + 1> edges;
-  for (const ContentLane& lane : content.lanes())
-    lane.visit([&](const auto& events) {
-      const EventIndex first = events.lower_bound(window.begin), last = events.lower_bound(window.end);
-      const bool carried = first > 0 && events.end(first - 1) > window.begin;
-      if (first == last && !carried) return;
-      if (into.empty()) into.resize(kTileWidth);
-      if (first == last && events.end(first - 1) >= window.end) {
-        ++throughout.carried;
-        ++throughout.total;
-        consider_longest(throughout, lane, events, first - 1, events.duration(first - 1));
-        vote(throughout, events.name(first - 1), 1, lane.kind);
-        return;
+  for (std::size_t i = 0; i < content.lanes().size(); ++i) {
+    const ContentLane& lane = content.lanes()[i];
+    if (!extents.empty()) {
+      const LaneExtent& extent = extents[i];
+      if (extent.time.begin >= window.end || extent.time.end < window.begin) continue;
+      if (extent.is_one) {
+        if (extent.time.begin < window.begin && extent.time.end == window.begin) continue;
+        crowd.add_single(lane, extent);
+        has_any = true;
+        continue;
       }
+    }
+    lane.visit([&](const auto& events) {
       lane.lane->lower_bounds(times, edges);
       if (lane.subset) lane.subset->ranks(std::array(edges), edges);
+      const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > window.begin;
+      if (edges.front() == edges.back() && !carried) return;
       of_lane.assign(kTileWidth, Column());
       fill_columns(lane, events, times, edges, of_lane);
-      for (std::size_t x = 0; x < into.size(); ++x) merge(into[x], of_lane[x]);
+      for (std::size_t x = 0; x < columns.size(); ++x) merge(columns[x], of_lane[x]);
+      has_any = true;
     });
-  if (throughout.carried == 0) return;
-  for (std::size_t x = 0; x < into.size(); ++x) {
-    Column column = throughout;
-    column.total *= times[x + 1] - times[x];
-    column.weight *= times[x + 1] - times[x];
-    merge(into[x], column);
   }
+  if (!has_any) return;
+  crowd.finish();
+  into = std::move(columns);
 }
 
 void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const {

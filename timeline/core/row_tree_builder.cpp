@@ -40,6 +40,12 @@ RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& t
     const auto [first, is_first] = first_process.try_emplace({counter.gpu, counter.name}, counter.process);
     if (first->second != counter.process) counters_of_several_.insert(first->first);
   }
+  tracks_of_gpu_.resize(trace.gpus().size());
+  counters_of_gpu_.resize(trace.gpus().size());
+  for (TrackId id = 0; id < trace.tracks().size(); ++id)
+    if (const GpuId gpu = trace.tracks()[id].key.gpu; gpu != kNone) tracks_of_gpu_[gpu].push_back(id);
+  for (CounterId id = 0; id < trace.counters().size(); ++id)
+    if (const GpuId gpu = trace.counters()[id].gpu; gpu != kNone) counters_of_gpu_[gpu].push_back(id);
 }
 
 void RowTreeBuilder::build() {
@@ -58,6 +64,8 @@ void RowTreeBuilder::build() {
 
 void RowTreeBuilder::add_part(const SourcePart& part) {
   part_ = part;
+  has_marked_threads_ =
+      std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [this](const Track& track) { return in_part(track) && marks_thread(track); });
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
   close_several_gpus();
   add_processors();
@@ -68,10 +76,6 @@ void RowTreeBuilder::add_part(const SourcePart& part) {
 bool RowTreeBuilder::in_part(const Track& track) const {
   const auto id = static_cast<TrackId>(&track - trace_.tracks().data());
   return part_.first_track <= id && id < part_.end_track;
-}
-
-bool RowTreeBuilder::has_marked_threads() const {
-  return std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [this](const Track& track) { return in_part(track) && marks_thread(track); });
 }
 
 RowIndex RowTreeBuilder::add_row(std::string key, Message label, RowKind kind, std::optional<RowIndex> parent) {
@@ -144,8 +148,9 @@ Level RowTreeBuilder::combined(const Tracks& tracks) const {
 
 void RowTreeBuilder::add_gpu(GpuId gpu) {
   Tracks tracks, faults, usage;
-  for (const Track& track : trace_.tracks()) {
-    if (track.key.gpu != gpu || !in_part(track)) continue;
+  for (const TrackId id : tracks_of_gpu_[gpu]) {
+    const Track& track = trace_.tracks()[id];
+    if (!in_part(track)) continue;
     Tracks& group = track.key.kind == TrackKind::kPageFaults ? faults : track.key.kind == TrackKind::kMemoryUsage ? usage : tracks;
     group.push_back(&track);
   }
@@ -203,18 +208,19 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
   std::set<ProcessId> working;
   for (const Track* track : tracks)
     if (is_gpu_work(track->key.kind)) working.insert(track->key.process);
-  std::set<ThreadId> launching;
-  for (const ProcessId process : working)
-    for (const TrackId calls : trace_.tracks_of(process, TrackKind::kCudaApi)) launching.insert(trace_.tracks()[calls].key.thread);
-  const auto launches = [&](const Track& ranges) { return working.contains(ranges.key.process) && launching.contains(ranges.key.thread); };
+  std::vector<TrackId> launching;
+  for (const ProcessId process : working) launching.insert(launching.end(), launching_ranges(process).begin(), launching_ranges(process).end());
+  std::sort(launching.begin(), launching.end());
   std::optional<RowIndex> group;
-  for (const Track& track : trace_.tracks()) {
-    if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
+  for (const TrackId id : launching) {
+    const Track& track = trace_.tracks()[id];
     // To know which work each range launched takes memory for each call of the process: the row says why nothing is below it.
     if (!has_memory_for_events_) {
       add_row(key, "NVTX: needs all events in memory", RowKind::kGpuRanges, top);
       return;
     }
+    constexpr std::size_t kMostRows = 100'000;  // of all GPUs and threads: no machine has so many
+    if (++gpu_range_rows_ > kMostRows) return;
     if (!group) {
       group = add_row(key, "NVTX", RowKind::kGpuRanges, top);
       tree_.rows_[*group].expanded_initially = false;
@@ -231,6 +237,16 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
       tree_.rows_[row].all.push_back(LaneSource{.lane = lane, .on_gpu = gpu});
     }
   }
+}
+
+const std::vector<TrackId>& RowTreeBuilder::launching_ranges(ProcessId process) {
+  const auto [known, is_new] = launching_ranges_.try_emplace(process);
+  if (!is_new) return known->second;
+  std::set<ThreadId> launching;
+  for (const TrackId calls : trace_.tracks_of(process, TrackKind::kCudaApi)) launching.insert(trace_.tracks()[calls].key.thread);
+  for (const TrackId ranges : trace_.tracks_of(process, TrackKind::kNvtxRanges))
+    if (launching.contains(trace_.tracks()[ranges].key.thread)) known->second.push_back(ranges);
+  return known->second;
 }
 
 void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals) {

@@ -48,7 +48,6 @@ class RowTreeBuilder {
 
   void add_part(const SourcePart& part);
   [[nodiscard]] bool in_part(const Track& track) const;
-  [[nodiscard]] bool has_marked_threads() const;  // in the part: those that call CUDA or set ranges
   void add_gpu(GpuId gpu);
   void close_several_gpus();
   void add_hardware(RowIndex top, const std::string& key, const Tracks& tracks);
@@ -57,6 +56,8 @@ class RowTreeBuilder {
   void add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks);
   void add_stream(RowIndex hardware, const std::string& key, const Message& label, const Tracks& tracks, double share);
   void add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks);
+  // Ranges of threads of the process that call CUDA: what may have launched work. Each process is gone through once.
+  [[nodiscard]] const std::vector<TrackId>& launching_ranges(ProcessId process);
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
   void add_processors();
@@ -112,9 +113,14 @@ class RowTreeBuilder {
   const bool has_memory_for_events_;  // of the trace: asked once, since to know it all lanes are gone through
   const ByProcess<Track> tracks_;
   const ByProcess<Counter> counters_;
+  std::vector<std::vector<TrackId>> tracks_of_gpu_;
+  std::vector<std::vector<CounterId>> counters_of_gpu_;
+  std::map<ProcessId, std::vector<TrackId>> launching_ranges_;
+  std::size_t gpu_range_rows_ = 0;
   std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name, that several processes have
   std::optional<ChainDepths> chain_depths_;                          // once a thread with samples was there
   SourcePart part_;
+  bool has_marked_threads_ = false;  // the part: those that call CUDA or set ranges
 };
 
 }  // namespace lanescope::timeline

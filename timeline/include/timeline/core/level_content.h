@@ -2,6 +2,7 @@
 // time where they are several.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,11 +38,24 @@ struct ContentLane {
   }
 };
 
+// Where the events of a lane lie, beside each other for very many lanes: most of them have nothing in a part of the time, or one event all through.
+struct LaneExtent {
+  TimeRange time;       // from the first start to the last end
+  bool is_one = false;  // event alone
+  TrackKind kind = TrackKind::kKernels;
+  NameId name = 0;  // of that one
+};
+
 class LevelContent {
  public:
+  // More lanes than this are very many: no box of one could be told from others.
+  static constexpr std::size_t kManyLanes = 512;
+
   LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
+  // Of very many lanes, where each lies; else none, and where segments are decoded when they are needed.
+  [[nodiscard]] std::span<const LaneExtent> extents() const noexcept { return extents_; }
   // Of all lanes. Lanes whose segments are decoded when they are needed have none: it would take memory for each event.
   [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
   // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last); but of an outline of lanes in
@@ -69,6 +83,7 @@ class LevelContent {
 
   enum class Uniting : std::uint8_t { kExact, kBounded };
   std::vector<ContentLane> lanes_;
+  std::vector<LaneExtent> extents_;
   Uniting uniting_ = Uniting::kExact;
   BusyUnion merged_;
 };
@@ -107,7 +122,7 @@ class ContentCache {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  using Key = std::vector<std::uint64_t>;
+  using Key = std::array<std::uint64_t, 3>;  // the number of lanes, and two hashes of them: levels may have hundreds of thousands
   struct Entry {
     Level level;
     std::shared_ptr<const LevelContent> content;

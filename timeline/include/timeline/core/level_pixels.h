@@ -149,6 +149,7 @@ class LevelRasterizer {
   // A lane of the trace (no subset), or a subset of one.
   using LaneKey = std::pair<const Lane*, const LaneSubset*>;
   struct Job;
+  class Crowd;
 
   // Where a viewport lies on the grid that it divides time into.
   struct Place {
