@@ -57,6 +57,8 @@ void sort(std::vector<std::int64_t>& samples) {
 }  // namespace
 
 void Samples::count_plain() {
+  if (std::exchange(has_first_, false)) plain_.push_back(first_);
+  if (plain_.empty()) return;
   sort(plain_);
   std::vector<Counted> run;
   for (const std::int64_t sample : plain_) {
@@ -65,7 +67,7 @@ void Samples::count_plain() {
   }
   plain_.clear();
   merge(run);
-  most_plain_ = std::max(kMostPlain, counted_.size());
+  most_plain_ = static_cast<std::uint32_t>(std::clamp(counted_.size(), kMostPlain, std::size_t{1} << 31));
 }
 
 void Samples::merge(std::span<const Counted> others) {
@@ -84,9 +86,14 @@ void Samples::merge(std::span<const Counted> others) {
 void Samples::append(Samples&& others) {
   if (empty()) {
     *this = std::move(others);
+    others.clear();
     return;
   }
-  if (!others.counted_.empty()) merge(others.counted_);
+  if (!others.counted_.empty()) {
+    count_plain();
+    merge(others.counted_);
+  }
+  if (others.has_first_) push_back(others.first_);
   for (const std::int64_t sample : others.plain_) push_back(sample);
   others.clear();
 }
@@ -106,7 +113,7 @@ double Samples::median() {
 
 Samples::All Samples::all() {
   if (!counted_.empty() && !plain_.empty()) count_plain();
-  return {plain_, counted_};
+  return {has_first_ ? Plain(&first_, 1) : Plain(plain_), counted_};
 }
 
 }  // namespace lanescope

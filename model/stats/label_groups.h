@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/stats/selection.h"
@@ -49,20 +50,20 @@ struct IdHash {
   }
 };
 
-// Groups by several ids, in the order in which they were first asked for: a hash table with open addressing, so that nearly every look-up
-// reads one slot.
+// Groups by several ids, in the order in which they were first asked for: a hash table with open addressing, whose slots tell most other keys
+// apart, so that nearly every look-up reads one slot and its group.
 template <std::size_t N, typename Group>
 class GroupsByIds {
  public:
   using Key = std::array<std::uint32_t, N>;
   Group& operator[](const Key& key) {
     if (2 * groups_.size() >= slots_.size()) grow();
-    Slot& slot = slot_of(key);
-    if (slot.group == kNone) {
-      slot = {key, static_cast<std::uint32_t>(groups_.size())};
-      groups_.emplace_back(key, Group{});
-    }
-    return groups_[slot.group].second;
+    const std::uint64_t hash = IdHash<N>()(key);
+    std::size_t at = hash & (slots_.size() - 1);  // their number is a power of two
+    for (; slots_[at].group != kNone; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].tag == tag_of(hash) && same(groups_[slots_[at].group].first, key)) return groups_[slots_[at].group].second;
+    slots_[at] = {tag_of(hash), static_cast<std::uint32_t>(groups_.size())};
+    return groups_.emplace_back(key, Group{}).second;
   }
   [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
   [[nodiscard]] auto end() noexcept { return groups_.end(); }
@@ -75,7 +76,7 @@ class GroupsByIds {
 
  private:
   struct Slot {
-    Key key{};
+    std::uint32_t tag = 0;  // of the hash, what does not say where the slot is
     std::uint32_t group = kNone;
   };
   static bool same(const Key& a, const Key& b) noexcept {
@@ -83,16 +84,15 @@ class GroupsByIds {
     for (std::size_t i = 0; i < N; ++i) differences |= a[i] ^ b[i];
     return differences == 0;
   }
-  // The one that holds the key, else the empty one that would. Requires: some are empty.
-  Slot& slot_of(const Key& key) noexcept {
-    const std::size_t mask = slots_.size() - 1;  // their number is a power of two
-    std::size_t at = IdHash<N>()(key) & mask;
-    while (slots_[at].group != kNone && !same(slots_[at].key, key)) at = (at + 1) & mask;
-    return slots_[at];
-  }
+  static std::uint32_t tag_of(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
   void grow() {
-    slots_.assign(std::max<std::size_t>(64, 4 * slots_.size()), Slot());
-    for (std::size_t i = 0; i < groups_.size(); ++i) slot_of(groups_[i].first) = {groups_[i].first, static_cast<std::uint32_t>(i)};
+    slots_ = std::vector<Slot>(std::max<std::size_t>(64, 2 * slots_.size()));
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const std::uint64_t hash = IdHash<N>()(groups_[i].first);
+      std::size_t at = hash & (slots_.size() - 1);
+      while (slots_[at].group != kNone) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {tag_of(hash), static_cast<std::uint32_t>(i)};
+    }
   }
   std::vector<Slot> slots_;
   std::deque<std::pair<Key, Group>> groups_;
@@ -127,18 +127,16 @@ class LabelGroups {
       const int compared = compare(groups_[a].labels, groups_[b].labels);
       return compared != 0 ? compared < 0 : a < b;
     });
-    std::vector<LabeledSamples> groups;
-    groups.reserve(groups_.size());
-    for (const std::uint32_t index : order_) {
-      LabeledSamples& group = groups_[index];
-      if (groups.empty() || groups.back().labels != group.labels)
-        groups.push_back(std::move(group));
-      else
-        groups.back().samples.append(std::move(group.samples));
+    put_in_order();
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < groups_.size(); ++i) {
+      if (groups_[kept].labels == groups_[i].labels)
+        groups_[kept].samples.append(std::move(groups_[i].samples));
+      else if (++kept != i)
+        groups_[kept] = std::move(groups_[i]);
     }
-    groups_ = {};
-    order_ = {};
-    return groups;
+    groups_.resize(std::min(groups_.size(), kept + 1));
+    return std::exchange(groups_, {});
   }
 
  private:
@@ -146,6 +144,22 @@ class LabelGroups {
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
       if (const int compared = a[i].compare(b[i]); compared != 0) return compared;
     return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+  }
+  // In place, since they may take most of the memory that there is.
+  void put_in_order() {
+    for (std::uint32_t first = 0; first < order_.size(); ++first) {
+      if (order_[first] == first) continue;
+      LabeledSamples moved = std::move(groups_[first]);
+      std::uint32_t place = first;
+      for (std::uint32_t from = order_[place]; from != first; from = order_[place]) {
+        groups_[place] = std::move(groups_[from]);
+        order_[place] = place;
+        place = from;
+      }
+      groups_[place] = std::move(moved);
+      order_[place] = place;
+    }
+    order_ = {};
   }
 
   std::vector<LabeledSamples> groups_;

@@ -4,24 +4,34 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace lanescope {
 
 class Samples {
  public:
-  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take.
+  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take; for one alone, none beside this object.
   void push_back(std::int64_t sample) {
-    if (plain_.size() >= most_plain_) [[unlikely]]
+    if (plain_.empty()) [[unlikely]] {
+      if (!has_first_ && counted_.empty()) {
+        first_ = sample;
+        has_first_ = true;
+        return;
+      }
+      if (std::exchange(has_first_, false)) plain_.push_back(first_);
+    } else if (plain_.size() >= most_plain_) [[unlikely]] {
       count_plain();
+    }
     plain_.push_back(sample);
   }
   void append(Samples&& others);
   void clear() noexcept {
     plain_.clear();
     counted_.clear();
+    has_first_ = false;
   }
-  [[nodiscard]] bool empty() const noexcept { return plain_.empty() && counted_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return plain_.empty() && counted_.empty() && !has_first_; }
 
   struct Counted {
     std::int64_t sample = 0;
@@ -48,7 +58,9 @@ class Samples {
 
   std::vector<std::int64_t> plain_;
   std::vector<Counted> counted_;  // ascending
-  std::size_t most_plain_ = kMostPlain;
+  std::int64_t first_ = 0;        // where there is one sample alone
+  std::uint32_t most_plain_ = kMostPlain;
+  bool has_first_ = false;
 };
 
 }  // namespace lanescope
