@@ -26,7 +26,27 @@ COMMANDS = {
     "report": ["lanescope", "report", "-q", "-f", "-o", "{out}.html", "{file}"],
     "kernels": ["lanescope", "kernels", "{file}"],
     "viewer": ["lanescope-ui", "{file}", "-f", "--screenshot", "{out}.png"],
+    "python": [],  # the package in app/python, of .trace files: every table, row by row
 }
+PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "python")
+READ_ALL = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import lanescope
+try:
+    with lanescope.open(sys.argv[2]) as trace:
+        print(sum(len(table) for table in trace.tables.values()), "rows,", trace.lost)
+except lanescope.TraceError as error:
+    sys.exit(str(error))
+"""
+
+
+def python():
+    """One that has what the package needs; None where there is none."""
+    for each in (os.environ.get("LANESCOPE_PYTHON"), sys.executable, "/usr/bin/python3"):
+        if each and subprocess.run([each, "-c", "import numpy, xxhash, zstandard"], capture_output=True).returncode == 0:
+            return each
+    return None
 
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import"}
 SECONDS_PER_EVENT = 2e-6
@@ -100,6 +120,7 @@ def main():
     arguments = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
+    interpreter = python()
     runs = beyond = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
@@ -110,8 +131,13 @@ def main():
                 print(f"BEYOND {os.path.basename(file):44} has {events} events, and may have {most_events(file)}")
             for name in arguments.commands.split(","):
                 seconds = arguments.seconds + (events * SECONDS_PER_EVENT if name in WRITE_EACH_EVENT else 0)
-                command = [part.format(file=file, out=folder + "/out") for part in COMMANDS[name]]
-                command[0] = os.path.join(arguments.programs, command[0])
+                if name == "python":
+                    if interpreter is None or not file.endswith(".trace"):
+                        continue
+                    command = [interpreter, "-c", READ_ALL, PACKAGE, file]
+                else:
+                    command = [part.format(file=file, out=folder + "/out") for part in COMMANDS[name]]
+                    command[0] = os.path.join(arguments.programs, command[0])
                 result = run(command, seconds, arguments.megabytes)
                 runs += 1
                 bad = (

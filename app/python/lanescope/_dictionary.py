@@ -77,6 +77,16 @@ class IdTable:
             for i, value in enumerate(values):
                 self.put(first + i, (value,))
 
+    def put_rows(self, first: int, rows: "list[tuple[int, ...]]") -> None:
+        """Rows under ids that follow each other."""
+        if 0 < first <= self._size and rows:
+            self._put += len(rows)
+            self._reach(first + len(rows) - 1)
+            self._rows[first : first + len(rows)] = rows
+        else:
+            for i, row in enumerate(rows):
+                self.put(first + i, row)
+
     def _reach(self, row_id: int) -> None:
         """Makes room for rows up to that one."""
         if row_id >= len(self._rows):
@@ -164,12 +174,18 @@ class Dictionary:
 
     def _read(self, table: str, message: str, columns: "tuple[str, ...]", first: int, entries: "Sequence[memoryview | bytes]") -> None:
         places = {MESSAGES[message][column][0]: i for i, column in enumerate(columns)}
-        for i, entry in enumerate(entries):
-            row = [0] * len(columns)
-            for number, value in fields(entry):
-                if number in places and isinstance(value, int):
-                    row[places[number]] = value - (1 << 64) if value >> 63 else value
-            self._tables[table].put(first + i, tuple(row))
+        known: "dict[memoryview | bytes, tuple[int, ...]]" = {}  # equal entries are read once
+        rows = []
+        for entry in entries:
+            found = known.get(entry)
+            if found is None:
+                row = [0] * len(columns)
+                for number, value in fields(entry):
+                    if number in places and isinstance(value, int):
+                        row[places[number]] = value - (1 << 64) if value >> 63 else value
+                found = known[entry] = tuple(row)
+            rows.append(found)
+        self._tables[table].put_rows(first, rows)
 
     def extend_by_symbols(self, data: memoryview) -> None:
         symbols = decode("Symbols", data)
