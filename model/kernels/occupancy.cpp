@@ -11,6 +11,8 @@ constexpr std::uint32_t kRegisters = 65'536;   // of a multiprocessor, of all co
 constexpr std::uint32_t kMostThreads = 1024;   // of a block
 constexpr std::uint32_t kMostRegisters = 255;  // of a thread
 constexpr std::uint64_t kKibibyte = 1024;
+// Of compute capability 9.0, as its driver says and its hardware does: tests/gpu/clusters.sh.
+constexpr std::uint32_t kBlocksInClustersOf90 = 8;
 
 constexpr std::array<std::uint32_t, 6> kSplitsOf70{0, 8, 16, 32, 64, 96};
 constexpr std::array<std::uint32_t, 2> kSplitsOf75{32, 64};
@@ -88,6 +90,7 @@ std::optional<Occupancy> occupancy_of(std::uint64_t threads, const KernelDetail&
   const std::uint64_t block = allocated_shared_memory(asked_shared_memory(kernel), multiprocessor);
   result.shared_memory = split_of(kernel, multiprocessor, block);
   set(Limiter::kSharedMemory, block == 0 || multiprocessor.shared_memory == 0 ? kUnlimited : result.shared_memory / block);
+  set(Limiter::kClusters, is_launched_in_clusters(kernel) && multiprocessor.blocks_in_clusters != 0 ? multiprocessor.blocks_in_clusters : kUnlimited);
   result.blocks = *std::min_element(result.limits.begin(), result.limits.end());
   return result;
 }
@@ -214,6 +217,7 @@ std::optional<Multiprocessor> multiprocessor_of(const Gpu& gpu) {
   }
   if (gpu.compute_major != 0 && gpu.compute_major < 8) result.shared_memory_unit = 256;
   if (gpu.compute_major >= 8) result.reserved_shared_memory = 1024;
+  if (gpu.compute_major == 9) result.blocks_in_clusters = kBlocksInClustersOf90;
   if (gpu.compute_major == 6 && gpu.compute_minor == 0) result.partitions = 2;
   if (gpu.max_warps_per_multiprocessor != 0) result.warps = gpu.max_warps_per_multiprocessor;
   if (gpu.max_blocks_per_multiprocessor != 0) result.blocks = gpu.max_blocks_per_multiprocessor;
@@ -232,6 +236,8 @@ std::string_view limiter_name(Limiter limiter) noexcept {
       return "registers";
     case Limiter::kSharedMemory:
       return "shared memory";
+    case Limiter::kClusters:
+      return "clusters";
   }
   return "";
 }
@@ -313,7 +319,7 @@ Message limiters_text(const Occupancy& occupancy) {
 }
 
 double Waves::tail_share() const noexcept {
-  if (full() == 0 || tail() == 0) return 0;
+  if (full() == 0 || tail() == 0 || places == Places::kAtMost) return 0;
   return 1 - waves() / static_cast<double>(full() + 1);
 }
 
@@ -322,10 +328,22 @@ double Waves::idle_multiprocessors() const noexcept {
 }
 
 std::optional<Waves> waves(const KernelDetail& kernel, const Gpu& gpu, const Occupancy& occupancy) {
-  Waves result{blocks_of_grid(kernel), 0, gpu.multiprocessor_count};
+  constexpr std::uint64_t kFindRoom = 2;  // blocks of a cluster that always do
   const std::uint64_t cluster = blocks_of_cluster(kernel);
-  result.at_once = std::uint64_t{gpu.multiprocessor_count} * occupancy.blocks / cluster * cluster;
+  std::optional<Waves> result = waves_of_clusters(kernel, gpu, std::uint64_t{gpu.multiprocessor_count} * occupancy.blocks / cluster);
+  if (result && cluster > kFindRoom) result->places = Waves::Places::kAtMost;
+  return result;
+}
+
+std::optional<Waves> waves_of_clusters(const KernelDetail& kernel, const Gpu& gpu, std::uint64_t clusters) {
+  const Waves result{blocks_of_grid(kernel), clusters * blocks_of_cluster(kernel), Waves::Places::kKnown, gpu.multiprocessor_count};
   return result.blocks != 0 && result.at_once != 0 ? std::optional(result) : std::nullopt;
+}
+
+Message waves_text(const Waves& waves) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", waves.waves());
+  return waves.places == Waves::Places::kAtMost ? Message("{waves} or more", {{"waves", std::string(text)}}) : Message::verbatim(text);
 }
 
 std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept {
@@ -334,6 +352,7 @@ std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept {
 std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept {
   return std::uint64_t{kernel.grid[0]} * kernel.grid[1] * kernel.grid[2];
 }
+bool is_launched_in_clusters(const KernelDetail& kernel) noexcept { return kernel.cluster[0] != 0; }
 std::uint64_t blocks_of_cluster(const KernelDetail& kernel) noexcept {
   return std::max<std::uint64_t>(std::uint64_t{kernel.cluster[0]} * kernel.cluster[1] * kernel.cluster[2], 1);
 }

@@ -36,9 +36,10 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
   const auto held = occupancy(detail, kernel.gpu);
   if (!held) return;
   if (const auto run = waves(detail, kernel.gpu, *held)) {
-    add(launch, "Waves", run->waves());
+    const bool is_known = run->places == Waves::Places::kKnown;
+    add(launch, is_known ? "Waves" : "Waves, or more", run->waves());
     add(launch, "Multiprocessors without a block", 100 * run->idle_multiprocessors(), ValueUnit::kPercent);
-    add(launch, "Empty in the last wave", 100 * run->tail_share(), ValueUnit::kPercent);
+    if (is_known) add(launch, "Empty in the last wave", 100 * run->tail_share(), ValueUnit::kPercent);
   }
   std::vector<SectionRow>& occupancy_rows = rows(kOccupancy);
   add(occupancy_rows, "Theoretical", 100 * held->share(), ValueUnit::kPercent);
@@ -46,6 +47,7 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
   add(occupancy_rows, "Blocks by registers", held->limit(Limiter::kRegisters));
   add(occupancy_rows, "Blocks by shared memory", held->limit(Limiter::kSharedMemory));
   add(occupancy_rows, "Blocks at most", held->limit(Limiter::kBlocks));
+  if (held->limit(Limiter::kClusters) != kUnlimited) add(occupancy_rows, "Blocks in clusters at most", held->limit(Limiter::kClusters));
 }
 
 // Sectors of a request: 4 where each thread of a warp takes the 4 bytes behind its neighbour's.

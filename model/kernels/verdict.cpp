@@ -44,6 +44,9 @@ class Judge {
     memory_ = find("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(std::max({l1_, l2_, dram_}));
     occupancy_ = occupancy(kernel.detail, kernel.gpu);
     if (occupancy_) waves_ = waves(kernel.detail, kernel.gpu, *occupancy_);
+    // Of kernels without clusters it is 0.
+    if (const auto clusters = find("launch__cluster_max_active"); clusters && *clusters >= 1 && *clusters < 1e9)
+      waves_ = waves_of_clusters(kernel.detail, kernel.gpu, static_cast<std::uint64_t>(*clusters));
   }
 
   Verdict judge() {

@@ -55,9 +55,10 @@ void add_occupancy(Properties& properties, const KernelDetail& kernel, const Gpu
   for (const kernels::Relief& relief : reliefs) add(properties, "More occupancy with", kernels::relief_text(relief, kernel));
   const auto waves = kernels::waves(kernel, gpu, *occupancy);
   if (!waves) return;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f", waves->waves());
-  add(properties, "Waves", Message("{waves} of {blocks} blocks", {{"waves", std::string(text)}, {"blocks", format_count(waves->at_once)}}));
+  const bool is_known = waves->places == kernels::Waves::Places::kKnown;
+  add(properties, "Waves",
+      Message(is_known ? "{waves} of {blocks} blocks" : "{waves}, of {blocks} blocks at most: clusters stay within groups of multiprocessors (GPC), whose sizes the trace does not know",
+              {{"waves", kernels::waves_text(*waves)}, {"blocks", format_count(waves->at_once)}}));
   if (waves->tail_share() > 0)
     add(properties, "Last wave", Message("{blocks} blocks; its empty places are {share} of the launch's",
                                          {{"blocks", format_count(waves->tail())}, {"share", format_share(waves->tail_share())}}));

@@ -59,7 +59,7 @@ QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
   });
   add("Theoretical occupancy", [](const KernelFacts& of) { return of.occupancy ? html(timeline::format_share(of.occupancy->share())) : QString(); });
   add("Limited by", [](const KernelFacts& of) { return of.occupancy ? said(kernels::limiters_text(*of.occupancy)) : QString(); });
-  add("Waves", [](const KernelFacts& of) { return of.waves ? QString::number(of.waves->waves(), 'f', 2) : QString(); });
+  add("Waves", [](const KernelFacts& of) { return of.waves ? shown_text(kernels::waves_text(*of.waves)) : QString(); });
   add("Empty in the last wave", [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->tail_share())) : QString(); });
   add("Multiprocessors without a block",
       [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->idle_multiprocessors())) : QString(); });

@@ -1,5 +1,6 @@
 #include "model/kernels/occupancy.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -126,7 +127,42 @@ TEST_CASE("a launch comes in waves, and the last one leaves places empty") {
   KernelDetail clustered = shape(1'000, 1024, 16, 0, 0);
   clustered.cluster[0] = 16;
   clustered.cluster[1] = clustered.cluster[2] = 1;
-  CHECK(of(clustered).at_once == 256);  // sixteen clusters
+  CHECK(of(clustered).at_once == 256);  // sixteen clusters, or fewer
+}
+
+TEST_CASE("of kernels in clusters a multiprocessor holds eight blocks, and the GPU what an H200 held, or what can't be known") {
+  // What cudaOccupancyMaxActiveClusters said on an H200, and as many blocks ran side by side (tests/gpu/clusters.sh): threads of a block, blocks of a cluster, blocks.
+  struct Held {
+    std::uint32_t threads, cluster;
+    std::uint64_t blocks;
+  };
+  const auto multiprocessor = multiprocessor_of(h200());
+  for (const Held& held : {Held{32, 0, 4224}, {32, 1, 1056}, {32, 2, 1056}, {32, 4, 992}, {96, 0, 2772}, {96, 1, 1056}, {192, 0, 1320}, {192, 2, 1056}, {192, 4, 992},
+                           {256, 0, 1056}, {256, 1, 1056}, {256, 4, 992}, {512, 0, 528}, {512, 1, 528}, {512, 2, 528}, {512, 4, 496}, {1024, 2, 264}, {1024, 4, 248}}) {
+    INFO(held.threads << " threads, clusters of " << held.cluster);
+    KernelDetail kernel = shape(10'000, held.threads, 16, 0, 0);
+    if (held.cluster != 0) std::fill_n(kernel.cluster, 3, 1);
+    kernel.cluster[0] = held.cluster;
+    const auto occupied = occupancy(kernel, *multiprocessor);
+    REQUIRE(occupied);
+    const auto in_waves = waves(kernel, h200(), *occupied);
+    REQUIRE(in_waves);
+    const bool is_known = held.cluster <= 2;
+    CHECK((in_waves->places == Waves::Places::kKnown) == is_known);
+    CHECK((is_known ? in_waves->at_once == held.blocks : in_waves->at_once >= held.blocks));
+    CHECK((waves_text(*in_waves).english().find("or more") == std::string::npos) == is_known);
+    if (!is_known) CHECK(in_waves->tail_share() == 0);
+    CHECK(occupied->is_limited_by(Limiter::kClusters) == (held.cluster != 0 && held.threads <= 256));
+    if (held.cluster != 0) CHECK(waves_of_clusters(kernel, h200(), held.blocks / held.cluster)->at_once == held.blocks);
+  }
+  // Larger blocks are what helps then.
+  KernelDetail small = shape(10'000, 64, 16, 0, 0);
+  std::fill_n(small.cluster, 3, 1);
+  const std::vector<Relief> found = reliefs(small, *multiprocessor);
+  REQUIRE(!found.empty());
+  CHECK(found.front().steps.front().change == Relief::Change::kBlockSize);
+  CHECK(found.front().steps.front().value == 256);
+  CHECK(found.front().share == 1);
 }
 
 TEST_CASE("shapes that make no sense are no occupancy") {

@@ -1,5 +1,6 @@
 // How many blocks of a kernel a multiprocessor holds at once, why not more, and what would change that: from a launch's shape alone, so for
-// every trace that has kernels. The arithmetic is that of CUDA's occupancy calculator (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
+// every trace that has kernels. The arithmetic is that of CUDA's occupancy calculator (cudaOccupancyMaxActiveBlocksPerMultiprocessor), which knows no clusters; what is
+// said of these was measured (docs/analysis.md).
 //
 // Threads: functions of their arguments.
 #pragma once
@@ -25,6 +26,7 @@ inline constexpr std::uint32_t kWarpSize = 32;  // threads
 struct Multiprocessor {
   std::uint32_t warps = 0;                    // that are resident at once, at most; likewise blocks
   std::uint32_t blocks = 0;
+  std::uint32_t blocks_in_clusters = 0;       // the same of kernels that are launched in clusters, of one block, too; 0: not known
   std::uint32_t registers = 0;                // of 32 bits
   std::uint32_t partitions = 4;               // a warp takes all its registers from one of them
   std::uint64_t shared_memory = 0;            // bytes, where as much as can be is shared memory and not L1 cache
@@ -36,8 +38,8 @@ struct Multiprocessor {
 // Of this GPU: as the trace has it, and by its compute capability (7.0 to 12.x) what the trace lacks. None where neither says enough.
 [[nodiscard]] std::optional<Multiprocessor> multiprocessor_of(const Gpu& gpu);
 
-enum class Limiter : std::uint8_t { kWarps = 0, kBlocks = 1, kRegisters = 2, kSharedMemory = 3 };
-inline constexpr std::array kLimiters{Limiter::kWarps, Limiter::kBlocks, Limiter::kRegisters, Limiter::kSharedMemory};
+enum class Limiter : std::uint8_t { kWarps = 0, kBlocks = 1, kRegisters = 2, kSharedMemory = 3, kClusters = 4 };
+inline constexpr std::array kLimiters{Limiter::kWarps, Limiter::kBlocks, Limiter::kRegisters, Limiter::kSharedMemory, Limiter::kClusters};
 [[nodiscard]] std::string_view limiter_name(Limiter limiter) noexcept;  // "registers"
 
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
@@ -46,7 +48,7 @@ struct Occupancy {
   std::uint32_t blocks = 0;                // of the kernel that a multiprocessor holds at once
   std::uint32_t warps_of_block = 0;
   std::uint32_t most_warps = 0;            // that a multiprocessor holds of any kernel
-  std::array<std::uint32_t, 4> limits{};   // blocks that each Limiter admits, kUnlimited where it admits any number
+  std::array<std::uint32_t, 5> limits{};   // blocks that each Limiter admits, kUnlimited where it admits any number
   std::uint64_t shared_memory = 0;         // bytes of it that the multiprocessor has, as it was set for this launch
 
   // Of the warps that a multiprocessor could hold, the share that it can hold of this kernel.
@@ -87,25 +89,35 @@ struct Relief {
 [[nodiscard]] Message limiters_text(const Occupancy& occupancy);
 
 // How a launch's blocks come over the GPU: in waves of as many as it holds at once.
+//
+// A cluster stays within a group of multiprocessors (GPC), and groups differ from GPU to GPU: how many of three blocks or more the GPU holds, the trace does not know, but that it
+// is no more than would be without groups. Two always find room side by side.
 struct Waves {
+  enum class Places : std::uint8_t { kKnown, kAtMost };
   std::uint64_t blocks = 0;   // of the grid
-  std::uint64_t at_once = 0;  // that the whole GPU holds; with clusters an upper bound, since a cluster stays within a group of multiprocessors
+  std::uint64_t at_once = 0;  // that the whole GPU holds...
+  Places places = Places::kKnown;  // ...or fewer: then there are as many waves or more, and the last is not known
   std::uint32_t multiprocessors = 0;
 
   [[nodiscard]] double waves() const noexcept { return static_cast<double>(blocks) / static_cast<double>(at_once); }
   [[nodiscard]] std::uint64_t full() const noexcept { return blocks / at_once; }
   [[nodiscard]] std::uint64_t tail() const noexcept { return blocks % at_once; }  // blocks of the last wave, where that is not full
   // Where all blocks take the same time: of the launch's time, the share in which places of the last wave stand empty; 0 with one wave or
-  // less, which has no other to wait for.
+  // less, which has no other to wait for, and where the last is not known.
   [[nodiscard]] double tail_share() const noexcept;
   // Of the multiprocessors, the share that gets no block at all.
   [[nodiscard]] double idle_multiprocessors() const noexcept;
 };
 // None where the GPU's multiprocessors or the grid are not known, or a block does not fit.
 [[nodiscard]] std::optional<Waves> waves(const KernelDetail& kernel, const Gpu& gpu, const Occupancy& occupancy);
+// The same where it is known how many of its clusters the GPU holds (cudaOccupancyMaxActiveClusters).
+[[nodiscard]] std::optional<Waves> waves_of_clusters(const KernelDetail& kernel, const Gpu& gpu, std::uint64_t clusters);
+// "1.25"; "1.25 or more" where places are known at most.
+[[nodiscard]] Message waves_text(const Waves& waves);
 
 [[nodiscard]] std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept;  // likewise
 [[nodiscard]] std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept;
 [[nodiscard]] std::uint64_t blocks_of_cluster(const KernelDetail& kernel) noexcept;  // 1 without clusters
+[[nodiscard]] bool is_launched_in_clusters(const KernelDetail& kernel) noexcept;      // of one block, too
 
 }  // namespace lanescope::kernels
