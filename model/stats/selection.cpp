@@ -1,6 +1,7 @@
 #include "model/stats/selection.h"
 
 #include <algorithm>
+#include <set>
 
 namespace lanescope::stats {
 
@@ -9,12 +10,7 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
   selection.stop_ = options.stop;
   if (options.range) {
     auto range = selection.find_range(*options.range);
-    if (!range) {
-      const std::string domain = options.range->domain && *options.range->domain != "*" ? " in the domain " + *options.range->domain : "";
-      return Error{"The trace has no NVTX range " + options.range->range + domain + " with index " + std::to_string(options.range->index) +
-                       ". See the names with: lanescope stats -r nvtx_sum",
-                   ErrorKind::kUsage};
-    }
+    if (!range) return selection.no_such_range(*options.range);
     selection.collect_launches(*range);
     selection.range_ = std::move(range);
   }
@@ -22,17 +18,63 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
   return selection;
 }
 
-std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
-  const auto name = trace_->find_name(filter.range);
-  if (!name) return std::nullopt;
-  std::map<ProcessId, std::vector<TimeRange>> found;
+template <typename Visit>
+void Selection::for_each_range_named(std::string_view text, Visit visit) const {
+  const auto name = trace_->find_name(text);
+  if (!name) return;
   for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
     for_each(kind, [&](const Track& track, const EventView& event) {
-      if (event.name() != *name) return;
-      const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
-      if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
-      found[track.key.process].push_back({event.start(), event.end()});
+      if (event.name() == *name) visit(track.key.process, trace_->domain_name(track.key.process, track.key.domain), TimeRange{event.start(), event.end()});
     });
+}
+
+namespace {
+
+// Without a domain, the default one is meant.
+bool is_in(std::string_view domain, const RangeFilter& filter) { return filter.domain ? *filter.domain == "*" || domain == *filter.domain : domain.empty(); }
+
+// As parse_range_filter() takes it.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '@' || c == '/' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+Error Selection::no_such_range(const RangeFilter& filter) const {
+  std::map<ProcessId, std::size_t> times;
+  std::set<std::string, std::less<>> other_domains;
+  for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange) {
+    if (is_in(domain, filter))
+      ++times[process];
+    else
+      other_domains.emplace(domain);
+  });
+  std::string text;
+  if (!times.empty()) {
+    std::size_t most = 0;
+    for (const auto& [process, count] : times) most = std::max(most, count);
+    text = "The NVTX range " + filter.range + " comes " + (most == 1 ? "once" : std::to_string(most) + " times") + " in a process at most, and indexes count from 0: there is none with index " +
+           std::to_string(filter.index) + ".";
+  } else if (other_domains.empty()) {
+    text = "The trace has no NVTX range " + filter.range + ". See the names with: lanescope stats -r nvtx_sum";
+  } else if (other_domains.begin()->empty()) {
+    text = "The NVTX range " + filter.range + " is in the default domain: name it without one.";
+  } else {
+    text = "The NVTX range " + filter.range + " is in another domain: name it as " + escaped(filter.range) + "@" + escaped(*other_domains.begin()) + ".";
+  }
+  return {std::move(text), ErrorKind::kUsage};
+}
+
+std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
+  std::map<ProcessId, std::vector<TimeRange>> found;
+  for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange time) {
+    if (is_in(domain, filter)) found[process].push_back(time);
+  });
   Range range;
   for (auto& [process, times] : found) {
     if (filter.index >= times.size()) continue;

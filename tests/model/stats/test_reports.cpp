@@ -196,6 +196,16 @@ TEST_CASE("an NVTX filter keeps the calls during a range and the work that they 
   CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);
   CHECK(csv("cuda_api_sum", options).find("100.0,30,1,") != std::string::npos);
 
+  const auto why_not = [](std::string_view range) {
+    ReportOptions wrong;
+    wrong.range = *parse_range_filter(range);
+    const auto table = make_report(*find_report("cuda_api_sum"), *test::hand_made(), wrong);
+    return table ? std::string() : table.error().text;
+  };
+  CHECK_THAT(why_not("forward"), contains_text("in another domain: name it as forward@net."));
+  CHECK_THAT(why_not("forward@net/7"), contains_text("in a process at most"));
+  CHECK_THAT(why_not("step@net"), contains_text("in the default domain"));
+  CHECK_THAT(why_not("nothing"), contains_text("has no NVTX range nothing"));
   options.range = *parse_range_filter("forward");  // not in the default domain
   const auto refused = make_report(*find_report("cuda_api_sum"), *test::hand_made(), options);
   REQUIRE_FALSE(refused);

@@ -102,6 +102,11 @@ class Selection {
   // That of the range on a track: from the first's begin to the last's end for what no process owns; none where the process lacks it.
   [[nodiscard]] std::optional<TimeRange> time_on(const Track& track) const noexcept;
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
+  // Why there is none, and what to write instead. O(NVTX ranges).
+  [[nodiscard]] Error no_such_range(const RangeFilter& filter) const;
+  // Calls visit(ProcessId, domain, TimeRange) for each push/pop and start/end range of the name.
+  template <typename Visit>
+  void for_each_range_named(std::string_view text, Visit visit) const;
   void collect_launches(Range& range) const;
   // Ids come round again, so that one alone does not tell a launch.
   [[nodiscard]] bool is_launched_in_range(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const {
