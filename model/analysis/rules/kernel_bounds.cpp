@@ -1,6 +1,7 @@
 // What bounds the kernels whose hardware counters were read, and what curing it could win in all their launches.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "../loop_work.h"
@@ -50,7 +51,7 @@ class OtherRules {
       if (rule.name != cause.rule) continue;
       const Event event = context_.trace.event(measurement.event);
       for (const Finding& finding : findings_of(rule)) {
-        if (finding.place.gpu != measurement.gpu) continue;
+        if (!are_alike(finding.place.gpu, measurement.gpu)) continue;  // of which it speaks together
         if (rule.speaks_of == SpeaksOf::kAllOfGpu) return true;
         const Event found = context_.trace.event(finding.place.event);
         if (found.name == event.name && is_same_shape(context_.trace.kernel_detail(found.detail), context_.trace.kernel_detail(event.detail))) return true;
@@ -71,6 +72,12 @@ class OtherRules {
   static bool is_same_shape(const KernelDetail& a, const KernelDetail& b) {
     return std::equal(a.grid, a.grid + 3, b.grid) && std::equal(a.block, a.block + 3, b.block) && a.registers_per_thread == b.registers_per_thread &&
            a.dynamic_shared_memory == b.dynamic_shared_memory;
+  }
+
+  [[nodiscard]] bool are_alike(GpuId one, GpuId other) const {
+    if (one == other || one == kNone || other == kNone) return one == other;
+    const Gpu &a = context_.trace.gpus()[one], &b = context_.trace.gpus()[other];
+    return a.multiprocessor_count == b.multiprocessor_count && a.compute_major == b.compute_major && a.compute_minor == b.compute_minor;
   }
 
   // None where it is not asked for.
@@ -96,19 +103,21 @@ std::string kernel_text(const Trace& trace, const Measurement& measurement) {
   return std::string(trace.name(brief != 0 ? brief : event.name));
 }
 
-// Of all kernels, those of the loop and all, by recurrence: what shares are of.
-std::array<Nanoseconds, 2> time_of_kernels(const RuleContext& context, const LoopWork& work) {
-  std::array<Nanoseconds, 2> times{};
+// Of all kernels of each GPU, those of the loop and all, by recurrence: what shares are of.
+using TimeOfKernels = std::map<GpuId, std::array<Nanoseconds, 2>>;
+TimeOfKernels time_of_kernels(const RuleContext& context, const LoopWork& work) {
+  TimeOfKernels of_gpus;
   for (const Track& track : context.trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
+    std::array<Nanoseconds, 2>& times = of_gpus[track.key.gpu];
     for (const LaneId id : track.lanes) {
       const Lane& lane = context.trace.lane(id);
       for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i)
         if (context.time.contains(lane.start(i))) times[static_cast<std::size_t>(work.recurrence({id, i}))] += lane.duration(i);
     }
   }
-  times[static_cast<std::size_t>(Recurrence::kOnce)] += times[static_cast<std::size_t>(Recurrence::kRecurring)];
-  return times;
+  for (auto& [gpu, times] : of_gpus) times[static_cast<std::size_t>(Recurrence::kOnce)] += times[static_cast<std::size_t>(Recurrence::kRecurring)];
+  return of_gpus;
 }
 
 Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
@@ -130,8 +139,11 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
                            {"won", duration_text(finding.cost)},
                            {"cause", Message(kernels::cause_name(first.rule))},
                            {"where", line ? Message(", most at {line}", {{"line", line->place}}) : Message()}});
-  finding.seen = followed_by(Message("{runs} of this shape took {time}, {share} of the time of all kernels.",
+  const bool is_one_of_several = trace.gpus().size() > 1 && measurement.gpu != kNone;
+  finding.seen = followed_by(Message(is_one_of_several ? "{runs} of this shape took {time}, {share} of the time of all kernels on {gpu}."
+                                                             : "{runs} of this shape took {time}, {share} of the time of all kernels.",
                                      {{"runs", counted(candidate.runs, "run")},
+                                      {"gpu", is_one_of_several ? gpu_text(trace, measurement.gpu) : std::string()},
                                       {"time", duration_text(candidate.time)},
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
@@ -198,9 +210,9 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
-  const std::array<Nanoseconds, 2> times = time_of_kernels(context, work);
+  const TimeOfKernels times = time_of_kernels(context, work);
   for (const Candidate& candidate : candidates) {
-    const Nanoseconds all = times[static_cast<std::size_t>(candidate.recurrence)];
+    const Nanoseconds all = times.at(recorded.measurements[candidate.kernel].gpu)[static_cast<std::size_t>(candidate.recurrence)];
     if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share"))
       answer.findings.push_back(finding_of(trace, recorded, candidate, all));
   }

@@ -32,7 +32,7 @@ using LaunchesByName = std::map<std::tuple<GpuId, ProcessId, NameId>, Launches>;
 
 // What is of the loop, or all of the time: launches, and what was sampled of them.
 struct Part {
-  Nanoseconds all = 0;  // time of all kernels
+  std::map<GpuId, Nanoseconds> all;  // time of all kernels
   LaunchesByName launches;
   std::vector<StallSum> sums;
   std::vector<kernels::AllLaunches> of_measured;  // of their kinds
@@ -96,7 +96,7 @@ class Parts {
   void add(const TrackKey& key, EventRef kernel, Part& part) const {
     const Lane& lane = context_.trace.lane(kernel.lane);
     const Nanoseconds duration = lane.duration(kernel.index);
-    part.all += duration;
+    part.all[key.gpu] += duration;
     Launches& of_name = part.launches[{key.gpu, key.process, lane.name(kernel.index)}];
     of_name.total += duration;
     ++of_name.count;
@@ -248,7 +248,7 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   std::array<std::optional<std::vector<StallSum>>, 2> lines;  // by recurrence
   for (const Candidate& candidate : candidates) {
-    if (percent_of(candidate.winnable(), parts.of(candidate.recurrence).all) < arguments.real("share")) continue;
+    if (percent_of(candidate.winnable(), parts.of(candidate.recurrence).all.at(candidate.sum->gpu)) < arguments.real("share")) continue;
     auto& of_part = lines[static_cast<std::size_t>(candidate.recurrence)];
     if (!of_part) of_part = parts.sum_by(SumBy::kLine, candidate.recurrence);
     answer.findings.push_back(finding_of(trace, candidate, hottest_line(*of_part, candidate)));

@@ -30,7 +30,7 @@ Extent extent_of(const std::uint32_t (&extent)[3]) { return {extent[0], extent[1
 // A kernel of one shape on one GPU, and what launches of it took, in the loop or outside of it.
 struct LaunchGroup {
   Recurrence recurrence = Recurrence::kRecurring;
-  std::size_t kind = 0;  // equal for the two groups of a kernel and shape
+  std::size_t kind = 0;  // equal for all groups of a kernel and shape on GPUs of a kind
   GpuId gpu = kNone;
   NameId name = 0;
   DetailId detail = 0;  // of the first launch
@@ -43,9 +43,9 @@ struct LaunchGroup {
 
 struct LaunchGroups {
   std::vector<LaunchGroup> groups;
-  // Of all GPUs, from the first operation of each to its last, less what reading counters of kernels took; no less than all kernels took. For what
+  // Of each GPU, from its first operation to its last, less what reading counters of kernels took; no less than all its kernels took. For what
   // recurs, that of the loop, where one is known.
-  std::array<Nanoseconds, 2> whole{};
+  std::vector<std::array<Nanoseconds, 2>> whole;
 };
 using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration from which launches count
 
@@ -54,12 +54,18 @@ using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration f
 class LaunchCollector {
  public:
   LaunchCollector(const RuleContext& context, const std::set<Nanoseconds>& leasts)
-      : context_(context), work_(loop_work(context)), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {}
+      : context_(context), work_(loop_work(context)), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {
+    of_gpus_.resize(context.trace.gpus().size());
+  }
 
   GroupsByLeast collect() {
     for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) visit(gpu);
-    const Nanoseconds all = std::max(kernels_, span_ - measuring());
-    const std::array<Nanoseconds, 2> whole{work_.loop().known() ? std::max(kernels_in_loop_, span_of_loop_) : all, all};
+    std::vector<std::array<Nanoseconds, 2>> whole;
+    for (GpuId gpu = 0; gpu < of_gpus_.size(); ++gpu) {
+      const OfGpu& sums = of_gpus_[gpu];
+      const Nanoseconds all = std::max(sums.kernels, sums.span - measuring(gpu));
+      whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, sums.span_of_loop) : all, all});
+    }
     GroupsByLeast result;
     for (std::size_t i = 0; i < leasts_.size(); ++i) {
       LaunchGroups& of_least = result[leasts_[i]];
@@ -80,15 +86,18 @@ class LaunchCollector {
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
-  // By the programs. In a recording of counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
-  [[nodiscard]] Nanoseconds measuring() const {
+  // By the programs that use the GPU. In a recording of counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
+  [[nodiscard]] Nanoseconds measuring(GpuId gpu) const {
+    std::set<ProcessId> users;
+    for (const Track& track : context_.trace.tracks())
+      if (track.key.kind == TrackKind::kKernels && track.key.gpu == gpu) users.insert(track.key.process);
     double spent = 0;
-    for (const auto& launch : context_.trace.kernel_records().measured) spent += static_cast<double>(launch->spent);
-    for (const auto& counts : context_.trace.kernel_records().counted) spent += static_cast<double>(counts->spent);
+    for (const auto& launch : context_.trace.kernel_records().measured) spent += users.contains(launch->process) ? static_cast<double>(launch->spent) : 0;
+    for (const auto& counts : context_.trace.kernel_records().counted) spent += users.contains(counts->process) ? static_cast<double>(counts->spent) : 0;
     const TimeRange whole = context_.trace.extent();
     const Nanoseconds part = std::min(whole.end, context_.time.end) - std::max(whole.begin, context_.time.begin);
     if (whole.length() > 0) spent *= static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length());
-    return static_cast<Nanoseconds>(std::clamp(spent, 0.0, static_cast<double>(span_)));
+    return static_cast<Nanoseconds>(std::clamp(spent, 0.0, static_cast<double>(of_gpus_[gpu].span)));
   }
 
   void visit(GpuId gpu) {
@@ -103,10 +112,10 @@ class LaunchCollector {
       if (!extent) extent = operation->range;
       extent->end = std::max(extent->end, operation->range.end);
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
-      kernels_ += operation->range.length();
+      of_gpus_[gpu].kernels += operation->range.length();
       advance(operation->range.begin);
       const Recurrence recurrence = work_.recurrence(operation->event);
-      if (recurrence == Recurrence::kRecurring) kernels_in_loop_ += operation->range.length();
+      if (recurrence == Recurrence::kRecurring) of_gpus_[gpu].kernels_in_loop += operation->range.length();
       const std::size_t group = group_of(gpu, recurrence, *operation);
       const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
       running_.push_back({operation->range.end, counting == 0 ? kNoGroup : group, counting});
@@ -114,8 +123,8 @@ class LaunchCollector {
     }
     advance(INT64_MAX);
     if (!extent) return;
-    span_ += extent->length();
-    span_of_loop_ += work_.span(gpu, work_.of_gpu(gpu, *extent));
+    of_gpus_[gpu].span = extent->length();
+    of_gpus_[gpu].span_of_loop = work_.span(gpu, work_.of_gpu(gpu, *extent));
   }
 
   // Time goes on to t: what ran alone meanwhile is counted.
@@ -149,14 +158,17 @@ class LaunchCollector {
     auto& known_here = same_[static_cast<std::size_t>(recurrence)];
     if (const auto same = known_here.find({name, detail}); same != known_here.end()) return same->second;
     const KernelDetail& d = trace.kernel_detail(detail);
-    const auto [entry, is_new] =
-        known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
-                            d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
-                           Kind{known_.size(), {kNoGroup, kNoGroup}});
-    std::size_t& group = entry->second.groups[static_cast<std::size_t>(recurrence)];
-    if (is_new || group == kNoGroup) {
+    const Gpu& model = trace.gpus()[gpu];
+    const std::size_t kind =
+        kinds_
+            .try_emplace({std::array{model.multiprocessor_count, model.compute_major, model.compute_minor}, name, extent_of(d.grid), extent_of(d.block),
+                          extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
+                         kinds_.size())
+            .first->second;
+    std::size_t& group = known_.try_emplace({gpu, kind, recurrence}, kNoGroup).first->second;
+    if (group == kNoGroup) {
       group = groups_.size();
-      groups_.push_back({.recurrence = recurrence, .kind = entry->second.number, .gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+      groups_.push_back({.recurrence = recurrence, .kind = kind, .gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
       alone_.resize(groups_.size() * leasts_.size());
     }
     known_here.emplace(std::pair(name, detail), group);
@@ -185,11 +197,9 @@ class LaunchCollector {
   const LoopWork& work_;
   const std::vector<Nanoseconds> leasts_;  // ascending
   NameMemo<bool> communication_;
-  struct Kind {
-    std::size_t number = 0;
-    std::array<std::size_t, 2> groups;  // by recurrence
-  };
-  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Kind> known_;
+  // By multiprocessors and compute capability, name and shape.
+  std::map<std::tuple<Extent, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> kinds_;
+  std::map<std::tuple<GpuId, std::size_t, Recurrence>, std::size_t> known_;  // groups, by kind
   struct Hash {
     std::size_t operator()(const std::pair<NameId, DetailId>& key) const noexcept {
       return std::hash<std::uint64_t>()(std::uint64_t{key.first} << 32 | key.second);
@@ -207,10 +217,13 @@ class LaunchCollector {
   std::vector<Nanoseconds> alone_;  // of each group, by for how many durations launches count that ran so long alone, from one on
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
-  Nanoseconds span_ = 0;     // of all GPUs
-  Nanoseconds kernels_ = 0;  // time of all
-  Nanoseconds span_of_loop_ = 0;
-  Nanoseconds kernels_in_loop_ = 0;
+  struct OfGpu {
+    Nanoseconds span = 0;
+    Nanoseconds kernels = 0;  // time of all
+    Nanoseconds span_of_loop = 0;
+    Nanoseconds kernels_in_loop = 0;
+  };
+  std::vector<OfGpu> of_gpus_;
 };
 
 }  // namespace
@@ -257,17 +270,16 @@ struct Judged {
   kernels::Occupancy occupancy;
   kernels::Waves waves;
   Nanoseconds winnable = 0;  // at most
+  Nanoseconds whole = 0;     // that shares are of
+  std::size_t gpus = 1;      // that it is about
 
   [[nodiscard]] const KernelDetail& detail(const Trace& trace) const { return trace.kernel_detail(group.detail); }
 };
 
 struct Judgement {
-  std::vector<Judged> judged;  // those that `share` finds something in, what recurs first, and of that the most winnable
-  std::array<Nanoseconds, 2> whole{};  // that shares are of, by recurrence
+  std::vector<Judged> judged;    // those that `share` finds something in, what recurs first, and of that the most winnable
+  std::vector<Judged> together;  // the same, those of a kind on all GPUs as one: ranks run the same kernels
   bool shapes_known = false;
-  [[nodiscard]] double percent_of_whole(const Judged& one, Nanoseconds time) const {
-    return percent_of(time, whole[static_cast<std::size_t>(one.group.recurrence)]);
-  }
 };
 
 // What is said of a kernel and shape in the loop is not said of it a second time outside.
@@ -279,12 +291,25 @@ class Said {
   std::set<std::size_t> kinds_;
 };
 
+// What the same kernel took on another GPU. The longest launch of all is the place to look at.
+void add(const Judged& other, Judged& judged) {
+  ++judged.gpus;
+  judged.winnable += other.winnable;
+  judged.whole += other.whole;
+  judged.group.launches += other.group.launches;
+  judged.group.total += other.group.total;
+  judged.group.alone += other.group.alone;
+  if (other.group.longest <= judged.group.longest) return;
+  judged.group.longest = other.group.longest;
+  judged.group.longest_launch = other.group.longest_launch;
+  judged.group.gpu = other.group.gpu;
+}
+
 // `share` says which part of the time that a group ran alone could be won at most; 0: nothing of interest.
 template <typename Share>
 Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
   Judgement result;
   const std::shared_ptr<const LaunchGroups> launches = context.shared_launch_groups->of(context, least);
-  result.whole = launches->whole;
   for (const LaunchGroup& group : launches->groups) {
     const Gpu& gpu = context.trace.gpus()[group.gpu];
     const KernelDetail& detail = context.trace.kernel_detail(group.detail);
@@ -293,13 +318,24 @@ Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
     const auto waves = occupancy ? kernels::waves(detail, gpu, *occupancy) : std::nullopt;
     if (!waves) continue;
     result.shapes_known = true;
-    Judged judged{group, *multiprocessor, *occupancy, *waves, 0};
+    Judged judged{.group = group, .multiprocessor = *multiprocessor, .occupancy = *occupancy, .waves = *waves};
+    judged.whole = launches->whole[group.gpu][static_cast<std::size_t>(group.recurrence)];
     judged.winnable = static_cast<Nanoseconds>(static_cast<double>(group.alone) * share(judged));
     if (judged.winnable > 0) result.judged.push_back(judged);
   }
-  std::stable_sort(result.judged.begin(), result.judged.end(), [](const Judged& a, const Judged& b) {
+  std::map<std::pair<Recurrence, std::size_t>, std::size_t> of_kind;
+  for (const Judged& judged : result.judged) {
+    const auto [place, is_new] = of_kind.try_emplace({judged.group.recurrence, judged.group.kind}, result.together.size());
+    if (is_new)
+      result.together.push_back(judged);
+    else
+      add(judged, result.together[place->second]);
+  }
+  const auto is_first = [](const Judged& a, const Judged& b) {
     return a.group.recurrence != b.group.recurrence ? a.group.recurrence < b.group.recurrence : a.winnable > b.winnable;
-  });
+  };
+  std::stable_sort(result.judged.begin(), result.judged.end(), is_first);
+  std::stable_sort(result.together.begin(), result.together.end(), is_first);
   return result;
 }
 
@@ -329,8 +365,9 @@ Finding finding_of(const RuleContext& context, std::string_view rule, const Judg
 }
 
 Message launches_text(const Judged& judged) {
-  return Message("{runs} took {time} in all{alone}",
+  return Message(judged.gpus > 1 ? "{runs} on {gpus} took {time} in all{alone}" : "{runs} took {time} in all{alone}",
                  {{"runs", counted(judged.group.launches, "run")},
+                  {"gpus", counted(judged.gpus, "GPU")},
                   {"time", duration_text(judged.group.total)},
                   {"alone", judged.group.alone < judged.group.total
                                 ? Message(", {time} of that without another kernel beside it", {{"time", duration_text(judged.group.alone)}})
@@ -368,8 +405,8 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
       judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
   RuleAnswer answer;
   Said said;
-  for (const Judged& judged : judgement.judged) {
-    if (judgement.percent_of_whole(judged, judged.winnable) < arguments.real("share") || !said.is_new(judged)) continue;
+  for (const Judged& judged : judgement.together) {
+    if (percent_of(judged.winnable, judged.whole) < arguments.real("share") || !said.is_new(judged)) continue;
     Finding finding = finding_of(context, "small_grid", judged);
     const std::string all = std::to_string(judged.waves.multiprocessors);
     finding.title = Message("Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
@@ -407,8 +444,8 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
   });
   RuleAnswer answer;
   Said said;
-  for (const Judged& judged : judgement.judged) {
-    if (judgement.percent_of_whole(judged, judged.winnable) < arguments.real("share") || !said.is_new(judged)) continue;
+  for (const Judged& judged : judgement.together) {
+    if (percent_of(judged.winnable, judged.whole) < arguments.real("share") || !said.is_new(judged)) continue;
     Finding finding = finding_of(context, "tail_wave", judged);
     finding.title = Message("Kernel {kernel} runs in {waves} waves: spread evenly, its blocks could save up to {won}.",
                             {{"kernel", kernel_text(trace, judged)}, {"waves", number_text(judged.waves.waves())}, {"won", duration_text(judged.winnable)}});
@@ -436,8 +473,8 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
   });
   RuleAnswer answer;
   Said said;
-  for (const Judged& judged : judgement.judged) {
-    if (judgement.percent_of_whole(judged, judged.group.alone) < arguments.real("share") || !said.is_new(judged)) continue;
+  for (const Judged& judged : judgement.together) {
+    if (percent_of(judged.group.alone, judged.whole) < arguments.real("share") || !said.is_new(judged)) continue;
     const std::vector<kernels::Relief> reliefs = kernels::reliefs(judged.detail(trace), judged.multiprocessor);
     if (reliefs.empty()) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);

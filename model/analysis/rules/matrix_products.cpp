@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "../gpu_operations.h"
 #include "../loop_work.h"
@@ -85,6 +88,46 @@ std::string_view format_name(kernels::TensorFormat format) {
   return "";
 }
 
+// Those of all GPUs that have any, and tensor cores of one kind: ranks run the same kernels.
+struct ProductsTogether {
+  std::vector<GpuId> gpus;
+  std::set<NameId> names;
+  Nanoseconds total = 0;
+  double used = 0;
+  Nanoseconds kernels = 0;
+  Nanoseconds longest = -1;  // launch, of the kernel that takes longest on its GPU
+  EventRef longest_launch;
+
+  void add(GpuId gpu, const ProductsOfGpu& found) {
+    gpus.push_back(gpu);
+    for (const Product& product : found.products) names.insert(product.name);
+    total += found.total;
+    used += found.used;
+    kernels += found.kernels;
+    if (found.products.front().longest <= longest) return;
+    longest = found.products.front().longest;
+    longest_launch = found.products.front().longest_launch;
+  }
+};
+
+Finding finding_of(const Trace& trace, kernels::TensorFormat format, Nanoseconds winnable, Recurrence recurrence, const ProductsTogether& found) {
+  const Lane& lane = trace.lane(found.longest_launch.lane);
+  const TrackKey& track = trace.track_of(found.longest_launch.lane).key;
+  Finding finding;
+  finding.rule = "fp32_products";
+  finding.recurrence = recurrence;
+  finding.place = {{lane.start(found.longest_launch.index), lane.end(found.longest_launch.index)}, found.longest_launch, track.gpu, track.process, kNone};
+  finding.cost = winnable;
+  finding.title = Message("Matrix products in FP32 leave the tensor cores of {gpu} unused: in {format} they could save up to {won}.",
+                          {{"gpu", found.gpus.size() == 1 ? Message::verbatim(gpu_text(trace, track.gpu)) : counted(found.gpus.size(), "GPU")},
+                           {"format", format_name(format)},
+                           {"won", duration_text(finding.cost)}});
+  finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
+                         {{"kernels", counted(found.names.size(), "kernel")}, {"time", duration_text(found.total)}, {"share", percent_text(found.total, found.kernels)}});
+  finding.advice = Message(kernels::tensor_core_advice(format));
+  return finding;
+}
+
 }  // namespace
 
 Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArguments& arguments) {
@@ -94,39 +137,31 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
                       stats::integers("Launches"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
   const Loop& loop = loop_work(context).loop();
   std::vector<GpuId> gpus;
+  std::map<std::pair<kernels::TensorFormat, double>, std::array<ProductsTogether, 2>> together;  // by what the products could run on; by recurrence
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
     if (!cores) continue;
     const auto winnable = [&cores](double used) { return static_cast<Nanoseconds>(used * cores->gain()); };
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu].ordinal);
     const std::array<ProductsOfGpu, 2> of_gpu = products_of(context, gpu);
-    bool is_said = false;  // of the loop, which says it of what is paid once as well
     for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
       const ProductsOfGpu& found = of_gpu[static_cast<std::size_t>(recurrence)];
       gpus.resize(gpus.size() + found.products.size(), gpu);
       for (const Product& product : found.products)
         table.add_row(winnable(product.used), product.total, static_cast<std::int64_t>(product.launches), ordinal,
                       table.add_text(std::string(when_text(loop, recurrence))), table.add_text(std::string(trace.name(product.name))));
-      if (is_said || found.products.empty() || percent_of(winnable(found.used), found.kernels) < arguments.real("share")) continue;
-      is_said = true;
-      const Product& first = found.products.front();
-      const Lane& lane = trace.lane(first.longest_launch.lane);
-      Finding finding;
-      finding.rule = "fp32_products";
-      finding.recurrence = recurrence;
-      finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
-                       trace.track_of(first.longest_launch.lane).key.process, kNone};
-      finding.cost = winnable(found.used);
-      finding.title = Message("Matrix products in FP32 leave the tensor cores of {gpu} unused: in {format} they could save up to {won}.",
-                              {{"gpu", gpu_text(trace, gpu)}, {"format", format_name(cores->format)}, {"won", duration_text(finding.cost)}});
-      finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
-                             {{"kernels", counted(found.products.size(), "kernel")},
-                              {"time", duration_text(found.total)},
-                              {"share", percent_text(found.total, found.kernels)}});
-      finding.advice = Message(kernels::tensor_core_advice(cores->format));
-      answer.findings.push_back(std::move(finding));
+      if (!found.products.empty()) together[{cores->format, cores->gain()}][static_cast<std::size_t>(recurrence)].add(gpu, found);
     }
   }
+  for (const auto& [cores, by_recurrence] : together)
+    for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
+      const ProductsTogether& found = by_recurrence[static_cast<std::size_t>(recurrence)];
+      const auto winnable = static_cast<Nanoseconds>(found.used * cores.second);
+      if (found.gpus.empty() || percent_of(winnable, found.kernels) < arguments.real("share")) continue;
+      answer.findings.push_back(finding_of(trace, cores.first, winnable, recurrence, found));
+      break;  // of the loop, which says it of what is paid once as well
+    }
+  rank(answer.findings);
   add_files(trace, gpus, table);
   if (table.row_count() > 0) answer.tables.push_back({"fp32_products", "Matrix products in FP32 without tensor cores", std::move(table)});
   if (answer.findings.empty()) answer.message = "No matrix products in FP32 that tensor cores could take cost much, as far as names of kernels tell.";

@@ -228,7 +228,8 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
                            {"median", duration_text(typical_time)},
                            {"time", duration_text(finding.cost)}});
   finding.seen = most.time == 0 ? Message("On the GPU nothing differs.")
-                                   : Message("What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}.",
+                                   : Message(most.time <= finding.cost ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
+                                                                       : "What differs most is {what}: {time} more in them, where other things took less. The slowest took {slowest}.",
                                              {{"what", component_name(most.component)},
                                               {"time", duration_text(most.time)},
                                               {"share", percent_text(most.time, finding.cost)},

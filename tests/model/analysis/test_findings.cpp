@@ -229,6 +229,22 @@ TEST_CASE("slow iterations that cost little are no finding, and neither is one t
   CHECK(answer(*program.trace(), "tail:share=0.1").findings.size() == 1);
 }
 
+TEST_CASE("slow iterations are compared with the median of those that are no warm-up") {
+  Scenario program;
+  Nanoseconds t = 0;
+  int step = 0;
+  for (const Nanoseconds length : {100, 100, 10, 12, 10, 12, 10, 40, 12, 10}) {  // ms; the median of the last eight is 11
+    program.range("step " + std::to_string(step++), t, t + length * kMillisecond);
+    program.kernel("k", t, t + 5'000, t + 6'000, t + length * kMillisecond - 1'000);
+    t += length * kMillisecond;
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("1 of 8 iterations"));
+  CHECK_THAT(tail.findings[0].title, contains_text("the median of 11.0 ms"));
+  CHECK(tail.findings[0].cost == 29 * kMillisecond);
+}
+
 TEST_CASE("of several GPUs, an iteration is longer by what one of them has more of, not by the sum") {
   Scenario program;
   for (int step = 0; step < 20; ++step) {

@@ -1,10 +1,17 @@
 // Each process's kernels belong to its own loop, whichever the others are in meanwhile.
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+
 #include "model/analysis/rule.h"
 #include "model/trace/combine.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/load.h"
 #include "model/trace/parts.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -71,12 +78,51 @@ TEST_CASE("what a process runs in its setup is paid once, though another is in i
     INFO(finding.title << " " << finding.seen);
     CHECK((finding.recurrence == Recurrence::kOnce) == (kernel == "tables"));
     if (kernel == "work") CHECK_THAT(finding.seen, contains_text("10 runs"));
-    if (kernel == "work" && rule == "kernel_bounds") CHECK_THAT(finding.seen, contains_text("50.0 ms, 50 % of"));  // of what both ran in their loops
+    if (kernel == "work" && rule == "kernel_bounds") CHECK_THAT(finding.seen, contains_text("50.0 ms, 100 % of the time of all kernels on GPU 0"));  // of what its process ran in its loop
     ++(finding.recurrence == Recurrence::kOnce ? once : in_loop);
   }
   CHECK(in_loop == 2);  // one a process
   REQUIRE(once == 1);
   CHECK(answer->findings.back().recurrence == Recurrence::kOnce);
+}
+
+// Eight files of one program, as of ranks that do the same: no kernel costs a smaller share of its GPU for that.
+TEST_CASE("what costs a rank much is found beside others that do the same, and said once where rules speak of shapes") {
+  const auto name = GENERATE(as<std::string>(), "transformer_fp32", "transformer_tf32", "kernel_counters", "transpositions");
+  INFO(name);
+  const auto one = load_trace(test::data_file(name + ".trace"));
+  REQUIRE(one);
+  std::vector<TraceSource> sources;
+  for (int rank = 0; rank < 8; ++rank) sources.push_back({*one, "rank" + std::to_string(rank), 0});
+  const auto all = combine_traces(sources);
+  for (const char* const rule : {"small_grid", "tail_wave", "low_occupancy", "fp32_products", "kernel_bounds", "kernel_stalls"}) {
+    INFO(rule);
+    // By kernel: what it costs, and how often it is said.
+    using Costs = std::map<std::string, std::pair<Nanoseconds, int>>;
+    const auto costs_in = [rule](const Trace& trace) {
+      Costs costs;
+      const auto answer = apply_rule(trace, *parse_rule(rule));
+      REQUIRE(answer);
+      for (const Finding& finding : answer->findings) {
+        const Event event = trace.event(finding.place.event);
+        const KernelDetail& shape = trace.kernel_detail(event.detail);
+        auto& [cost, count] = costs[std::string(trace.name(event.name)) + " " + std::to_string(shape.grid[0]) + " " + std::to_string(shape.block[0]) + " " + std::to_string(shape.dynamic_shared_memory)];
+        cost += finding.cost;
+        ++count;
+      }
+      return costs;
+    };
+    const Costs of_one = costs_in(**one), of_all = costs_in(*all);
+    CHECK(of_all.size() == of_one.size());
+    const bool is_of_shapes = std::string_view(rule).find("kernel_") != 0;
+    for (const auto& [kernel, cost] : of_one) {
+      INFO(kernel);
+      const auto found = of_all.find(kernel);
+      REQUIRE(found != of_all.end());
+      CHECK(std::abs(found->second.first - 8 * cost.first) <= 8);  // parts of a nanosecond
+      CHECK(found->second.second == (is_of_shapes ? cost.second : 8 * cost.second));
+    }
+  }
 }
 
 TEST_CASE("of a combined trace, each track, process and GPU is of its part") {
