@@ -24,7 +24,14 @@ IdleCause main_cause(std::span<const IdlePart> parts) {
   return static_cast<IdleCause>(std::max_element(times.begin(), times.end()) - times.begin());
 }
 
-std::string gpu_name(const Trace& trace, GpuId gpu) { return "GPU " + std::to_string(trace.gpus()[gpu].ordinal); }
+// Of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0".
+std::string gpu_name(const Trace& trace, GpuId gpu) {
+  std::string name = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
+  for (const TracePart& part : trace.parts())
+    for (TrackId track = part.first_track; track < part.end_track; ++track)
+      if (trace.tracks()[track].key.gpu == gpu) return part.label.substr(0, part.label.find("  ")) + ' ' + name;
+  return name;
+}
 
 // "376.1 ms (59 %), cudaStreamSynchronize"
 std::string cause_text(const Trace& trace, const IdleTime::CauseTime& cause, Nanoseconds whole) {

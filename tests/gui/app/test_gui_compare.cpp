@@ -231,8 +231,16 @@ class CompareTest : public QObject {
     };
     QVERIFY(press(Qt::ShiftModifier));
     const std::optional<timeline::Gap> first = view.selectedGap();
+    QVERIFY(first);
+    const auto details = [&] {
+      static_cast<void>(settled());
+      return window_->findChild<ui::DetailsPanel*>()->text().replace(QChar::Nbsp, u' ');
+    };
+    const auto title = [](const timeline::Gap& gap) { return QString(gap.gpu == 0 ? "A" : "B") + " GPU 0 idle for 900.000 µs"; };
+    QVERIFY2(details().contains(title(*first)), qPrintable(details()));
     const std::optional<timeline::Gap> second = press(first->gpu == 0 ? Qt::NoModifier : Qt::ShiftModifier);
-    QVERIFY(first && second);
+    QVERIFY(second);
+    QVERIFY2(details().contains(title(*second)), qPrintable(details()));
     QCOMPARE(gpus.size(), std::size_t{2});
     QCOMPARE(second->range == first->range, true);
   }
