@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
 #include <set>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -284,26 +288,57 @@ Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace p
   return {};
 }
 
-std::shared_ptr<const Trace> combine_ranks(std::span<const std::filesystem::path> paths, std::span<const std::shared_ptr<const Trace>> read) {
-  const std::vector<std::string> names = names_of(paths);
-  std::vector<Rank> ranks;
-  for (std::size_t i = 0; i < paths.size(); ++i) ranks.push_back({rank_of(*read[i]), names[i], read[i]});
-  std::set<std::optional<std::uint32_t>> numbers;
-  for (const Rank& rank : ranks) numbers.insert(rank.number);
-  if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
-    std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
-
-  std::vector<std::shared_ptr<const Trace>> traces;
-  for (const Rank& rank : ranks) traces.push_back(rank.trace);
-  const std::vector<ClockAlignment> clocks = align_clocks(traces);
-  std::vector<TraceSource> sources;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Rank& rank = ranks[i];
-    const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
-    sources.push_back({rank.trace, label, clocks[i].shift, alignment_sentence(rank.name, clocks[i])});
+// Does work that can be stopped, while progress is asked from another thread whether to go on.
+template <typename Work>
+void do_asking(const LoadProgress& progress, const Work& work) {
+  using namespace std::chrono_literals;
+  if (!progress) return work(std::stop_token());
+  std::stop_source stopped;
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  std::jthread asking;
+  try {
+    asking = std::jthread([&](const std::stop_token& end) {
+      std::unique_lock lock(mutex);
+      while (!ended.wait_for(lock, end, 50ms, [] { return false; }) && !end.stop_requested())
+        if (progress(1, nullptr) == LoadStep::kCancel) return void(stopped.request_stop());
+    });
+  } catch (const std::system_error&) {  // no room for a thread: then nobody is asked
   }
-  return combine_traces(sources);
+  work(stopped.get_token());
 }
+
+// Several files as one trace. Their clocks are set once, whether their events are in memory by then or not.
+class Ranks {
+ public:
+  explicit Ranks(std::span<const std::filesystem::path> paths) : names_(names_of(paths)) {}
+
+  // Null when asked to stop.
+  std::shared_ptr<const Trace> combined(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
+    std::vector<Rank> ranks;
+    for (std::size_t i = 0; i < read.size(); ++i) ranks.push_back({rank_of(*read[i]), names_[i], read[i]});
+    std::set<std::optional<std::uint32_t>> numbers;
+    for (const Rank& rank : ranks) numbers.insert(rank.number);
+    if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
+      std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
+
+    std::vector<std::shared_ptr<const Trace>> traces;
+    for (const Rank& rank : ranks) traces.push_back(rank.trace);
+    if (clocks_.empty()) clocks_ = align_clocks(traces, stop);
+    if (clocks_.empty()) return nullptr;
+    std::vector<TraceSource> sources;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const Rank& rank = ranks[i];
+      const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
+      sources.push_back({rank.trace, label, clocks_[i].shift, alignment_sentence(rank.name, clocks_[i])});
+    }
+    return combine_traces(sources, stop);
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<ClockAlignment> clocks_;  // of the ranks in their order; none: not set yet
+};
 
 // Whether events of all traces that are in files shall be in memory. They are copied when they are combined, so that they take as much again
 // for a while; and who has very many wants to see them now.
@@ -321,11 +356,21 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
   const bool where_they_fit = place == EventPlace::kInMemoryWhereTheyFit;
   std::vector<std::shared_ptr<const Trace>> traces(paths.size());
   if (const Result<void> read = read_all(paths, where_they_fit ? EventPlace::kInFile : place, progress, traces); !read) return read.error();
-  std::shared_ptr<const Trace> combined = combine_ranks(paths, traces);
+  Ranks ranks(paths);
+  const auto combine = [&] {
+    std::shared_ptr<const Trace> combined;
+    do_asking(progress, [&](const std::stop_token& stop) { combined = ranks.combined(traces, stop); });
+    return combined;
+  };
+  const Error cancelled{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
+  std::shared_ptr<const Trace> combined = combine();
+  if (!combined) return cancelled;
   if (!where_they_fit || holds_events(*combined) || !fit_into_memory(traces)) return combined;
-  if (progress && progress(0, combined) == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
+  if (progress && progress(0, combined) == LoadStep::kCancel) return cancelled;
   if (const Result<void> read = read_all(paths, EventPlace::kInMemory, progress, traces); !read) return read.error();
-  return combine_ranks(paths, traces);
+  combined = combine();
+  if (!combined) return cancelled;
+  return combined;
 }
 
 }  // namespace lanescope

@@ -7,9 +7,8 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include "model/trace/nvtx_payload.h"
+#include "collective_ends.h"
 #include "model/trace/parallel.h"
 
 namespace lanescope {
@@ -18,90 +17,6 @@ namespace {
 constexpr std::size_t kFewestCollectives = 3;
 constexpr Nanoseconds kLargestSpread = 200'000;
 
-// Calls of NCCL that are no collectives, or not of all ranks, by how their names begin.
-constexpr std::string_view kInit = "ncclCommInit";
-constexpr std::string_view kGroupEnd = "ncclGroupEnd";
-constexpr std::array<std::string_view, 8> kNotCollective{kInit, "ncclGroup", "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort", "ncclCommFinalize", "ncclSend", "ncclRecv"};
-
-// When the kernels of a rank's collectives ended, by communicator and in their order; none of one whose kernel is not known.
-using Ends = std::map<std::string, std::vector<std::optional<Nanoseconds>>>;
-
-class CollectiveEnds {
- public:
-  explicit CollectiveEnds(const Trace& trace) : trace_(trace) {}
-
-  [[nodiscard]] Ends of(ProcessId process) {
-    std::vector<EventRef> calls;
-    for (const TrackId id : trace_.tracks_of(process, TrackKind::kNvtxRanges)) {
-      const Track& track = trace_.tracks()[id];
-      if (trace_.domain_name(process, track.key.domain) != "NCCL") continue;
-      for (const LaneId lane : track.lanes)
-        for (EventIndex i = 0; i < trace_.lane(lane).size(); ++i) calls.push_back({lane, i});
-    }
-    std::sort(calls.begin(), calls.end(), [this](EventRef a, EventRef b) { return start(a) < start(b); });
-
-    Ends ends;
-    bool whole = false;  // communicators are seen from their begin on
-    for (auto call = calls.begin(); call != calls.end(); ++call) {
-      const std::string_view name = trace_.name(trace_.event(*call).name);
-      whole = whole || name.starts_with(kInit);
-      const auto begins_name = [name](std::string_view other) { return name.starts_with(other); };
-      if (!whole || std::any_of(kNotCollective.begin(), kNotCollective.end(), begins_name)) continue;
-      const std::string& communicator = communicator_of(*call);
-      if (communicator.empty()) continue;
-      std::optional<Nanoseconds> end = kernel_end(*call);
-      if (!end) {  // within a group, its end launches the kernel
-        const ThreadId thread = thread_of(*call);
-        const auto group = std::find_if(call, calls.end(), [&](EventRef later) {
-          return thread_of(later) == thread && trace_.name(trace_.event(later).name).starts_with(kGroupEnd);
-        });
-        if (group != calls.end()) end = kernel_end(*group);
-      }
-      ends[communicator].push_back(end);
-    }
-    return ends;
-  }
-
- private:
-  [[nodiscard]] Nanoseconds start(EventRef event) const { return trace_.lane(event.lane).start(event.index); }
-  [[nodiscard]] ThreadId thread_of(EventRef event) const { return trace_.track_of(event.lane).key.thread; }
-
-  [[nodiscard]] const std::string& communicator_of(EventRef call) {
-    const NameId payload = trace_.nvtx_detail(trace_.event(call).detail).payload_json;
-    const auto [known, is_new] = communicators_.try_emplace(payload);
-    if (is_new)
-      for (const PayloadField& field : payload_fields(trace_.name(payload)))
-        if (field.name == "NCCL communicator ID") known->second = field.value;
-    return known->second;
-  }
-
-  // The end of the kernel that was launched last in a range.
-  [[nodiscard]] std::optional<Nanoseconds> kernel_end(EventRef range) const {
-    const Event call = trace_.event(range);
-    const TrackKey& key = trace_.track_of(range.lane).key;
-    std::optional<Nanoseconds> end;
-    for (const TrackId id : trace_.tracks_of(key.process, TrackKind::kCudaApi)) {
-      if (trace_.tracks()[id].key.thread != key.thread) continue;
-      for (const LaneId lane : trace_.tracks()[id].lanes)
-        for (EventIndex i = trace_.lane(lane).lower_bound(call.start + call.duration); i-- > 0 && trace_.lane(lane).start(i) >= call.start;)
-          for (const EventRef work : trace_.work_of({lane, i}))
-            if (trace_.track_of(work.lane).key.kind == TrackKind::kKernels) end = std::max(end, std::optional(trace_.lane(work.lane).end(work.index)));
-    }
-    return end;
-  }
-
-  const Trace& trace_;
-  std::unordered_map<NameId, std::string> communicators_;
-};
-
-// Of the first process of a trace that has each communicator: its others have the same clock.
-Ends collective_ends(const Trace& trace) {
-  CollectiveEnds of_trace(trace);
-  Ends ends;
-  for (ProcessId process = 0; process < trace.processes().size(); ++process) ends.merge(of_trace.of(process));
-  return ends;
-}
-
 // Reorders the values.
 Nanoseconds median(std::vector<Nanoseconds>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -109,7 +24,7 @@ Nanoseconds median(std::vector<Nanoseconds>& values) {
   return *middle;
 }
 
-std::optional<ClockAlignment> aligned(const Ends& first, const Ends& second) {
+std::optional<ClockAlignment> aligned(const CollectiveEnds& first, const CollectiveEnds& second) {
   std::vector<Nanoseconds> apart;
   for (const auto& [communicator, ends] : second) {
     const auto found = first.find(communicator);
@@ -142,13 +57,13 @@ std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second
 }
 
 std::optional<ClockAlignment> shift_by_collectives(const Trace& first, const Trace& second) {
-  return aligned(collective_ends(first), collective_ends(second));
+  return aligned(collective_ends(first, {}), collective_ends(second, {}));
 }
 
-std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces) {
+std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop) {
   std::vector<std::optional<ClockAlignment>> found(traces.size());
-  std::vector<std::optional<Ends>> ends(traces.size());  // where they were asked for
-  const auto ends_of = [&](std::size_t i) -> const Ends& { return ends[i] ? *ends[i] : ends[i].emplace(collective_ends(*traces[i])); };
+  std::vector<std::optional<CollectiveEnds>> ends(traces.size());  // where they were asked for
+  const auto ends_of = [&](std::size_t i) -> const CollectiveEnds& { return ends[i] ? *ends[i] : ends[i].emplace(collective_ends(*traces[i], stop)); };
   const auto by_boot = [&](std::size_t known, std::size_t i) -> std::optional<ClockAlignment> {
     const std::optional<Nanoseconds> shift = shift_by_boot(*traces[known], *traces[i]);
     return shift ? std::optional(ClockAlignment{*shift, found[known]->by, found[known]->collectives, found[known]->spread}) : std::nullopt;
@@ -162,7 +77,7 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
       if (!found[i] && !ends[i] && (boot.empty() || machines.insert(boot).second)) wanted.push_back(i);
     }
     if (!wanted.empty() && !ends.front()) wanted.push_back(0);
-    parallel_for(wanted.size(), [&](std::size_t i) { ends[wanted[i]].emplace(collective_ends(*traces[wanted[i]])); });
+    parallel_for(wanted.size(), [&](std::size_t i) { ends[wanted[i]].emplace(collective_ends(*traces[wanted[i]], stop)); });
   };
   const auto by_collectives = [&](std::size_t known, std::size_t i) { return aligned(ends_of(known), ends_of(i)); };
   // One that has been set serves others, whose times it shifts as well.
@@ -177,7 +92,7 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
     return any;
   };
   found.front() = ClockAlignment{};
-  for (;;) {
+  while (!stop.stop_requested()) {
     while (set_by(by_boot) || (find_ends(), set_by(by_collectives))) {
     }
     const auto left = std::find(found.begin(), found.end(), std::nullopt);
@@ -186,6 +101,7 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
     const std::optional<Nanoseconds> utc = shift_by_utc(*traces.front(), trace);
     *left = utc ? ClockAlignment{*utc, ClockSource::kTimeOfDay} : ClockAlignment{shift_by_start(*traces.front(), trace), ClockSource::kFirstEvents};
   }
+  if (stop.stop_requested()) return {};
   std::vector<ClockAlignment> alignments;
   for (const std::optional<ClockAlignment>& each : found) alignments.push_back(*each);
   return alignments;

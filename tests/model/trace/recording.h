@@ -12,10 +12,8 @@ inline constexpr std::int64_t kEpoch = 1'000'000;
 
 class Recording {
  public:
-  Recording() {
-    proto::SessionStart start;
-    start.set_epoch(kEpoch);
-    start.set_host_name("gpu01");
+  Recording() : Recording(usual_start()) {}
+  explicit Recording(const proto::SessionStart& start) {
     add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, start);
   }
 
@@ -34,6 +32,13 @@ class Recording {
     std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
     frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
     ingest_.add(frame);
+  }
+
+  static proto::SessionStart usual_start() {
+    proto::SessionStart start;
+    start.set_epoch(kEpoch);
+    start.set_host_name("gpu01");
+    return start;
   }
 
   std::shared_ptr<const Trace> trace() { return builder_.snapshot(); }

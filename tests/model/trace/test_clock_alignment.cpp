@@ -6,7 +6,9 @@
 #include <cstdlib>
 
 #include "model/trace/load.h"
+#include "rank_of_collectives.h"
 #include "support/catch.h"
+#include "support/cost.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -51,6 +53,18 @@ TEST_CASE("what has been set serves those that have something in common with it"
   CHECK(clocks[1].by == ClockSource::kTimeOfDay);
   CHECK(clocks[2].by == ClockSource::kCollectives);
   CHECK(clocks[2].shift == clocks[1].shift + shift_by_collectives(*first, *second)->shift);
+}
+
+TEST_CASE("300,000 collectives without kernels cost no more than a small file may, and setting clocks can be stopped") {
+  const auto of = [](const char* boot) {
+    return test::recorded({.boot = boot, .kernels = test::CollectiveKernels::kNotRecorded}, test::times_of_collectives(300'000, 50'000));
+  };
+  const std::array many = {of("a"), of("b")};
+  const test::Cost cost = test::cost_of([&] { CHECK(align_clocks(many)[1].by == ClockSource::kTimeOfDay); });
+  CHECK(cost.seconds < test::kMostSeconds);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(align_clocks(many, stop.get_token()).empty());
 }
 
 TEST_CASE("a sentence says how a clock was set, and nothing where there was no need") {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,14 @@ struct ClockAlignment {
 [[nodiscard]] std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second) noexcept;
 // So that the ends of collectives coincide: the median over those that both have, with the median distance from it. None where fewer than
 // three are in common, or where they contradict each other by more than 200 us: they are matched by NCCL's id of the communicator and by how
-// many came before, which takes recordings from the communicator's begin on, with NCCL's NVTX ranges. O(ranges of NCCL * log events).
+// many came before, which takes recordings from the communicator's begin on, with NCCL's NVTX ranges. O(n log n) of these ranges and of the
+// calls within them.
 [[nodiscard]] std::optional<ClockAlignment> shift_by_collectives(const Trace& first, const Trace& second);
 
 // For each trace what its times must be shifted by to be times of the first: from the first or another that has been set, by one machine's clock
-// or else by collectives; where neither can be, by the time of day or else by first events, from the first. Requires: at least one trace, none null.
-[[nodiscard]] std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces);
+// or else by collectives; where neither can be, by the time of day or else by first events, from the first. None at all when asked to stop. Requires: at least
+// one trace, none null.
+[[nodiscard]] std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop = {});
 // In one sentence: "The clock of rank1.trace was set by 84 collectives in common with others, to within 4.0 us." Empty for kSameClock.
 [[nodiscard]] std::string alignment_sentence(const std::string& name, const ClockAlignment& alignment);
 
