@@ -103,18 +103,19 @@ struct WaitFinder::State {
     return key(kernel).kind == TrackKind::kKernels && names.communication(trace.lane(kernel.lane).name(kernel.index));
   }
 
-  // Whether two tracks are of one run. Of several recordings on one axis, those are whose times it has as they were: what was laid over each other
+  // Whether two tracks are of one run. Of several recordings on one axis, those are that have collectives in common, and those whose times it has as they were: what was laid over each other
   // to be compared ran at other times. On one machine the clock says so that runs from its start on: the time of day may be set while it runs. Where
   // a recording of another machine has no time of day, nobody can say.
   [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
     if (trace.parts().size() < 2) return true;
     const TracePart *const first = part_of(trace, a), *const second = part_of(trace, b);
     if (first == second || first == nullptr || second == nullptr) return true;
+    if (first->has_collectives_in_common || second->has_collectives_in_common) return true;
     const Provenance &one = first->provenance, &other = second->provenance;
     const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
     if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return true;
-    const std::int64_t apart = have_one_clock ? (one.monotonic_epoch - first->shift) - (other.monotonic_epoch - second->shift)
-                                              : (one.utc_epoch - first->shift) - (other.utc_epoch - second->shift);
+    const std::int64_t apart = have_one_clock ? (one.monotonic_epoch - first->clock.shift()) - (other.monotonic_epoch - second->clock.shift())
+                                              : (one.utc_epoch - first->clock.shift()) - (other.utc_epoch - second->clock.shift());
     return std::abs(apart) <= kClocksDiffer;
   }
 

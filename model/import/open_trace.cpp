@@ -237,6 +237,7 @@ std::vector<std::string> names_of(std::span<const std::filesystem::path> paths) 
 struct Rank {
   std::optional<std::uint32_t> number;
   std::string name;  // of the file
+  std::string file;  // its path
   std::shared_ptr<const Trace> trace;
 };
 
@@ -311,12 +312,12 @@ void do_asking(const LoadProgress& progress, const Work& work) {
 // Several files as one trace. Their clocks are set once, whether their events are in memory by then or not.
 class Ranks {
  public:
-  explicit Ranks(std::span<const std::filesystem::path> paths) : names_(names_of(paths)) {}
+  explicit Ranks(std::span<const std::filesystem::path> paths) : paths_(paths), names_(names_of(paths)) {}
 
   // Null when asked to stop.
   std::shared_ptr<const Trace> combined(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
     std::vector<Rank> ranks;
-    for (std::size_t i = 0; i < read.size(); ++i) ranks.push_back({rank_of(*read[i]), names_[i], read[i]});
+    for (std::size_t i = 0; i < read.size(); ++i) ranks.push_back({rank_of(*read[i]), names_[i], paths_[i].string(), read[i]});
     std::set<std::optional<std::uint32_t>> numbers;
     for (const Rank& rank : ranks) numbers.insert(rank.number);
     if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
@@ -330,12 +331,13 @@ class Ranks {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Rank& rank = ranks[i];
       const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
-      sources.push_back({rank.trace, label, clocks_[i].shift, alignment_sentence(rank.name, clocks_[i])});
+      sources.push_back({rank.trace, label, clocks_[i].clock, alignment_sentence(rank.name, clocks_[i]), clocks_[i].by == ClockSource::kCollectives, rank.file});
     }
     return combine_traces(sources, stop);
   }
 
  private:
+  std::span<const std::filesystem::path> paths_;
   std::vector<std::string> names_;
   std::vector<ClockAlignment> clocks_;  // of the ranks in their order; none: not set yet
 };

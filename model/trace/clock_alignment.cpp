@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -15,28 +17,120 @@ namespace lanescope {
 namespace {
 
 constexpr std::size_t kFewestCollectives = 3;
-constexpr Nanoseconds kLargestSpread = 200'000;
+constexpr Nanoseconds kWindow = 10'000'000'000;  // of measurements; of short recordings a quarter, so that drift can be told
+constexpr std::size_t kFewestWindows = 3;
+constexpr int kRounds = 12;        // of weighing anew
+constexpr double kHuber = 1.345;   // in robust deviations (Huber 1981)
+constexpr double kRobust = 1.4826;  // deviations in a median distance
+constexpr double kLargestDrift = 4e-4;     // ns a ns: what corrects clocks while they run makes them drift by so much at most, and hardly ever
+constexpr Nanoseconds kLeastDrifted = 1'000;  // over all collectives; less is not worth it
+constexpr Nanoseconds kSurelyDrifted = 4;     // spreads
 
-// Reorders the values.
-Nanoseconds median(std::vector<Nanoseconds>& values) {
+// The end of a collective on two clocks.
+struct CommonEnd {
+  Nanoseconds time;   // on the second
+  Nanoseconds apart;  // what the first showed more
+};
+
+// Of an even number, between the two in the middle. Reorders the values.
+template <typename Value>
+Value median(std::vector<Value>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  if (values.size() % 2 != 0) return *middle;
+  const Value below = *std::max_element(values.begin(), middle);
+  return below + (*middle - below) / 2;
 }
 
-std::optional<ClockAlignment> aligned(const CollectiveEnds& first, const CollectiveEnds& second) {
-  std::vector<Nanoseconds> apart;
+// By time.
+std::vector<CommonEnd> common_ends(const CollectiveEnds& first, const CollectiveEnds& second) {
+  std::vector<CommonEnd> common;
   for (const auto& [communicator, ends] : second) {
     const auto found = first.find(communicator);
     if (found == first.end()) continue;
     for (std::size_t i = 0; i < std::min(ends.size(), found->second.size()); ++i)
-      if (ends[i] && found->second[i]) apart.push_back(*found->second[i] - *ends[i]);
+      if (ends[i] && found->second[i]) common.push_back({*ends[i], *found->second[i] - *ends[i]});
   }
-  if (apart.size() < kFewestCollectives) return std::nullopt;
-  ClockAlignment alignment{median(apart), ClockSource::kCollectives, static_cast<std::uint32_t>(apart.size()), 0};
-  for (Nanoseconds& each : apart) each = std::abs(each - alignment.shift);
-  alignment.spread = median(apart);
-  return alignment.spread <= kLargestSpread ? std::optional(alignment) : std::nullopt;
+  std::sort(common.begin(), common.end(), [](const CommonEnd& a, const CommonEnd& b) { return a.time < b.time; });
+  return common;
+}
+
+// The median of how far ends are from a line.
+Nanoseconds spread_around(const ClockLine& line, std::span<const CommonEnd> ends) {
+  std::vector<Nanoseconds> distances;
+  for (const CommonEnd& end : ends) distances.push_back(std::abs(end.time + end.apart - line(end.time)));
+  return median(distances);
+}
+
+// The median of each window that has ends. Requires: by time.
+std::vector<CommonEnd> medians_of_windows(std::span<const CommonEnd> ends) {
+  const Nanoseconds begin = ends.front().time, window = std::min(kWindow, (ends.back().time - begin) / 4 + 1);
+  std::vector<CommonEnd> medians;
+  for (std::size_t first = 0; first < ends.size();) {
+    const Nanoseconds number = (ends[first].time - begin) / window;
+    std::vector<Nanoseconds> times, apart;
+    for (; first < ends.size() && (ends[first].time - begin) / window == number; ++first) {
+      times.push_back(ends[first].time);
+      apart.push_back(ends[first].apart);
+    }
+    medians.push_back({median(times), median(apart)});
+  }
+  return medians;
+}
+
+// A line through measurements by least squares with Huber's weights. None where they are too few, or what they say is no clock's. Requires: by time.
+std::optional<ClockLine> fitted(std::span<const CommonEnd> measurements) {
+  if (measurements.size() < kFewestWindows) return std::nullopt;
+  const CommonEnd origin = measurements[measurements.size() / 2];
+  std::vector<double> times, apart, weights(measurements.size(), 1.0);  // ns from the origin
+  for (const CommonEnd& each : measurements) {
+    times.push_back(static_cast<double>(each.time - origin.time));
+    apart.push_back(static_cast<double>(each.apart - origin.apart));
+  }
+  double offset = 0, drift = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    double weight = 0, time = 0, distance = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      weight += weights[i];
+      time += weights[i] * times[i];
+      distance += weights[i] * apart[i];
+    }
+    time /= weight;
+    distance /= weight;
+    double square = 0, product = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      square += weights[i] * (times[i] - time) * (times[i] - time);
+      product += weights[i] * (times[i] - time) * (apart[i] - distance);
+    }
+    if (square <= 0) return std::nullopt;
+    drift = product / square;
+    offset = distance - drift * time;
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < times.size(); ++i) residuals.push_back(std::abs(apart[i] - offset - drift * times[i]));
+    std::vector<double> sorted = residuals;
+    const double most = kHuber * std::max(1.0, kRobust * median(sorted));
+    for (std::size_t i = 0; i < times.size(); ++i) weights[i] = std::min(1.0, most / std::max(residuals[i], 1e-9));
+  }
+  if (std::abs(drift) > kLargestDrift) return std::nullopt;
+  return ClockLine(origin.apart + std::llround(offset), drift, origin.time);
+}
+
+std::optional<ClockAlignment> aligned(const CollectiveEnds& first, const CollectiveEnds& second) {
+  const std::vector<CommonEnd> ends = common_ends(first, second);
+  if (ends.size() < kFewestCollectives) return std::nullopt;
+  std::vector<Nanoseconds> apart;
+  for (const CommonEnd& end : ends) apart.push_back(end.apart);
+  ClockAlignment alignment{median(apart), ClockSource::kCollectives, static_cast<std::uint32_t>(ends.size()), 0};
+  alignment.spread = spread_around(alignment.clock, ends);
+  if (const std::optional<ClockLine> line = fitted(medians_of_windows(ends))) {
+    const Nanoseconds spread = spread_around(*line, ends);
+    const double drifted = std::abs(line->drift()) * static_cast<double>(ends.back().time - ends.front().time);
+    if (spread <= alignment.spread && drifted > static_cast<double>(std::max(kLeastDrifted, kSurelyDrifted * spread))) {
+      alignment.clock = *line;
+      alignment.spread = spread;
+    }
+  }
+  return alignment;
 }
 
 }  // namespace
@@ -56,7 +150,7 @@ std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second
   return b.monotonic_epoch - a.monotonic_epoch;
 }
 
-std::optional<ClockAlignment> shift_by_collectives(const Trace& first, const Trace& second) {
+std::optional<ClockAlignment> clock_by_collectives(const Trace& first, const Trace& second) {
   return aligned(collective_ends(first, {}), collective_ends(second, {}));
 }
 
@@ -80,13 +174,13 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
     parallel_for(wanted.size(), [&](std::size_t i) { ends[wanted[i]].emplace(collective_ends(*traces[wanted[i]], stop)); });
   };
   const auto by_collectives = [&](std::size_t known, std::size_t i) { return aligned(ends_of(known), ends_of(i)); };
-  // One that has been set serves others, whose times it shifts as well.
+  // One that has been set serves others, whose times it sets as well.
   const auto set_by = [&](const auto& way) {
     bool any = false;
     for (std::size_t i = 1; i < traces.size(); ++i)
       for (std::size_t known = 0; !found[i] && known < traces.size(); ++known)
         if (found[known] && (found[i] = way(known, i))) {
-          found[i]->shift += found[known]->shift;
+          found[i]->clock = found[i]->clock.then(found[known]->clock);
           any = true;
         }
     return any;
@@ -112,10 +206,12 @@ std::string alignment_sentence(const std::string& name, const ClockAlignment& al
     case ClockSource::kSameClock:
       return {};
     case ClockSource::kCollectives: {
-      std::array<char, 96> text{};
+      std::array<char, 128> text{}, drift{};
       std::snprintf(text.data(), text.size(), " was set by %u collectives in common with others, to within %.1f us.", alignment.collectives,
                     static_cast<double>(alignment.spread) / 1e3);
-      return "The clock of " + name + text.data();
+      const double ppm = alignment.clock.drift() * 1e6;
+      if (!alignment.clock.is_shift()) std::snprintf(drift.data(), drift.size(), " It runs %.3f ppm %s.", std::abs(ppm), ppm > 0 ? "slower" : "faster");
+      return "The clock of " + name + text.data() + drift.data();
     }
     case ClockSource::kTimeOfDay:
       return "The clock of " + name + " was set by the time of day, which can differ by milliseconds between machines.";

@@ -16,7 +16,7 @@ namespace {
 
 // What is different in the combined trace of the events of a lane.
 struct Change {
-  Nanoseconds shift = 0;
+  ClockLine clock;
   std::uint32_t detail_offset = 0;                     // of details that are not 0
   std::shared_ptr<const std::vector<NameId>> names;  // there, by id here
 };
@@ -26,33 +26,53 @@ std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change
   events.reserve(from.size());
   for (EventIndex i = 0; i < from.size(); ++i) {
     const DetailId detail = from.detail(i);
-    events.push_back({from.start(i) + change.shift, from.duration(i), (*change.names)[from.name(i)], from.correlation(i),
+    const Nanoseconds start = change.clock(from.start(i)), end = change.clock(from.start(i) + from.duration(i));
+    events.push_back({start, end - start, (*change.names)[from.name(i)], from.correlation(i),
                       detail == 0 ? 0 : detail + change.detail_offset});
   }
   return std::make_shared<const LaneSegment>(events);
 }
 
+// Of a segment whose clock is only shifted: nothing lasts longer or shorter.
+SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
+  bounds.first_start = change.clock(bounds.first_start);
+  bounds.last_start = change.clock(bounds.last_start);
+  bounds.end = change.clock(bounds.end);
+  for (NameTime& each : bounds.names) each.name = (*change.names)[each.name];
+  return bounds;
+}
+
+// Of a segment whose clock drifts, as its events say.
+SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) {
+  const EventIndex last = segment.size() - 1;
+  SegmentBounds bounds{segment.size(),        segment.start(0), segment.start(last), segment.start(last) + segment.duration(last),
+                       segment.busy_total(), before.correlations, {}};
+  if (before.names.empty()) return bounds;
+  std::unordered_map<NameId, std::size_t> known;
+  for (EventIndex i = 0; i < segment.size(); ++i) {
+    const Nanoseconds duration = segment.duration(i);
+    const auto [at, is_new] = known.try_emplace(segment.name(i), bounds.names.size());
+    if (is_new) bounds.names.push_back({segment.name(i), 0, 0, duration, duration});
+    NameTime& name = bounds.names[at->second];
+    ++name.count;
+    name.total += duration;
+    name.least = std::min(name.least, duration);
+    name.greatest = std::max(name.greatest, duration);
+  }
+  return bounds;
+}
+
 // A lane of another trace, whose segments are decoded there when they are needed here.
 class ChangedSegments : public DemandedSegments {
  public:
-  // Requires: the lane is of the trace, and holds no segments.
-  ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change)
-      : DemandedSegments(changed_bounds(from, change), changed_outline(from.outline(), change)),
+  // Requires: the lane is of the trace, and holds no segments. `bounds` are of what they become here.
+  ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change, std::vector<SegmentBounds> bounds)
+      : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)),
         trace_(std::move(trace)),
         from_(from),
         change_(std::move(change)) {}
 
  private:
-  static std::vector<SegmentBounds> changed_bounds(const DemandedSegments& from, const Change& change) {
-    std::vector<SegmentBounds> all(from.bounds().begin(), from.bounds().end());
-    for (SegmentBounds& bounds : all) {
-      bounds.first_start += change.shift;
-      bounds.last_start += change.shift;
-      bounds.end += change.shift;
-      for (NameTime& each : bounds.names) each.name = (*change.names)[each.name];
-    }
-    return all;
-  }
   static Lane changed_outline(const Lane& outline, const Change& change) {
     std::vector<std::shared_ptr<const LaneSegment>> segments;
     for (std::size_t s = 0; s < outline.segment_count(); ++s) segments.push_back(changed(*outline.segment(s), change));
@@ -81,7 +101,7 @@ class TraceCombiner {
     const auto first_track = static_cast<TrackId>(trace_.tracks_.size());
     source_ = source.trace;
     from_ = source_.get();
-    shift_ = source.shift;
+    clock_ = source.clock;
     map_names();
     map_processes();
     append_tables();
@@ -155,8 +175,8 @@ class TraceCombiner {
     for (const Process& process : trace_.processes_) last_instance = std::max(last_instance, process.instance);
     for (Process process : from_->processes_) {
       process.instance += last_instance + 1;
-      process.start += shift_;
-      if (process.end) *process.end += shift_;
+      process.start = clock_(process.start);
+      if (process.end) process.end = clock_(*process.end);
       trace_.processes_.push_back(std::move(process));
     }
     for (Thread thread : from_->threads_) {
@@ -302,10 +322,11 @@ class TraceCombiner {
       appended.key.thread = thread(track.key.thread);
       appended.key.gpu = gpu(track.key.gpu);
       for (LaneId& lane : appended.lanes) lane += first_lane;
-      const Change change{shift_, detail_offset(track.key.kind), part_names};
+      const Change change{clock_, detail_offset(track.key.kind), part_names};
       for (const LaneId lane : track.lanes) {
         if (const DemandedSegments* demanded = demanded_segments(from_->lane(lane))) {
-          trace_.lanes_[first_lane + lane] = Lane(std::make_shared<const ChangedSegments>(source_, *demanded, change));
+          demanded_.push_back({first_lane + lane, source_, demanded, change, std::vector<SegmentBounds>(demanded->bounds().size())});
+          for (std::size_t i = 0; i < demanded->bounds().size(); ++i) bounds_.push_back({demanded_.size() - 1, i});
           continue;
         }
         segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segment_count())});
@@ -339,7 +360,7 @@ class TraceCombiner {
       PcSampleWindow copy = *window;
       copy.process = process(copy.process);
       copy.gpu = gpu(copy.gpu);
-      copy.time = {copy.time.begin + shift_, copy.time.end + shift_};
+      copy.time = clock_(copy.time);
       for (PcSample& sample : copy.samples) {
         sample.function += first_function;
         sample.reason = reasons[sample.reason];
@@ -390,21 +411,22 @@ class TraceCombiner {
       std::vector<std::int64_t> values;
       for (std::size_t i = 0; i < series.size(); ++i) {
         const CounterSample sample = series.sample(i);
-        times.push_back(sample.time + shift_);
+        times.push_back(clock_(sample.time));
         values.push_back(sample.value);
       }
-      trace_.counter_series_.push_back(times.empty() ? CounterSeries() : CounterSeries(times, values, series.extent().end + shift_));
+      const auto of = [&] { return CounterSeries(times, values, std::max(clock_(series.extent().end), times.back() + 1)); };
+      trace_.counter_series_.push_back(times.empty() ? CounterSeries() : of());
     }
   }
 
   void append_messages() {
     for (DiagnosticMessage message : from_->diagnostics_) {
-      message.time += shift_;
+      message.time = clock_(message.time);
       message.process = process(message.process);
       trace_.diagnostics_.push_back(std::move(message));
     }
     for (OutputText text : from_->output_) {
-      text.time += shift_;
+      text.time = clock_(text.time);
       trace_.output_.push_back(std::move(text));
     }
   }
@@ -413,15 +435,17 @@ class TraceCombiner {
     const TimeRange extent = source.trace->extent();
     if (!source.remark.empty()) {
       DiagnosticMessage message;
-      message.time = extent.begin + source.shift;
+      message.time = source.clock(extent.begin);
       message.text = source.remark;
       trace_.diagnostics_.push_back(std::move(message));
     }
     TracePart part;
     part.label = source.label;
     part.provenance = source.trace->provenance();
-    part.extent = {extent.begin + source.shift, extent.end + source.shift};
-    part.shift = source.shift;
+    part.extent = source.clock(extent);
+    part.clock = source.clock;
+    part.file = source.file;
+    part.has_collectives_in_common = source.has_collectives_in_common;
     part.first_track = first_track;
     part.end_track = static_cast<TrackId>(trace_.tracks_.size());
     part.first_counter = trace_.parts_.empty() ? 0 : trace_.parts_.back().end_counter;
@@ -440,13 +464,36 @@ class TraceCombiner {
     LaneId lane;
     std::vector<std::shared_ptr<const LaneSegment>> built;
   };
+  // A lane whose segments are decoded when they are needed.
+  struct DemandedLane {
+    LaneId lane;
+    std::shared_ptr<const Trace> trace;
+    const DemandedSegments* from;
+    Change change;
+    std::vector<SegmentBounds> bounds;
+  };
+  struct BoundsWork {
+    std::size_t lane;  // in demanded_
+    std::size_t position;
+  };
 
   void build_lanes() {
     parallel_for(work_.size(), [&](std::size_t i) {
       if (!stop_.stop_requested()) segments_[work_[i].lane].built[work_[i].position] = changed(*work_[i].from->segment(work_[i].position), work_[i].change);
     });
+    parallel_for(bounds_.size(), [&](std::size_t i) {
+      DemandedLane& lane = demanded_[bounds_[i].lane];
+      const std::size_t s = bounds_[i].position;
+      const SegmentBounds& before = lane.from->bounds()[s];
+      if (lane.change.clock.is_shift())
+        lane.bounds[s] = shifted(before, lane.change);
+      else if (!stop_.stop_requested())
+        lane.bounds[s] = measured(*changed(*lane.from->read_apart(s), lane.change), before);
+    });
     if (stop_.stop_requested()) return;
     for (LaneSegments& lane : segments_) trace_.lanes_[lane.lane] = Lane(std::move(lane.built));
+    for (DemandedLane& lane : demanded_)
+      trace_.lanes_[lane.lane] = Lane(std::make_shared<const ChangedSegments>(std::move(lane.trace), *lane.from, std::move(lane.change), std::move(lane.bounds)));
   }
 
   std::stop_token stop_;
@@ -456,7 +503,7 @@ class TraceCombiner {
   // The source that is being appended.
   std::shared_ptr<const Trace> source_;
   const Trace* from_ = nullptr;
-  Nanoseconds shift_ = 0;
+  ClockLine clock_;
   std::vector<NameId> names_;
   ProcessId first_process_ = 0;
   ThreadId first_thread_ = 0;
@@ -467,6 +514,8 @@ class TraceCombiner {
 
   std::vector<Work> work_;
   std::vector<LaneSegments> segments_;
+  std::vector<DemandedLane> demanded_;
+  std::vector<BoundsWork> bounds_;
 };
 
 std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop) {

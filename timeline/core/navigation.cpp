@@ -58,10 +58,10 @@ std::optional<EventRef> at_depth(const Trace& trace, EventRef event, int directi
   return EventRef{id, first};
 }
 
-// By how much the times of a lane were moved when its trace was combined with another.
-Nanoseconds shift_of(const Trace& trace, LaneId lane) {
+// What made times of the trace of a lane's times, when it was combined with another.
+ClockLine clock_of(const Trace& trace, LaneId lane) {
   const TracePart* const part = part_of(trace, trace.track_of(lane));
-  return part == nullptr ? 0 : part->shift;
+  return part == nullptr ? ClockLine() : part->clock;
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ EventRef find_again(const Trace& before, EventRef event, const Trace& after) {
   if (!event.valid() || &before == &after) return event;
   const Event wanted = before.event(event);
   const TrackKey& key = before.track_of(event.lane).key;
-  const auto start_in = [&, own = wanted.start - shift_of(before, event.lane)](LaneId lane) { return own + shift_of(after, lane); };
+  const auto start_in = [&, own = clock_of(before, event.lane).back(wanted.start)](LaneId lane) { return clock_of(after, lane)(own); };
   const auto has_name = [&](const Lane& lane, EventIndex index) {
     return after.name(lane.name(index)) == before.name(wanted.name);  // ids of names may be others
   };

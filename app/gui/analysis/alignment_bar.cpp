@@ -170,7 +170,7 @@ void AlignmentBar::alignAtSelection() {
 void AlignmentBar::alignAt(const Trace& trace, EventRef selected, std::optional<EventRef> other) {
   const QString name = QString::fromStdString(std::string(trace.name(trace.event(selected).name)));
   if (!other) return emit refused(tr("The other trace has no event \"%1\" that stands for the selected one.").arg(name));
-  const Nanoseconds shift = trace.parts()[1].shift;
+  const Nanoseconds shift = trace.parts()[1].clock.shift();
   const bool of_first = selected.lane < other->lane;  // lanes of A come first
   const Event a = trace.event(of_first ? selected : *other), b = trace.event(of_first ? *other : selected);
   pair_.alignPlaces({{a.start, a.end()}, {b.start - shift, b.end() - shift}, selected});

@@ -17,7 +17,7 @@ void AnsweredTrace::follow(TraceChange change) {
   const std::shared_ptr<const Trace> second_before = two_ ? two_->second.trace : nullptr;
   two_.reset();
   if (pair_.isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
-    two_ = Two{pair_.first(), pair_.second(), state_.trace()->parts().back().shift};
+    two_ = Two{pair_.first(), pair_.second(), state_.trace()->parts().back().clock.shift()};
   // A later state of the shown trace may be without B, or have another one.
   if (change == TraceChange::kSnapshot && second_before != (two_ ? two_->second.trace : nullptr) && std::exchange(choice_, Choice::kFirst) != Choice::kFirst)
     change = TraceChange::kOther;

@@ -36,7 +36,7 @@ void FleetOpening::showOpened(const QString& path) {
   TimeRange time = std::exchange(waiting_, {}).front().at.time;
   const std::string name = QFileInfo(path).fileName().toStdString();
   for (const TracePart& part : state_.trace()->parts())
-    if (part.label == name || part.label.ends_with("  " + name)) time = {time.begin + part.shift, time.end + part.shift};
+    if (part.label == name || part.label.ends_with("  " + name)) time = part.clock(time);
   show_place(state_, time, {});
 }
 

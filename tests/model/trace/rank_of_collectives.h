@@ -1,6 +1,7 @@
 // A recording of one rank, which all-reduces with others of one communicator: by construction it is known when on its clock each ended.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>

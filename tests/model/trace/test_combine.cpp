@@ -91,7 +91,7 @@ TEST_CASE("every event of each source is in its part of the combined trace, with
   const Nanoseconds shifts[] = {0, shift, -shift};
   for (std::size_t i = 0; i < 3; ++i) {
     const TracePart& part = all->parts()[i];
-    CHECK(part.shift == shifts[i]);
+    CHECK(part.clock == ClockLine(shifts[i]));
     CHECK(events(*all, part.first_track, part.end_track, shifts[i]) == events(*sources[i]));
     CHECK(part.extent == TimeRange{sources[i]->extent().begin + shifts[i], sources[i]->extent().end + shifts[i]});
   }

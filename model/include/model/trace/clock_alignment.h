@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model/trace/clock_line.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
@@ -26,10 +27,10 @@ enum class ClockSource : std::uint8_t {
   kFirstEvents,  // it is not known: their first events are drawn together
 };
 struct ClockAlignment {
-  Nanoseconds shift = 0;  // what is to be added to times of the one for times of the other
+  ClockLine clock;  // from times of the one to times of the other
   ClockSource by = ClockSource::kSameClock;
   std::uint32_t collectives = 0;  // kCollectives: how many said so
-  Nanoseconds spread = 0;         // and the median of how far each is from the shift
+  Nanoseconds spread = 0;         // and the median of how far each is from the line
   bool operator==(const ClockAlignment&) const = default;
 };
 
@@ -39,17 +40,21 @@ struct ClockAlignment {
 [[nodiscard]] Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept;
 // So that one machine's clock reads the same; none where they are not known to be of one boot.
 [[nodiscard]] std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second) noexcept;
-// So that the ends of collectives coincide: the median over those that both have, with the median distance from it. None where fewer than
-// three are in common, or where they contradict each other by more than 200 us: they are matched by NCCL's id of the communicator and by how
-// many came before, which takes recordings from the communicator's begin on, with NCCL's NVTX ranges. O(n log n) of these ranges and of the
+// So that the ends of collectives coincide, as well as they can: they say by how much the second's clock is off, and how fast it runs.
+//
+// The line is fitted to medians of windows of 10 s, of short recordings to those of quarters, by least squares with Huber's weights, as
+// docs/fleets.md says. Where it does not say more than noise of the ends does, the median of all is the answer, and no drift. None where fewer
+// than three are in common: they are matched by NCCL's id of the communicator and by how many came before, which takes recordings from the
+// communicator's begin on, with NCCL's NVTX ranges. O(n log n) of these ranges and of the
 // calls within them.
-[[nodiscard]] std::optional<ClockAlignment> shift_by_collectives(const Trace& first, const Trace& second);
+[[nodiscard]] std::optional<ClockAlignment> clock_by_collectives(const Trace& first, const Trace& second);
 
-// For each trace what its times must be shifted by to be times of the first: from the first or another that has been set, by one machine's clock
+// For each trace what makes times of the first of its times: from the first or another that has been set, by one machine's clock
 // or else by collectives; where neither can be, by the time of day or else by first events, from the first. None at all when asked to stop. Requires: at least
 // one trace, none null.
 [[nodiscard]] std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop = {});
-// In one sentence: "The clock of rank1.trace was set by 84 collectives in common with others, to within 4.0 us." Empty for kSameClock.
+// In one sentence: "The clock of rank1.trace was set by 84 collectives in common with others, to within 4.0 us." With
+// "It runs 1.250 ppm slower." where it drifts. Empty for kSameClock.
 [[nodiscard]] std::string alignment_sentence(const std::string& name, const ClockAlignment& alignment);
 
 }  // namespace lanescope

@@ -15,8 +15,10 @@ namespace lanescope {
 struct TraceSource {
   std::shared_ptr<const Trace> trace;
   std::string label;      // what its part is called: "A  before.trace"
-  Nanoseconds shift = 0;  // its times plus this are times of the combined trace
+  ClockLine clock;        // from its times to times of the combined trace
   std::string remark;     // stands among the combined trace's diagnostics; empty: nothing is to be said
+  bool has_collectives_in_common = false;  // with others, by which its clock was set
+  std::string file;                        // its path, where it is known
 };
 
 // One trace of all sources. Its epoch, provenance and times are the first one's; ids of processes, threads,
@@ -24,8 +26,10 @@ struct TraceSource {
 // have one id. Trace::parts() says what came from which source.
 //
 // GPUs stay apart, also where two recordings saw the same one. Lanes whose segments are decoded when they are needed stay such
-// (demanded_segments.h). O(events in memory of the sources that follow) in time and memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined itself; the first is
-// not shifted.
+// (demanded_segments.h); of a source whose clock drifts each is decoded once, since events last longer or shorter by the other clock and only
+// they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose clocks drift) in time, O(those in memory) in
+// memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined
+// itself; the first has the trace's own clock.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {});
 
 // The event of another part that stands for the same: of the same kind and name, and as many of those began before it in its part. None

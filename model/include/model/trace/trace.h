@@ -17,6 +17,7 @@
 
 #include "model/trace/append_only_table.h"
 #include "model/trace/call_stacks.h"
+#include "model/trace/clock_line.h"
 #include "model/trace/counter.h"
 #include "model/trace/details.h"
 #include "model/trace/lane.h"
@@ -247,11 +248,13 @@ struct TracePart {
   std::string label;
   Provenance provenance;
   TimeRange extent;       // in the combined trace
-  Nanoseconds shift = 0;  // the source's times plus this are times of the combined trace
+  ClockLine clock;        // from the source's times to times of the combined trace
+  bool has_collectives_in_common = false;  // with others, by which its clock was set: they ran together, whatever times of day say
   TrackId first_track = 0;
   TrackId end_track = 0;  // one behind its last
   CounterId first_counter = 0;
   CounterId end_counter = 0;  // one behind its last
+  std::string file;           // the path of it; empty where it is not known
 };
 
 class Trace {

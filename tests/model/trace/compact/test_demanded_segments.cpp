@@ -8,6 +8,7 @@
 #include "answers.h"
 #include "long_recording.h"
 #include "model/export/text_export.h"
+#include "model/trace/combine.h"
 #include "recordings.h"
 
 using namespace lanescope;
@@ -215,6 +216,41 @@ TEST_CASE("a lane answers the same from its file to many threads, while its segm
       CHECK(use.decoded <= before.decoded + 16);
   }
   CHECK(SegmentCache::of_process().use().segments == 0);
+}
+
+TEST_CASE("a recording whose clock drifts answers the same from its file as from memory, beside another") {
+  const double drift = GENERATE(2e-5, -2e-5, -3.9e-4);
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace", path = folder.path() / "compact.trace";
+  if (const std::string recorded = GENERATE("", "ranks_late1.trace"); recorded.empty())
+    write_long_recording(log, 200'000);
+  else
+    fs::copy_file(fs::path(LANESCOPE_TEST_DATA) / recorded, log);
+  compacted(log, path);
+  const auto first = loaded(fs::path(LANESCOPE_TEST_DATA) / "ranks_late0.trace"), memory = loaded(path);
+  const ClockLine clock(-3'000'000, drift, 1'000'000'000);
+  const auto beside = [&](const std::shared_ptr<const Trace>& second) { return combine_traces(std::vector<TraceSource>{{first, "a", 0}, {second, "b", clock}}); };
+  const auto in_memory = beside(memory);
+  const Budget budget(1 << 20);
+  const auto in_file = beside(opened_in_file(path));
+  CHECK_FALSE(holds_events(*in_file));
+  check_same(*in_memory, *in_file);
+
+  const auto first_lane = static_cast<LaneId>(first->lanes().size());
+  for (LaneId id = 0; id < memory->lanes().size(); ++id) {
+    const Lane &own = memory->lane(id), &set = in_file->lane(first_lane + id);
+    REQUIRE(own.size() == set.size());
+    if (own.empty()) continue;
+    std::size_t wrong = 0;
+    Nanoseconds busy = 0;
+    for (EventIndex i = 0; i < own.size(); ++i) {
+      wrong += set.start(i) != clock(own.start(i)) || set.end(i) != clock(own.end(i)) || (i > 0 && set.start(i) < set.end(i - 1));
+      busy += set.duration(i);
+    }
+    CHECK(wrong == 0);
+    CHECK(busy_total(set) == busy);
+    check_answers(in_memory->lane(first_lane + id), set, id, 50);
+  }
 }
 
 TEST_CASE("what the cache holds stays within its budget, but for what threads have pinned") {
