@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_lock.h"
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/file/limits.h"
 #include "model/file/message_size.h"
@@ -43,8 +43,12 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Fails where somebody else has the lock. Where the file system knows none, nobody is kept out.
-bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+// What is to be replaced: to be locked, it is opened for writing where that is allowed.
+Descriptor opened_to_lock(const std::filesystem::path& path) {
+  constexpr int kHow = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), O_RDWR | kHow));
+  return file.valid() ? std::move(file) : Descriptor(::open(path.c_str(), O_RDONLY | kHow));
+}
 
 bool is_at(int descriptor, const std::filesystem::path& path) {
   struct stat ours {};
@@ -101,7 +105,8 @@ struct TraceFileWriter::State {
   std::filesystem::path path;
   Descriptor own;                // where the file was made at its place
   std::optional<NewFile> beside;  // where it replaces another, or is to be put in its place
-  Descriptor replaced;           // locked until then
+  Descriptor replaced;           // until then
+  FileLock lock_of_replaced = FileLock::kNone;
   int descriptor = -1;           // of either
   std::uint64_t size = 0;
   // Of a finished file that is added to: what comes from here on is not in it before finish().
@@ -247,7 +252,8 @@ struct TraceFileWriter::State {
 
   Result<void> take_place() {
     if (!beside || beside->has_taken_place()) return {};
-    const auto lock_of_place = replaced.valid() ? NewFile::LockOfPlace::kOurs : NewFile::LockOfPlace::kOthers;
+    const bool is_locked = replaced.valid() && lock_of_replaced != FileLock::kShared;
+    const auto lock_of_place = is_locked ? NewFile::LockOfPlace::kOurs : NewFile::LockOfPlace::kOthers;
     if (Result<void> placed = beside->take_place(lock_of_place); !placed) return placed;
     replaced = Descriptor();
     return {};
@@ -277,7 +283,7 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, readers == Readers::kOwnerAlone ? kForOwner : kForAll));
   state->path = path;
   state->descriptor = state->own.get();
-  if (state->own.valid() && !lock(state->descriptor)) return being_written(path);  // by one that came in between
+  if (state->own.valid() && own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);  // by one that came in between
   if (!state->own.valid()) {
     // Says why, where that is not that something is there.
     auto file = NewFile::create(path, overwrite, readers);
@@ -286,10 +292,12 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
     state->path = state->beside->path();
     state->descriptor = state->beside->descriptor();
     do {
-      state->replaced = Descriptor(::open(state->path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-      if (state->replaced.valid() && !lock(state->replaced.get())) return being_written(path);
-    } while (state->replaced.valid() && !is_at(state->replaced.get(), state->path));  // it was replaced meanwhile
-    static_cast<void>(lock(state->descriptor));  // for when it is in its place
+      state->replaced = opened_to_lock(state->path);
+      if (!state->replaced.valid()) break;
+      state->lock_of_replaced = own_lock(state->replaced.get());
+      if (state->lock_of_replaced == FileLock::kOthers) return being_written(path);
+    } while (!is_at(state->replaced.get(), state->path));  // it was replaced meanwhile
+    static_cast<void>(own_lock(state->descriptor));  // for when it is in its place
   }
   if (auto begun = state->begin(); !begun) {
     if (state->own.valid()) unlink(path.c_str());
@@ -308,7 +316,7 @@ Result<TraceFileWriter> TraceFileWriter::create(NewFile& file, std::uint16_t min
 
 bool TraceFileWriter::is_being_written(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  return file.valid() && !lock(file.get());
+  return file.valid() && shared_lock(file.get()) == FileLock::kOthers;
 }
 
 Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& path) {
@@ -317,7 +325,7 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   state->own = Descriptor(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   state->descriptor = state->own.get();
   if (!state->own.valid()) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
-  if (!lock(state->descriptor)) return being_written(path);
+  if (own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);
   const Error unfinished{path.string() + " has no index that could be written anew: its recording was cut off."};
   const off_t end = lseek(state->descriptor, 0, SEEK_END);
   TraceIndex index = read_index(static_cast<std::uint64_t>(std::max<off_t>(end, 0)), [&](std::uint64_t position, std::span<std::byte> into) {
