@@ -1,7 +1,6 @@
 #include "model/file/new_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <utility>
+
+#include "file_lock.h"
 
 namespace lanescope {
 namespace {
@@ -102,7 +104,7 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
 bool is_locked(int folder, const char* name) {
   const int file = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return false;
-  const bool is_locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const bool is_locked = shared_lock(file) == FileLock::kOthers;
   close(file);
   return is_locked;
 }
@@ -116,7 +118,7 @@ Error is_being_recorded(const std::filesystem::path& path) {
 struct NewFile::State {
   std::filesystem::path path;
   Overwrite overwrite = Overwrite::kRefuse;
-  std::string name;    // in its folder, for now
+  std::string name;    // in its folder, until it takes its place
   int folder = -1;     // kept open: its path may come to lead elsewhere
   int descriptor = -1;
   Unfinished* entry = nullptr;
@@ -133,8 +135,31 @@ struct NewFile::State {
     if (entry != nullptr) entry->state.store(Unfinished::kFree);
     entry = nullptr;
   }
-  [[nodiscard]] bool move() const {
+  [[nodiscard]] std::string own_path() const { return "/proc/self/fd/" + std::to_string(descriptor); }
+  // A file that has no name goes with its last descriptor, however this process ends. Not every file system has such files.
+  bool open_without_name(mode_t mode) {
+    descriptor = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    if (descriptor < 0) return false;
+    if (access(own_path().c_str(), F_OK) == 0) return true;
+    close(std::exchange(descriptor, -1));  // without /proc it could get no name
+    return false;
+  }
+  bool open_with_name(mode_t mode) {
+    descriptor = openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    is_there = descriptor >= 0;
+    if (is_there) entry = note_unfinished(folder, name);
+    return is_there;
+  }
+  bool give_name() {
+    if (is_there || has_taken_place) return is_there;
+    entry = note_unfinished(folder, name);
+    is_there = linkat(AT_FDCWD, own_path().c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    return is_there;
+  }
+  [[nodiscard]] bool move() {
     const std::string place = path.filename();
+    if (!is_there && overwrite == Overwrite::kRefuse) return linkat(AT_FDCWD, own_path().c_str(), folder, place.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    if (!give_name()) return false;
     if (overwrite == Overwrite::kAllow) return renameat(folder, name.c_str(), folder, place.c_str()) == 0;
     if (renameat2(folder, name.c_str(), folder, place.c_str(), RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS) return false;
@@ -152,7 +177,13 @@ NewFile::~NewFile() = default;
 
 int NewFile::descriptor() const noexcept { return state_->descriptor; }
 const std::filesystem::path& NewFile::path() const noexcept { return state_->path; }
-std::filesystem::path NewFile::beside() const { return state_->path.parent_path() / state_->name; }
+std::filesystem::path NewFile::beside() {
+  state_->give_name();
+  return state_->path.parent_path() / state_->name;
+}
+std::filesystem::path NewFile::to_read() const {
+  return state_->is_there ? state_->path.parent_path() / state_->name : std::filesystem::path(state_->own_path());
+}
 bool NewFile::has_taken_place() const noexcept { return state_->has_taken_place; }
 
 void keep_new_files_private() noexcept {
@@ -177,10 +208,7 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   constexpr mode_t kForOwner = 0600;
   constexpr mode_t kForAll = 0666;  // less the umask
   const mode_t mode = readers == Readers::kOwnerAlone ? kForOwner : kForAll;
-  state->descriptor = openat(state->folder, state->name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (state->descriptor < 0) return not_created(path, errno);
-  state->is_there = true;
-  state->entry = note_unfinished(state->folder, state->name);
+  if (!state->open_without_name(mode) && !state->open_with_name(mode)) return not_created(path, errno);
   if (occupant->is_there && occupant->is_ours && readers == Readers::kAsUsual) fchmod(state->descriptor, occupant->permissions);
   return NewFile(std::move(state));
 }

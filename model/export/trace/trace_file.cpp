@@ -372,7 +372,7 @@ Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& 
     if (!writer) return writer.error();
     if (auto written = TraceFileExport(trace, selection, *writer).write(); !written) return written;
     const auto go_on = [&](double) { return selection.stop.stop_requested() ? LoadStep::kCancel : LoadStep::kContinue; };
-    const auto compacted = compact_trace_file(log->beside(), path, overwrite, go_on, {.readers = readers});
+    const auto compacted = compact_trace_file(log->to_read(), path, overwrite, go_on, {.readers = readers});
     if (!compacted && selection.stop.stop_requested()) return stopped_export();
     return compacted ? Result<void>() : compacted.error();
   }

@@ -174,6 +174,45 @@ TEST_CASE("a process that keeps its new files private replaces one that others m
   CHECK(mode_of(path) == 0600);
 }
 
+TEST_CASE("a new file is gone with a process that is killed") {
+  const TemporaryFolder folder;
+  const int nameless = open(folder.path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (nameless < 0) {
+    WARN("The file system has no files without names: not tested.");
+    return;
+  }
+  close(nameless);
+  write(folder.path() / "x", "old");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    auto first = NewFile::create(folder.path() / "x", Overwrite::kAllow, Readers::kAsUsual);
+    auto second = NewFile::create(folder.path() / "y", Overwrite::kRefuse, Readers::kAsUsual);
+    if (first && second && ftruncate(first->descriptor(), 1 << 20) == 0 && ftruncate(second->descriptor(), 1 << 20) == 0) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(count_in(folder.path()) == 1);
+  CHECK(content(folder.path() / "x") == "old");
+}
+
+TEST_CASE("a new file can be read while it has no name, and has one where it is asked for") {
+  const TemporaryFolder folder;
+  auto file = NewFile::create(folder.path() / "x", Overwrite::kRefuse, Readers::kAsUsual);
+  REQUIRE(file);
+  put(*file, "new");
+  CHECK(content(file->to_read()) == "new");
+  const fs::path beside = file->beside();
+  CHECK(beside.parent_path() == folder.path());
+  CHECK(content(beside) == "new");
+  CHECK(content(file->to_read()) == "new");
+  REQUIRE(file->take_place());
+  CHECK(content(folder.path() / "x") == "new");
+  CHECK(count_in(folder.path()) == 1);
+}
+
 TEST_CASE("a process that ends by a signal can remove its new files") {
   const TemporaryFolder folder;
   write(folder.path() / "x", "old");

@@ -1,5 +1,7 @@
-// A new file on the way to its place: it is made beside that place, under a name that nobody can guess, and takes the place once it is
-// worth what is there. So a file that is replaced is whole until then, and readers of it keep it as it was.
+// A new file on the way to its place: it is made beside that place, without a name, and takes the place once it is worth what is there. So a
+// file that is replaced is whole until then, and readers of it keep it as it was; and one that is never finished is gone, however this process
+// ends. Where the file system has no files without names (NFS), it has one that nobody can guess, NAME.*.partial, which stays where the process
+// is killed.
 //
 // Links: one that stands at the place and belongs to this user is followed to where it leads; one of somebody else is refused. What is at
 // the place and is no file (a pipe, a device, a folder) is refused and never opened.
@@ -37,7 +39,9 @@ class NewFile {
 
   [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] const std::filesystem::path& path() const noexcept;  // of its place
-  [[nodiscard]] std::filesystem::path beside() const;                // where it is until it has taken its place
+  // Where it is until it has taken its place, for who needs a path to it: it has a name from here on.
+  [[nodiscard]] std::filesystem::path beside();
+  [[nodiscard]] std::filesystem::path to_read() const;  // until then, a path that leads to it in this process alone
   [[nodiscard]] bool has_taken_place() const noexcept;
 
   enum class LockOfPlace {
