@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "collector/channel/clock.h"
-#include "free_memory.h"
+#include "model/file/memory_limits.h"
 #include "processor_share.h"
 
 namespace lanescope::gpu_metrics {

@@ -1,15 +1,19 @@
-#include "free_memory.h"
+#include "model/file/memory_limits.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
 
-namespace lanescope::gpu_metrics {
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+constexpr const char* kOwnGroups = "/proc/self/cgroup";
+constexpr const char* kGroups = "/sys/fs/cgroup";
 
 // Of a file that holds one number.
 std::uint64_t number_in(const std::filesystem::path& path) {
@@ -26,27 +30,52 @@ std::uint64_t available_on_machine() {
   return 0;
 }
 
+std::uint64_t memory_of_machine() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages <= 0 || page <= 0 ? kUnknown : static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
+
 std::uint64_t left_by(std::uint64_t limit, std::uint64_t used) {
   if (limit == kUnknown || used == kUnknown) return kUnknown;
   return limit - std::min(limit, used);
 }
 
-// The least that our group and those around it leave, as far as they are in sight.
-std::uint64_t left_by_control_groups() {
+enum class GroupVersion { kFirst, kSecond };
+
+// The least that `number` says of our groups and those around them, as far as they are in sight.
+template <typename Number>
+std::uint64_t least_of_control_groups(const std::filesystem::path& own, const std::filesystem::path& root, const Number& number) {
   std::uint64_t least = kUnknown;
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(own);
   for (std::string line; std::getline(groups, line);) {
     const bool is_second = line.starts_with("0::");
     const std::size_t first = line.find(":memory:");
     if (!is_second && first == std::string::npos) continue;
-    const std::filesystem::path root = is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const std::filesystem::path top = is_second ? root : root / "memory";
     std::filesystem::path group = is_second ? line.substr(3) : line.substr(first + 8);
     for (group = group.relative_path();; group = group.parent_path()) {
-      const std::filesystem::path folder = root / group;
-      least = std::min(least, is_second ? left_by(number_in(folder / "memory.max"), number_in(folder / "memory.current"))
-                                        : left_by(number_in(folder / "memory.limit_in_bytes"), number_in(folder / "memory.usage_in_bytes")));
+      least = std::min(least, number(top / group, is_second ? GroupVersion::kSecond : GroupVersion::kFirst));
       if (group.empty()) break;
     }
+  }
+  return least;
+}
+
+std::uint64_t limit_of(const std::filesystem::path& group, GroupVersion version) {
+  return number_in(group / (version == GroupVersion::kSecond ? "memory.max" : "memory.limit_in_bytes"));
+}
+
+std::uint64_t left_by_control_groups() {
+  return least_of_control_groups(kOwnGroups, kGroups, [](const std::filesystem::path& group, GroupVersion version) {
+    return left_by(limit_of(group, version), number_in(group / (version == GroupVersion::kSecond ? "memory.current" : "memory.usage_in_bytes")));
+  });
+}
+
+std::uint64_t limit_of_resources() {
+  std::uint64_t least = kUnknown;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) least = std::min<std::uint64_t>(least, limit.rlim_cur);
   }
   return least;
 }
@@ -55,4 +84,12 @@ std::uint64_t left_by_control_groups() {
 
 std::uint64_t free_memory() { return std::min(available_on_machine(), left_by_control_groups()); }
 
-}  // namespace lanescope::gpu_metrics
+std::uint64_t memory_limit() {
+  return std::min({memory_of_machine(), memory_limit_of_control_groups(kOwnGroups, kGroups), limit_of_resources()});
+}
+
+std::uint64_t memory_limit_of_control_groups(const std::filesystem::path& groups, const std::filesystem::path& root) {
+  return least_of_control_groups(groups, root, limit_of);
+}
+
+}  // namespace lanescope

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -11,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "model/file/memory_limits.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/usable_cores.h"
 
@@ -228,9 +227,11 @@ SegmentCache& SegmentCache::of_process() {
 
 std::uint64_t SegmentCache::default_budget() noexcept {
   constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return kMost / 4;
-  return std::min(kMost, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 4);
+  try {
+    return std::min(kMost, memory_limit() / 4);
+  } catch (const std::bad_alloc&) {
+    return kMost / 64;  // there is next to none
+  }
 }
 
 void SegmentCache::set_budget(std::uint64_t bytes) {

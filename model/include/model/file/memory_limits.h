@@ -1,11 +1,21 @@
-// How much memory a process may still take without anybody missing it.
+// How much memory this process may have.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
-namespace lanescope::gpu_metrics {
+namespace lanescope {
 
-// Bytes: what the machine has available, and what the limit of our control group (a container's) leaves. Reads some files of /proc and /sys.
+// Bytes that it may still take without anybody missing them: what the machine has available, and what the limits of our control groups (a
+// container's, a job's) leave. Reads some files of /proc and /sys.
 [[nodiscard]] std::uint64_t free_memory();
 
-}  // namespace lanescope::gpu_metrics
+// Bytes that it may have in all: what the machine has, the least limit of our control groups, and the limits of resources (ulimit -v, -d). Reads
+// some files of /proc and /sys.
+[[nodiscard]] std::uint64_t memory_limit();
+
+// The least limit among the control groups that `groups` names, as /proc/self/cgroup does, and those around them, below `root`, which is
+// /sys/fs/cgroup; the largest number where there is none.
+[[nodiscard]] std::uint64_t memory_limit_of_control_groups(const std::filesystem::path& groups, const std::filesystem::path& root);
+
+}  // namespace lanescope

@@ -105,7 +105,7 @@ class SegmentCache {
  public:
   static SegmentCache& of_process();
 
-  // A quarter of the machine's memory, and at most 4 GiB.
+  // A quarter of the memory that this process may have (memory_limits.h), and at most 4 GiB.
   [[nodiscard]] static std::uint64_t default_budget() noexcept;
   void set_budget(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t budget() const noexcept;
