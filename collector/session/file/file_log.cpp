@@ -3,12 +3,21 @@
 #include <algorithm>
 
 #include "clock.h"
+#include "model/file/memory_limits.h"
 
 namespace lanescope::session {
 namespace {
 
 constexpr std::uint64_t kMostLastWords = 1u << 20;        // bytes
 constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, where no size is set
+constexpr std::uint64_t kEndBytes = 256;                     // for the frame of the end
+constexpr std::uint64_t kEntryBytes = 64;                    // in the index
+
+// Of what is held where no size is set: a ring is to end with the program that it watches, not to end it.
+std::uint64_t most_held() {
+  static const std::uint64_t most = std::min(kMostHeld, memory_limit() / 4);
+  return most;
+}
 
 std::vector<std::byte> frame_of_recording(proto::FrameType type, const google::protobuf::MessageLite& message) {
   FrameHeader header;
@@ -54,23 +63,40 @@ void FileLog::take(std::span<const std::byte> frames, std::uint64_t events) {
 
 void FileLog::hold(std::span<const std::byte> frames, std::uint64_t events) {
   const std::int64_t now = monotonic_now();
-  held_.push_back({now, {frames.begin(), frames.end()}, events});
-  held_bytes_ += frames.size();
+  std::uint64_t bytes = 0;
+  for_each_frame(frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
+  held_.push_back({now, {frames.begin(), frames.end()}, events, bytes});
+  held_bytes_ += bytes;
   events_ += events;
-  const std::uint64_t most = rules_.maximum_bytes.value_or(kMostHeld);
-  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) {
-    absorb(held_.front().frames);
-    held_bytes_ -= held_.front().frames.size();
-    events_ -= held_.front().events;
-    held_.pop_front();
-  }
+  const std::uint64_t most = rules_.maximum_bytes ? *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, file_->finished_size()) : most_held();
+  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) give_up_oldest();
   bytes_ = file_->size() + held_bytes_;
 }
 
+void FileLog::give_up_oldest() {
+  absorb(held_.front().frames);
+  held_bytes_ -= held_.front().bytes;
+  events_ -= held_.front().events;
+  held_.pop_front();
+}
+
+// What is given up is known from then on, and is to be said before the rest: so that may take several rounds.
+std::vector<std::byte> FileLog::held_to_size() {
+  for (;;) {
+    std::vector<std::byte> known;
+    prologue_.append_to(known, opened_);
+    if (!rules_.maximum_bytes || held_.empty()) return known;
+    std::uint64_t first = file_->finished_size() + kEndBytes + kEntryBytes;
+    for_each_frame(known, [&](const FrameHeader&, std::span<const std::byte> frame) { first += frame.size() + kEntryBytes; });
+    const std::uint64_t left = *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, first);
+    if (held_bytes_ <= left) return known;
+    while (held_bytes_ > left) give_up_oldest();
+  }
+}
+
 void FileLog::write_held() {
+  const std::vector<std::byte> known = held_to_size();
   events_ = 0;
-  std::vector<std::byte> known;
-  prologue_.append_to(known, opened_);
   if (!known.empty()) append(known, 0);
   for (const Held& part : held_) {
     append_or_count(part.frames, part.events);
@@ -113,8 +139,9 @@ std::vector<std::byte> FileLog::last_words() const {
 bool FileLog::is_full() const noexcept {
   constexpr std::uint64_t kForTheRest = 16u << 20;  // bytes at most, for what comes until recording stops
   if (!file_ || !rules_.maximum_bytes) return false;
+  if (rules_.keep_last) return has_no_room_;  // what is held makes room for what comes
   const std::uint64_t enough = *rules_.maximum_bytes - std::min(*rules_.maximum_bytes / 16, kForTheRest);
-  return has_no_room_ || file_->finished_size() + held_bytes_ >= enough;
+  return has_no_room_ || file_->finished_size() >= enough;
 }
 
 bool FileLog::append(std::span<const std::byte> frames, std::uint64_t events) {
@@ -130,8 +157,6 @@ bool FileLog::append(std::span<const std::byte> frames, std::uint64_t events) {
 }
 
 bool FileLog::close(proto::SessionEnd end) {
-  constexpr std::uint64_t kEndBytes = 256;   // for the frame of `end`
-  constexpr std::uint64_t kEntryBytes = 64;  // in the index
   constexpr std::uint64_t kMostSlack = 64u << 20;
   if (rules_.keep_last) write_held();
   bool is_finished = !has_no_room_ && finish(end);

@@ -36,7 +36,7 @@ void for_each_frame(std::span<const std::byte> frames, Use use) {
 struct LogRules {
   bool several_files = false;                         // a later file says again what an earlier one said
   std::optional<std::chrono::nanoseconds> keep_last;  // frames that are older are given up; the rest reaches the file when it is closed
-  std::optional<std::uint64_t> maximum_bytes;         // of a finished file
+  std::optional<std::uint64_t> maximum_bytes;         // of a finished file; with keep_last, more that is older is given up for it
   bool has_shares = false;                            // processes may have files of their own (frame_log.h)
 };
 
@@ -68,7 +68,7 @@ class FileLog {
   // Closes the file and removes it; one that it was to replace stays where there was no event yet.
   void discard();
 
-  // No more frames are taken, or hardly any: the file has the size that it may have.
+  // No more frames are taken, or hardly any: the file has the size that it may have. Never of what keeps the last part.
   [[nodiscard]] bool is_full() const noexcept;
   // Events of the file that is or was open for which it had no room.
   [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
@@ -83,9 +83,13 @@ class FileLog {
     std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
     std::vector<std::byte> frames;
     std::uint64_t events;
+    std::uint64_t bytes;  // in a file, with their entries in its index
   };
 
   void hold(std::span<const std::byte> frames, std::uint64_t events);
+  void give_up_oldest();
+  // Gives up what the file has no room for, the oldest first. Returns what is to be said before the rest.
+  std::vector<std::byte> held_to_size();
   void write_held();
   bool append(std::span<const std::byte> frames, std::uint64_t events);
   void append_or_count(std::span<const std::byte> frames, std::uint64_t events);

@@ -148,8 +148,21 @@ TEST_CASE("the last part that is kept in memory is held to the size of its file"
   begin(log, path);
   record(log);
   CHECK(log.bytes() <= kMost + 1'000);
+  CHECK_FALSE(log.is_full());  // there is no end to it
+  end(log);
   CHECK(log.close({}).front().is_there);
   CHECK(std::filesystem::file_size(path) <= kMost);
+  // The last events, whatever is to be said before them, and nothing that was recorded after the first of them lacks.
+  const auto trace = loaded(path);
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().unwritten_events == 0);
+  REQUIRE(trace->processes().size() == 1);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
+  REQUIRE(trace->lanes().size() == 1);
+  const Lane& lane = trace->lane(0);
+  CHECK(lane.size() > 20);
+  CHECK(lane.size() < kEvents);
+  CHECK(lane.start(lane.size() - 1) == kEvents);
 }
 
 TEST_CASE("an old file stays where the disk takes nothing of the new one") {
