@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/file_path.h"
 #include "model/import/open_trace.h"
 
 namespace lanescope::ui {
@@ -13,7 +14,7 @@ namespace {
 
 Result<std::shared_ptr<const Trace>> read(const QStringList& paths, EventPlace place, const LoadProgress& progress) {
   std::vector<std::filesystem::path> named;
-  for (const QString& path : paths) named.emplace_back(path.toStdString());
+  for (const QString& path : paths) named.push_back(file_path(path));
   const auto files = trace_files(named);
   if (!files) return files.error();
   return open_traces(*files, place, progress);

@@ -5,6 +5,7 @@
 
 #include <QFileInfo>
 
+#include "base/file_path.h"
 #include "model/import/open_trace.h"
 
 namespace lanescope::ui {
@@ -145,8 +146,8 @@ void SessionController::setFiles(const QStringList& paths) {
 std::vector<std::filesystem::path> SessionController::files() const {
   std::vector<std::filesystem::path> named;
   for (const QString& path : files_)
-    if (!path.isEmpty()) named.emplace_back(path.toStdString());
-  if (pair_.isOpen()) named.emplace_back(pair_.second().path.toStdString());
+    if (!path.isEmpty()) named.push_back(file_path(path));
+  if (pair_.isOpen()) named.push_back(file_path(pair_.second().path));
   // A folder that can't be read any more has no files that anybody could write to.
   const Result<std::vector<std::filesystem::path>> files = trace_files(named);
   return files ? *files : named;

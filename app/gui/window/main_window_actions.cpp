@@ -20,6 +20,7 @@
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "base/editor.h"
+#include "base/file_path.h"
 #include "base/leave_field.h"
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
@@ -433,7 +434,7 @@ void MainWindow::saveTable(const ResultTable& table) {
 }
 
 void MainWindow::writeExport(const QString& path, Exports::Write write) {
-  const std::string to = path.toStdString();
+  const std::filesystem::path to = file_path(path);
   const std::vector<std::filesystem::path> open = session_.files();
   const bool is_open = std::any_of(open.begin(), open.end(), [&](const std::filesystem::path& file) {
     std::error_code is_no_file;
