@@ -1,13 +1,21 @@
 #include "notes/notes_keeper.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include <QFile>
 #include <QFileInfo>
-#include <QSaveFile>
 
+#include "base/file_path.h"
+#include "model/file/new_file.h"
 #include "model/file/privacy.h"
 
 namespace lanescope::ui {
@@ -22,58 +30,119 @@ QString kept_of(const QString& text) {
   return QString::fromUtf8(bytes.first(end));
 }
 
-std::vector<Note> notes_of(const std::vector<timeline::TimelineView::Marker>& markers) {
-  std::vector<Note> notes;
-  for (const timeline::TimelineView::Marker& marker : markers) notes.push_back({marker.time, marker.text.toStdString()});
-  return notes;
+std::filesystem::path path_of_notes(const QString& trace_file) {
+  std::filesystem::path path = file_path(trace_file);  // it is there, whatever its name
+  path += ".notes";
+  return path;
 }
 
-std::vector<timeline::TimelineView::Marker> markers_of(const std::vector<Note>& notes) {
-  std::vector<timeline::TimelineView::Marker> markers;
-  for (const Note& note : notes) markers.push_back({note.time, QString::fromStdString(note.text)});
-  return markers;
+// Whether the text is in the file now, for those who may read the trace; else errno says why not.
+bool is_written(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& trace) {
+  Result<NewFile> file = NewFile::create(path, Overwrite::kAllow, readers_of({&trace, 1}));
+  return file && ::write(file->descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && file->take_place();
 }
 
 }  // namespace
 
 NotesKeeper::NotesKeeper(timeline::TimelineView& view, QObject* parent) : QObject(parent), view_(view) {
-  connect(&view, &timeline::TimelineView::markersEdited, this, &NotesKeeper::save);
+  connect(&view, &timeline::TimelineView::markersEdited, this, qOverload<>(&NotesKeeper::save));
 }
 
-void NotesKeeper::close() {
-  trace_file_.clear();
-  notes_ = {};
-}
+void NotesKeeper::close() { places_.clear(); }
 
-void NotesKeeper::open(const QString& trace_file) {
-  if (trace_file == trace_file_) return;
-  trace_file_ = trace_file;
-  notes_ = {};
-  may_write_ = true;
+void NotesKeeper::open(const QString& trace_file, const std::vector<TracePart>& parts) {
+  std::vector<Place> places;
+  std::error_code unreadable;
+  if (parts.empty() || std::filesystem::is_directory(file_path(trace_file), unreadable)) places.push_back({trace_file, {}, {}, true});
+  for (const TracePart& part : parts)
+    if (!part.file.empty()) places.push_back({QFile::decodeName(part.file.c_str()), part.clock, {}, true});
+  if (std::equal(places.begin(), places.end(), places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.isOf(b); })) return;
+  places_ = std::move(places);
   const std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded
-  const QString name = QFileInfo(fileOf(trace_file)).fileName();
-  if (read(notes_) == Reading::kRefused) {
-    may_write_ = false;
+  bool any = false;
+  for (Place& place : places_) {
+    load(place);
+    any = any || place.may_write || !place.notes.notes.empty();
+  }
+  if (!any) return;
+  show(made);
+  if (!made.empty()) save();
+}
+
+void NotesKeeper::load(Place& place) {
+  const QString name = QFileInfo(fileOf(place.trace_file)).fileName();
+  if (read(place, place.notes) == Reading::kRefused) {
+    place.may_write = false;
     emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(name));
     return;
   }
-  if (notes_.left_out > 0) {
-    may_write_ = false;  // what is left out would be gone
-    emit said(tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
-  }
-  if (made.empty()) return view_.setMarkers(markers_of(notes_.notes));
-  view_.setMarkers(markers_of(merge_notes({}, notes_of(made), notes_).notes));
-  save();
+  if (place.notes.left_out == 0) return;
+  place.may_write = false;  // what is left out would be gone
+  emit said(tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
 }
 
-NotesKeeper::Reading NotesKeeper::read(Notes& notes) const {
-  const QString path = fileOf(trace_file_);
-  QFile file(path);
-  if (!file.exists()) return Reading::kNoFile;
-  const bool is_readable = QFileInfo(path).isFile() && file.size() <= static_cast<qint64>(kLargestNotesFile) && file.open(QIODevice::ReadOnly);
-  if (!is_readable) return Reading::kRefused;
-  notes = parse_notes(file.read(static_cast<qint64>(kLargestNotesFile)).toStdString());
+NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
+  const std::filesystem::path path = path_of_notes(place.trace_file);
+  std::error_code unreadable;
+  const std::filesystem::file_status status = std::filesystem::status(path, unreadable);
+  if (status.type() == std::filesystem::file_type::not_found) return Reading::kNoFile;
+  if (!std::filesystem::is_regular_file(status) || std::filesystem::file_size(path, unreadable) > kLargestNotesFile || unreadable) return Reading::kRefused;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Reading::kRefused;
+  std::string text(kLargestNotesFile, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  notes = parse_notes(text);
   return Reading::kDone;
+}
+
+void NotesKeeper::show(const std::vector<timeline::TimelineView::Marker>& made) {
+  std::vector<timeline::TimelineView::Marker> markers;
+  for (const Place& place : places_)
+    for (const Note& note : place.notes.notes) markers.push_back({place.clock(note.time), QString::fromStdString(note.text)});
+  for (const timeline::TimelineView::Marker& marker : made)
+    if (std::none_of(markers.begin(), markers.end(), [&](const auto& each) { return each.time == marker.time && each.text == marker.text; })) markers.push_back(marker);
+  std::stable_sort(markers.begin(), markers.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  view_.setMarkers(std::move(markers));
+}
+
+std::vector<std::vector<Note>> NotesKeeper::notesOfPlaces() const {
+  struct Shown {
+    std::size_t place;
+    const Note* note;
+    Nanoseconds time;
+  };
+  std::vector<Shown> shown;
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    for (const Note& note : places_[i].notes.notes) shown.push_back({i, &note, places_[i].clock(note.time)});
+  std::vector<std::vector<Note>> mine(places_.size());
+  std::vector<Note> left;
+  for (const timeline::TimelineView::Marker& marker : view_.markers()) left.push_back({marker.time, marker.text.toStdString()});
+  // First what is as it was, then what has another text, or another time.
+  const auto match = [&](const auto& key_of, const auto& changed) {
+    using Key = decltype(key_of(Nanoseconds{}, std::string()));
+    std::multimap<Key, std::size_t> by_key;
+    for (std::size_t i = 0; i < shown.size(); ++i) by_key.emplace(key_of(shown[i].time, shown[i].note->text), i);
+    std::vector<bool> is_found(shown.size());
+    std::erase_if(left, [&](const Note& marker) {
+      const auto found = by_key.find(key_of(marker.time, marker.text));
+      if (found == by_key.end()) return false;
+      is_found[found->second] = true;
+      mine[shown[found->second].place].push_back(changed(shown[found->second], marker));
+      by_key.erase(found);
+      return true;
+    });
+    std::vector<Shown> rest;
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      if (!is_found[i]) rest.push_back(shown[i]);
+    shown = std::move(rest);
+  };
+  match([](Nanoseconds time, const std::string& text) { return std::pair(time, text); }, [](const Shown& was, const Note&) { return *was.note; });
+  match([](Nanoseconds time, const std::string&) { return time; }, [](const Shown& was, const Note& now) { return Note{was.note->time, now.text}; });
+  match([](Nanoseconds, const std::string& text) { return text; }, [this](const Shown& was, const Note& now) { return Note{places_[was.place].clock.back(now.time), now.text}; });
+  for (const Note& note : left) mine.front().push_back({places_.front().clock.back(note.time), note.text});
+  for (std::vector<Note>& notes : mine) std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
+  return mine;
 }
 
 // What would be cut when the file is read again is not written.
@@ -86,43 +155,36 @@ void NotesKeeper::cutLongTexts() {
   emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
 }
 
-bool NotesKeeper::areFewEnough() {
-  if (view_.markers().size() <= kMostNotes) return true;
-  emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
-  return false;
+void NotesKeeper::save() {
+  if (places_.empty() || std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.may_write; })) return;
+  cutLongTexts();
+  const std::vector<std::vector<Note>> mine = notesOfPlaces();
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (places_[i].may_write && mine[i] != places_[i].notes.notes) save(places_[i], mine[i]);
 }
 
-void NotesKeeper::save() {
-  if (trace_file_.isEmpty() || !may_write_) return;
-  cutLongTexts();
-  if (!areFewEnough()) return;
-  const std::vector<Note> now = notes_of(view_.markers());
-  if (now == notes_.notes) return;
-  const QString path = fileOf(trace_file_);
+void NotesKeeper::save(Place& place, const std::vector<Note>& mine) {
+  if (mine.size() > kMostNotes) return emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
+  const QString path = fileOf(place.trace_file);
   Notes there;
-  const Reading reading = read(there);
+  const Reading reading = read(place, there);
   if (reading == Reading::kRefused || there.left_out > 0) {
     emit said(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(path).fileName()));
     return;
   }
   if (reading == Reading::kDone)
-    notes_ = merge_notes(notes_, now, there);
+    place.notes = merge_notes(place.notes, mine, there);
   else
-    notes_.notes = now;
-  if (notes_.notes != now) {
-    view_.setMarkers(markers_of(notes_.notes));
-  }
-  if (notes_.notes.empty() && notes_.other_lines.empty()) {
-    QFile::remove(path);
+    place.notes.notes = mine;
+  if (place.notes.notes != mine) show();
+  const std::filesystem::path file = path_of_notes(place.trace_file);
+  if (place.notes.notes.empty() && place.notes.other_lines.empty()) {
+    std::error_code gone;
+    std::filesystem::remove(file, gone);
     return;
   }
-  const std::string text = format_notes(notes_, QFileInfo(trace_file_).fileName().toStdString());
-  QSaveFile file(path);
-  const std::filesystem::path about(trace_file_.toStdString());
-  const bool is_open = file.open(QIODevice::WriteOnly);
-  if (is_open && readers_of({&about, 1}) == Readers::kOwnerAlone) file.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
-  if (is_open && file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit()) return;
-  emit said(tr("The markers can't be kept in %1: %2.").arg(path, file.errorString()));
+  if (is_written(file, format_notes(place.notes, QFileInfo(place.trace_file).fileName().toStdString()), file_path(place.trace_file))) return;
+  emit said(tr("The markers can't be kept in %1: %2.").arg(path, QString::fromLocal8Bit(std::strerror(errno))));
 }
 
 }  // namespace lanescope::ui

@@ -1,13 +1,19 @@
 // Keeps the markers of the timeline beside the trace's file, as notes (model/notes): they are there again when the file is opened, here or
 // elsewhere. The trace itself is never written to. What somebody else, or another window, wrote into the file meanwhile stays in it.
 //
+// Where several files are one trace, the notes of each are shown at their times on the common axis, and stay beside their own file, in its own
+// times. What is new there is kept beside the folder, where one was opened; else beside the file whose times the axis has.
+//
 // Threads: the GUI thread only. Files of notes are small.
 #pragma once
+
+#include <vector>
 
 #include <QObject>
 #include <QString>
 
 #include "model/notes/notes.h"
+#include "model/trace/trace.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::ui {
@@ -18,8 +24,8 @@ class NotesKeeper : public QObject {
  public:
   explicit NotesKeeper(timeline::TimelineView& view, QObject* parent = nullptr);
 
-  // The timeline shows the trace of this file: its notes join the markers that are there.
-  void open(const QString& trace_file);
+  // The timeline shows the trace of this file, or of several: `parts` then says which. Its notes join the markers that are there.
+  void open(const QString& trace_file, const std::vector<TracePart>& parts = {});
   // It shows something that has no file (yet): markers are kept in sight alone.
   void close();
   // Where the notes of a trace are.
@@ -30,17 +36,27 @@ class NotesKeeper : public QObject {
 
  private:
   enum class Reading { kDone, kNoFile, kRefused };
+  // A file that has notes of its own.
+  struct Place {
+    QString trace_file;
+    ClockLine clock;         // from its times to those that are shown
+    Notes notes;             // as they were in the file when it was last read or written here
+    bool may_write = true;   // not over a file that could not be read
+    [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
+  };
   // The notes that the file has now.
-  [[nodiscard]] Reading read(Notes& notes) const;
+  [[nodiscard]] static Reading read(const Place& place, Notes& notes);
+  void load(Place& place);
   void save();
+  void save(Place& place, const std::vector<Note>& mine);
+  // The notes that the markers are, of each place. A marker belongs where the note is that it was, or is a changed form of; else to the first.
+  [[nodiscard]] std::vector<std::vector<Note>> notesOfPlaces() const;
+  // What is kept, and what was made besides.
+  void show(const std::vector<timeline::TimelineView::Marker>& made = {});
   void cutLongTexts();
-  // Whether all markers can be kept; says so where not.
-  [[nodiscard]] bool areFewEnough();
 
   timeline::TimelineView& view_;
-  QString trace_file_;           // empty: none
-  Notes notes_;                  // as they were in the file when it was last read or written here
-  bool may_write_ = false;       // not over a file that could not be read
+  std::vector<Place> places_;  // none: nothing is kept
 };
 
 }  // namespace lanescope::ui

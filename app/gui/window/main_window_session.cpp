@@ -62,7 +62,7 @@ void MainWindow::connectSession() {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
     if (!is_one_of_several) recent_->add(path);
     showTitle();
-    notes_keeper_->open(path);
+    notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {

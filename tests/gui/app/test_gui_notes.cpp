@@ -219,6 +219,28 @@ class NotesTest : public QObject {
     QVERIFY(has(timeline(), {"of the other window", "of this one"}));
   }
 
+  // A name is bytes. Qt has a replacement character for those that are no UTF-8.
+  void tracesAndNotesMayHaveNamesThatAreNoText() {
+    const std::filesystem::path folder = folder_->path() / "caf\xe9", file = folder / "r\xfc.trace";
+    std::filesystem::create_directory(folder);
+    write_known_trace(file);
+    const QString path = QFile::decodeName(file.c_str());
+    QVERIFY(open_and_settle(*window_, path));
+    QVERIFY(window_->state().trace() && window_->state().trace()->event_count() > 0);
+    timeline().addMarker(300'000, "here");
+    QVERIFY(std::filesystem::exists(folder / "r\xfc.trace.notes"));
+    window_ = window_of(known_);
+    QVERIFY(open_and_settle(*window_, QFile::decodeName(folder.c_str())));  // as a folder
+    QCOMPARE(timeline().markers().size(), std::size_t{0});
+    QVERIFY(open_and_settle(*window_, path));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+
+    write_known_trace(folder / "r\xe4.trace");  // which Qt calls the same: nobody knows which one is meant
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openFile(path);
+    QVERIFY(failed.wait(kPatienceMs));
+  }
+
   void hostileNotesAreTextLikeOther() {
     write(QByteArray("0.0003 <b>bold</b>\\n\x1b[2J\xff\n1e9999 x\n-5 before all\n99999999999999 far\n") + QByteArray(100'000, 'x') + "\n");
     window_ = window_of(known_);

@@ -111,6 +111,65 @@ class RanksTest : public QObject {
     QVERIFY(window_->windowTitle().startsWith(QString::fromStdString(folder_.path().filename().string())));
   }
 
+  void notesOfEachFileAreShownAtItsTimesAndStayBesideIt() {
+    const QString first = files_[1] + ".notes", second = files_[0] + ".notes";
+    const auto write = [](const QString& path, const QByteArray& text) {
+      QFile file(path);
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+    };
+    const auto content = [](const QString& path) {
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    write(first, "1.000000000  of the first\n");
+    write(second, "2.000000000  of the second\n3.000000000  another\n");
+    openTogether({files_[1], files_[0]});
+    timeline::TimelineView& view = window_->timelineView();
+    const ClockLine clock = trace().parts()[1].clock;
+    QVERIFY(clock.shift() != 0);
+    const auto times = [&] {
+      std::vector<std::pair<Nanoseconds, QString>> all;
+      for (const auto& marker : view.markers()) all.emplace_back(marker.time, marker.text);
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    std::vector<std::pair<Nanoseconds, QString>> expected{{1'000'000'000, "of the first"}, {clock(2'000'000'000), "of the second"}, {clock(3'000'000'000), "another"}};
+    std::sort(expected.begin(), expected.end());
+    QVERIFY(times() == expected);
+
+    const QByteArray of_second = content(second);
+    view.addMarker(1'500'000'000, "new");
+    QVERIFY(content(first).contains("1.000000000  of the first\n1.500000000  new\n"));
+    QCOMPARE(content(second), of_second);
+    const QByteArray of_first = content(first);
+    view.removeMarker(clock(2'000'000'000));
+    QVERIFY(!content(second).contains("of the second"));
+    QVERIFY(content(second).contains("3.000000000  another\n"));
+    QCOMPARE(content(first), of_first);
+    QVERIFY(open_and_settle(*window_, files_[0]));  // alone, with what is its own
+    QCOMPARE(view.markers().size(), std::size_t{1});
+    QCOMPARE(view.markers()[0].time, Nanoseconds{3'000'000'000});
+    QFile::remove(first);
+    QFile::remove(second);
+  }
+
+  void notesOfAFolderStayBesideItAndThoseOfItsFilesBesideThem() {
+    const QString folder = QString::fromStdString(folder_.path().string());
+    QFile own(files_[1] + ".notes");
+    QVERIFY(own.open(QIODevice::WriteOnly) && own.write("1.0 mine\n") > 0);
+    own.close();
+    QVERIFY(open_and_settle(*window_, folder));
+    QCOMPARE(window_->timelineView().markers().size(), std::size_t{1});
+    window_->timelineView().addMarker(4'000'000'000, "of all");
+    QVERIFY(QFile::exists(folder + ".notes"));
+    QVERIFY(open_and_settle(*window_, files_[1]));
+    QCOMPARE(window_->timelineView().markers().size(), std::size_t{1});
+    QVERIFY(open_and_settle(*window_, folder));
+    QCOMPARE(window_->timelineView().markers().size(), std::size_t{2});
+    QFile::remove(files_[1] + ".notes");
+    QFile::remove(folder + ".notes");
+  }
+
   void whatCantBeOpenedIsSaidAndNothingIsShown() {
     const TemporaryFolder empty;
     QSignalSpy failed(window_.get(), &MainWindow::failed);
