@@ -9,6 +9,7 @@
 #include <QLibraryInfo>
 
 #include "base/catalogue_translator.h"
+#include "collector/session/inheritance.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "options.h"
@@ -82,6 +83,7 @@ class Application : public QApplication {
 }  // namespace
 
 int run_viewer(int argc, char** argv) {
+  session::keep_inheritance();  // many files can be open at once then
   const auto parsed = parse_options(arguments_of(argc, argv));
   if (const Answer* answer = std::get_if<Answer>(&parsed)) return say(answer->text, answer->exit_code);
   const Options& options = std::get<Options>(parsed);

@@ -14,6 +14,7 @@
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/completeness.h"
 #include "model/trace/demanded_segments.h"
 
 struct lanescope_trace {
@@ -57,10 +58,7 @@ Value answer(char** error, Value failed, Work work) {
 Error nothing_given(const char* what) { return {std::string("There is no ") + what + ": it is null.", ErrorKind::kUsage}; }
 
 // Fails where others stand for events that can't be read any more: they are no answer.
-Result<void> all_is_read(const lanescope_trace& trace) {
-  if (!lanescope::has_substitutes(*trace.trace)) return {};
-  return Error{"Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again."};
-}
+Result<void> all_is_read(const lanescope_trace& trace) { return lanescope::check_all_was_read(*trace.trace); }
 
 Result<lanescope::stats::Format> format_of(const char* format) {
   if (const auto known = lanescope::stats::format_of(format == nullptr ? "json" : format)) return *known;
@@ -131,6 +129,17 @@ lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, 
 }
 
 void lanescope_close(lanescope_trace* trace) { delete trace; }
+
+char* lanescope_losses(const lanescope_trace* trace, char** error) {
+  return answer<char*>(error, nullptr, [&]() -> Result<char*> {
+    if (trace == nullptr) return nothing_given("trace");
+    std::string losses = lanescope::losses_text(*trace->trace);
+    if (const Result<void> read = all_is_read(*trace); !read) lanescope::add_sentence(losses, read.error().text);
+    char* const text = copy_of(losses);
+    if (text == nullptr) throw std::bad_alloc();
+    return text;
+  });
+}
 
 const char* const* lanescope_tables(void) {
   static const Names names(lanescope::table_names());

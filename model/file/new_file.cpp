@@ -38,7 +38,7 @@ struct Unfinished {
 };
 std::array<Unfinished, 128> unfinished;
 
-std::atomic<bool> all_private{false};
+std::atomic<mode_t> permitted{Readers::kAsUsual.permitted};  // of all new files
 
 Unfinished* note_unfinished(int folder, const std::string& name) {
   for (Unfinished& entry : unfinished) {
@@ -186,13 +186,16 @@ std::filesystem::path NewFile::to_read() const {
 }
 bool NewFile::has_taken_place() const noexcept { return state_->has_taken_place; }
 
-void keep_new_files_private() noexcept {
-  all_private.store(true);
-  umask(077);
+void keep_new_files_to(Readers readers) noexcept {
+  permitted.fetch_and(readers.permitted);
+  // Who may read a file may look into the folders of its kind, for which alone the bits to execute matter here.
+  const mode_t may_read = readers.permitted & 0044;
+  const mode_t kept = readers.permitted | may_read >> 2;
+  umask(umask(077) | (~kept & 077));
 }
 
 Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
-  if (all_private.load()) readers = Readers::kOwnerAlone;
+  readers.permitted &= permitted.load();
   auto state = std::make_unique<State>();
   state->path = path;
   state->overwrite = overwrite;
@@ -205,11 +208,9 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   if (state->folder < 0) state->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);  // one that we may not list
   if (state->folder < 0) return not_created(path, errno);
   state->name = name_beside(state->path.filename());
-  constexpr mode_t kForOwner = 0600;
-  constexpr mode_t kForAll = 0666;  // less the umask
-  const mode_t mode = readers == Readers::kOwnerAlone ? kForOwner : kForAll;
+  const mode_t mode = 0666 & (readers.permitted | 0600);  // less the umask
   if (!state->open_without_name(mode) && !state->open_with_name(mode)) return not_created(path, errno);
-  if (occupant->is_there && occupant->is_ours && readers == Readers::kAsUsual) fchmod(state->descriptor, occupant->permissions);
+  if (occupant->is_there && occupant->is_ours) fchmod(state->descriptor, occupant->permissions & (readers.permitted | 0700));
   return NewFile(std::move(state));
 }
 

@@ -2,17 +2,15 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-
 namespace lanescope {
 
 Readers readers_of(std::span<const std::filesystem::path> sources) noexcept {
-  constexpr mode_t kOthers = S_IRGRP | S_IROTH;
-  const bool one_is_private = std::any_of(sources.begin(), sources.end(), [](const std::filesystem::path& source) {
+  Readers readers = Readers::kAsUsual;
+  for (const std::filesystem::path& source : sources) {
     struct stat facts {};
-    return stat(source.c_str(), &facts) == 0 && (facts.st_mode & kOthers) == 0;
-  });
-  return one_is_private ? Readers::kOwnerAlone : Readers::kAsUsual;
+    if (stat(source.c_str(), &facts) == 0) readers.permitted &= facts.st_mode | 0700;
+  }
+  return readers;
 }
 
 }  // namespace lanescope

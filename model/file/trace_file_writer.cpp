@@ -277,10 +277,9 @@ const std::filesystem::path& TraceFileWriter::path() const noexcept { return sta
 
 Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
   auto state = std::make_unique<State>();
-  constexpr mode_t kForOwner = 0600;
-  constexpr mode_t kForAll = 0644;
+  constexpr mode_t kMost = 0644;
   state->own = Descriptor(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, readers == Readers::kOwnerAlone ? kForOwner : kForAll));
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMost & (readers.permitted | 0600)));
   state->path = path;
   state->descriptor = state->own.get();
   if (state->own.valid() && own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);  // by one that came in between

@@ -15,6 +15,8 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -241,10 +243,26 @@ struct Rank {
   std::shared_ptr<const Trace> trace;
 };
 
+// What was read of several files, each in the place of its path.
+struct ReadFiles {
+  explicit ReadFiles(std::size_t count, Unreadable of_unreadable) : unreadable(of_unreadable), traces(count) {}
+
+  Unreadable unreadable;
+  std::vector<std::shared_ptr<const Trace>> traces;  // null where it could not be read
+  std::map<std::size_t, Error> errors;               // why, by file
+
+  // Whether no other needs to be read.
+  [[nodiscard]] bool is_over() const { return unreadable == Unreadable::kFails && !errors.empty(); }
+  // The first error, where those that were read are no answer without it.
+  [[nodiscard]] Result<void> result() const {
+    if (errors.empty() || (unreadable == Unreadable::kIsLeftOut && errors.size() < traces.size())) return {};
+    return errors.begin()->second;
+  }
+};
+
 // Reads several at once, on all cores: few of them keep a core busy whose events stay in the files.
-Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const LoadProgress& progress, std::vector<std::shared_ptr<const Trace>>& traces) {
+Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const LoadProgress& progress, ReadFiles& read) {
   std::mutex mutex;
-  std::map<std::size_t, Error> errors;  // by file
   std::size_t done = 0;
   bool is_cancelled = false;
   const auto goes_on = [&] {
@@ -255,26 +273,25 @@ Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const 
   parallel_for(paths.size(), [&](std::size_t i) {
     {
       const std::lock_guard lock(mutex);
-      if (!errors.empty()) return;  // those before have begun: of them, the first is told
+      if (read.is_over()) return;  // those before have begun: of them, the first is told
     }
     if (!goes_on()) return;
     const LoadProgress of_one = [&](double, const std::shared_ptr<const Trace>&) { return goes_on() ? LoadStep::kContinue : LoadStep::kCancel; };
     Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_one, EventPlace::kInFile);
     const std::lock_guard lock(mutex);
-    if (!trace) return errors.emplace(i, trace.error()), void();
-    traces[i] = *std::move(trace);
+    if (trace) read.traces[i] = *std::move(trace);
+    else read.errors.emplace(i, trace.error());
     ++done;
   });
-  if (!errors.empty()) return errors.begin()->second;
   if (is_cancelled) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
-  return {};
+  return read.result();
 }
 
 // Reads those that are not there yet, or, where all shall be in memory, not there.
-Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress,
-                      std::vector<std::shared_ptr<const Trace>>& traces) {
-  if (place == EventPlace::kInFile) return read_all_heads(paths, progress, traces);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress, ReadFiles& read) {
+  if (place == EventPlace::kInFile) return read_all_heads(paths, progress, read);
+  auto& traces = read.traces;
+  for (std::size_t i = 0; i < paths.size() && !read.is_over(); ++i) {
     if (traces[i] && (place != EventPlace::kInMemory || holds_events(*traces[i]))) continue;
     LoadStep step = LoadStep::kContinue;
     const LoadProgress of_all = [&](double fraction, const std::shared_ptr<const Trace>&) {
@@ -282,11 +299,70 @@ Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace p
       return step;
     };
     const Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_all, place);
-    if (!trace) return trace.error();
     if (step == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
-    traces[i] = *trace;
+    if (trace) traces[i] = *trace;
+    else read.errors.emplace(i, trace.error());
   }
-  return {};
+  return read.result();
+}
+
+// Whether a file holds what another one holds, too, as far as can be told without comparing events: they began in the same nanosecond of the same
+// clocks, and the other has all of its processes and all of its time.
+bool is_of_same_recording(const Trace& part, const Trace& whole) {
+  const auto origin = [](const Trace& trace) {
+    const Provenance& from = trace.provenance();
+    return std::tie(from.utc_epoch, from.monotonic_epoch, from.machine_id, from.boot_id, from.host_name, from.command);
+  };
+  const auto has = [&](const Process& process) {
+    return std::any_of(whole.processes().begin(), whole.processes().end(), [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
+  };
+  const bool is_dated = part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0;
+  const TimeRange a = part.extent(), b = whole.extent();
+  return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
+         (a.empty() || (b.begin <= a.begin && a.end <= b.end));
+}
+
+// Of files with the same recording, the one that has most of it; of equals one whose events stay in the file, then the first.
+class DistinctRecordings {
+ public:
+  DistinctRecordings(std::span<const std::filesystem::path> paths, const ReadFiles& read) {
+    const std::vector<std::string> names = names_of(paths);
+    std::vector<std::size_t> by_worth;
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (read.traces[i]) by_worth.push_back(i);
+    const auto worth = [&](std::size_t i) { return std::pair(read.traces[i]->event_count(), !holds_events(*read.traces[i])); };
+    std::stable_sort(by_worth.begin(), by_worth.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+    // By what they began as: a job of a thousand ranks is not compared pair by pair.
+    std::map<std::pair<std::int64_t, Nanoseconds>, std::vector<std::size_t>> chosen_by_epoch;
+    for (const std::size_t i : by_worth) {
+      const Trace& trace = *read.traces[i];
+      auto& rivals = chosen_by_epoch[{trace.provenance().utc_epoch, trace.provenance().monotonic_epoch}];
+      const auto whole = std::find_if(rivals.begin(), rivals.end(), [&](std::size_t rival) { return is_of_same_recording(trace, *read.traces[rival]); });
+      if (whole == rivals.end()) {
+        rivals.push_back(i);
+        chosen_.push_back(i);
+      } else {
+        same_.push_back(names[i] + " is left out: it holds the same recording as " + names[*whole] + ".");
+      }
+    }
+    std::sort(chosen_.begin(), chosen_.end());
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_; }    // in the order of paths
+  [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }  // a sentence for each that was not
+
+ private:
+  std::vector<std::size_t> chosen_;
+  std::vector<std::string> same_;
+};
+
+std::vector<TraceRemark> remarks_on(std::span<const std::string> same, std::span<const std::filesystem::path> paths, const ReadFiles& read) {
+  std::vector<TraceRemark> remarks;
+  for (const std::string& sentence : same) remarks.push_back({TraceRemark::Kind::kNote, sentence});
+  const std::vector<std::string> names = names_of(paths);
+  for (const auto& [i, error] : read.errors)
+    for (const auto kind : {TraceRemark::Kind::kWarning, TraceRemark::Kind::kCondition}) remarks.push_back({kind, names[i] + " is missing: " + error.text});
+  return remarks;
 }
 
 // Does work that can be stopped, while progress is asked from another thread whether to go on.
@@ -353,26 +429,48 @@ bool fit_into_memory(std::span<const std::shared_ptr<const Trace>> traces) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress) {
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress, Unreadable unreadable,
+                                                 std::vector<std::string>* same_recording) {
   if (paths.size() == 1) return open_trace(paths.front(), progress, place);
   const bool where_they_fit = place == EventPlace::kInMemoryWhereTheyFit;
-  std::vector<std::shared_ptr<const Trace>> traces(paths.size());
-  if (const Result<void> read = read_all(paths, where_they_fit ? EventPlace::kInFile : place, progress, traces); !read) return read.error();
-  Ranks ranks(paths);
-  const auto combine = [&] {
+  ReadFiles all(paths.size(), unreadable);
+  if (const Result<void> done = read_all(paths, where_they_fit ? EventPlace::kInFile : place, progress, all); !done) return done.error();
+  const DistinctRecordings distinct(paths, all);
+  if (same_recording != nullptr) same_recording->insert(same_recording->end(), distinct.same().begin(), distinct.same().end());
+  const std::vector<TraceRemark> remarks = remarks_on(distinct.same(), paths, all);
+  std::vector<std::filesystem::path> chosen;
+  ReadFiles read(distinct.chosen().size(), Unreadable::kFails);
+  for (const std::size_t i : distinct.chosen()) {
+    read.traces[chosen.size()] = std::move(all.traces[i]);
+    chosen.push_back(paths[i]);
+  }
+  if (chosen.size() == 1) {
+    const auto alone = where_they_fit ? open_trace(chosen.front(), progress, place) : Result<std::shared_ptr<const Trace>>(read.traces.front());
+    return alone ? with_remarks(*alone, remarks) : alone;
+  }
+  Ranks ranks(chosen);
+  const auto combine = [&]() -> std::shared_ptr<const Trace> {
     std::shared_ptr<const Trace> combined;
-    do_asking(progress, [&](const std::stop_token& stop) { combined = ranks.combined(traces, stop); });
-    return combined;
+    do_asking(progress, [&](const std::stop_token& stop) { combined = ranks.combined(read.traces, stop); });
+    return combined ? with_remarks(combined, remarks) : nullptr;
   };
   const Error cancelled{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
   std::shared_ptr<const Trace> combined = combine();
   if (!combined) return cancelled;
-  if (!where_they_fit || holds_events(*combined) || !fit_into_memory(traces)) return combined;
+  if (!where_they_fit || holds_events(*combined) || !fit_into_memory(read.traces)) return combined;
   if (progress && progress(0, combined) == LoadStep::kCancel) return cancelled;
-  if (const Result<void> read = read_all(paths, EventPlace::kInMemory, progress, traces); !read) return read.error();
+  if (const Result<void> done = read_all(chosen, EventPlace::kInMemory, progress, read); !done) return done.error();
   combined = combine();
   if (!combined) return cancelled;
   return combined;
+}
+
+Unreadable unreadable_of(std::span<const std::filesystem::path> named) {
+  const bool has_folder = std::any_of(named.begin(), named.end(), [](const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(path, ignored);
+  });
+  return has_folder ? Unreadable::kIsLeftOut : Unreadable::kFails;
 }
 
 }  // namespace lanescope

@@ -5,7 +5,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "lanescope/trace.pb.h"
+#include "model/trace/completeness.h"
 #include "model/trace/demanded_segments.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
 #include "model/trace/parts.h"
@@ -79,7 +82,7 @@ class ChangedSegments : public DemandedSegments {
     return Lane(std::move(segments));
   }
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override { return changed(*from_.read_apart(s), change_); }
-  bool has_substitutes() const noexcept override { return DemandedSegments::has_substitutes() || from_.has_substitutes(); }
+  const DemandedSegments* origin() const noexcept override { return &from_; }
 
   std::shared_ptr<const Trace> trace_;  // whose lane has these:
   const DemandedSegments& from_;
@@ -112,6 +115,22 @@ class TraceCombiner {
     close_part(source, first_track);
   }
 
+  static std::shared_ptr<const Trace> with_remarks(const Trace& trace, std::span<const TraceRemark> remarks) {
+    Trace copy = trace;
+    for (const TraceRemark& remark : remarks) {
+      if (remark.kind == TraceRemark::Kind::kCondition) {
+        add_sentence(copy.provenance_.condition, remark.sentence);
+        continue;
+      }
+      DiagnosticMessage message;
+      message.time = trace.extent().begin;
+      message.severity = remark.kind == TraceRemark::Kind::kWarning ? proto::SEVERITY_WARNING : proto::SEVERITY_INFO;
+      message.text = remark.sentence;
+      copy.diagnostics_.push_back(std::move(message));
+    }
+    return std::make_shared<const Trace>(std::move(copy));
+  }
+
   std::shared_ptr<const Trace> take() {
     build_lanes();
     if (stop_.stop_requested()) return nullptr;
@@ -121,11 +140,36 @@ class TraceCombiner {
       extent = extent.empty() ? part.extent : TimeRange{std::min(extent.begin, part.extent.begin), std::max(extent.end, part.extent.end)};
     }
     trace_.extent_ = extent;
+    trace_.provenance_ = provenance_of(trace_.parts_);
     trace_.index_resources();
     return std::make_shared<const Trace>(std::move(trace_));
   }
 
  private:
+  // That of the first, but what is missing is what any of them lacks.
+  static Provenance provenance_of(const std::vector<TracePart>& parts) {
+    Provenance all = parts.front().provenance;
+    all.condition.clear();
+    all.unwritten_events = 0;
+    constexpr std::size_t kTold = 8;  // of which the sentences are read; the diagnostics have all
+    std::size_t lacking = 0;
+    for (const TracePart& part : parts) {
+      all.finished = all.finished && part.provenance.finished;
+      all.read_in_part = all.read_in_part || part.provenance.read_in_part;
+      all.unwritten_events += part.provenance.unwritten_events;
+      if (!part.provenance.condition.empty() && lacking++ < kTold) add_sentence(all.condition, of_part(part.label, part.provenance.condition));
+    }
+    if (lacking > kTold) add_sentence(all.condition, "And " + grouped_digits(lacking - kTold) + " more are not whole.");
+    if (!all.finished) all.end = RecordingEnd::kUnknown;
+    return all;
+  }
+
+  // "rank 1 r1.trace: The recording was cut off ..."
+  static std::string of_part(std::string label, std::string_view sentence) {
+    if (const auto gap = label.find("  "); gap != std::string::npos) label.erase(gap, 1);
+    return label.append(": ").append(sentence);
+  }
+
   // The tables of the first trace share their last blocks with whoever builds it: rows are appended to copies of these.
   void detach() {
     trace_.names_ = trace_.names_.detached();
@@ -433,12 +477,8 @@ class TraceCombiner {
 
   void close_part(const TraceSource& source, TrackId first_track) {
     const TimeRange extent = source.trace->extent();
-    if (!source.remark.empty()) {
-      DiagnosticMessage message;
-      message.time = source.clock(extent.begin);
-      message.text = source.remark;
-      trace_.diagnostics_.push_back(std::move(message));
-    }
+    if (!source.remark.empty()) say(source.clock(extent.begin), proto::SEVERITY_INFO, source.remark);
+    if (const std::string lost = losses_text(*source.trace); !lost.empty()) say(source.clock(extent.end), proto::SEVERITY_WARNING, of_part(source.label, lost));
     TracePart part;
     part.label = source.label;
     part.provenance = source.trace->provenance();
@@ -451,6 +491,14 @@ class TraceCombiner {
     part.first_counter = trace_.parts_.empty() ? 0 : trace_.parts_.back().end_counter;
     part.end_counter = static_cast<CounterId>(trace_.counters_.size());
     trace_.parts_.push_back(std::move(part));
+  }
+
+  void say(Nanoseconds time, int severity, std::string text) {
+    DiagnosticMessage message;
+    message.time = time;
+    message.severity = severity;
+    message.text = std::move(text);
+    trace_.diagnostics_.push_back(std::move(message));
   }
 
   // A segment to be copied with what is different in the combined trace.
@@ -517,6 +565,10 @@ class TraceCombiner {
   std::vector<DemandedLane> demanded_;
   std::vector<BoundsWork> bounds_;
 };
+
+std::shared_ptr<const Trace> with_remarks(const std::shared_ptr<const Trace>& trace, std::span<const TraceRemark> remarks) {
+  return remarks.empty() ? trace : TraceCombiner::with_remarks(*trace, remarks);
+}
 
 std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop) {
   TraceCombiner combiner(sources.front(), std::move(stop));

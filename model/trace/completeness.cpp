@@ -26,27 +26,47 @@ bool is_of_unfollowed(const DiagnosticMessage& message) {
   return message.component == proto::COMPONENT_SESSION && message.state == proto::STATE_FAILED;
 }
 
-}  // namespace
-
-std::string missing_text(const Trace& trace) {
+// What was recorded and is not there, as a list.
+std::string lost_list(const Trace& trace) {
   Completeness sum;
   for (const Process& process : trace.processes()) {
     sum.dropped += process.completeness.dropped;
     sum.invalid += process.completeness.invalid;
     sum.unreturned_buffers += process.completeness.unreturned_buffers;
   }
-  const auto& diagnostics = trace.diagnostics();
-  const bool some_unfollowed = std::any_of(diagnostics.begin(), diagnostics.end(), is_of_unfollowed);
-  const auto failures = std::count_if(diagnostics.begin(), diagnostics.end(),
-                                      [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
   std::string list;
   add(list, sum.dropped, "record", "dropped");
   add(list, sum.invalid, "record", "invalid");
   add(list, sum.unreturned_buffers, "CUPTI buffer", "lost");
   add(list, trace.provenance().unwritten_events, "event", "had no room in the file");
+  return list;
+}
+
+}  // namespace
+
+std::string missing_text(const Trace& trace) {
+  const auto& diagnostics = trace.diagnostics();
+  const bool some_unfollowed = std::any_of(diagnostics.begin(), diagnostics.end(), is_of_unfollowed);
+  const auto failures = std::count_if(diagnostics.begin(), diagnostics.end(),
+                                      [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
+  const auto is_cut = [](const TracePart& part) { return !part.provenance.condition.empty(); };
+  const auto cut = std::count_if(trace.parts().begin(), trace.parts().end(), is_cut);
+  std::string list = lost_list(trace);
+  add(list, static_cast<std::uint64_t>(cut), "recording", "not whole");
   if (some_unfollowed) list += list.empty() ? "processes could not be followed" : ", processes could not be followed";
   add(list, static_cast<std::uint64_t>(failures), "warning", failures == 1 ? "says what else is missing" : "say what else is missing");
   return list;
+}
+
+void add_sentence(std::string& sentences, std::string_view sentence) {
+  if (!sentences.empty() && !sentence.empty()) sentences += ' ';
+  sentences += sentence;
+}
+
+std::string losses_text(const Trace& trace) {
+  std::string text = trace.provenance().condition;
+  if (const std::string list = lost_list(trace); !list.empty()) add_sentence(text, "Not all that was recorded is here: " + list + ".");
+  return text;
 }
 
 std::string completeness_text(const Trace& trace) {

@@ -338,6 +338,31 @@ class PlantedFaults(unittest.TestCase):
         self.assertAlmostEqual(first["Change (%)"], 10, delta=1)
 
 
+class SameRecordings(unittest.TestCase):
+    def asked(self, *paths):
+        fleet = Fleet(list(paths), HERE)
+        return fleet.ask("cuda_gpu_kern_sum").tables[0].rows, {os.path.basename(state.path): state for state in fleet.outcome.files}
+
+    def test_a_recording_and_its_compacted_form_are_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run, compact = os.path.join(folder, "run.trace"), os.path.join(folder, "run.compact.trace")
+            shutil.copy(support.recording("ranks_late0"), run)
+            support.lanescope("export", "-q", "-t", "trace", "-o", compact, run)
+            alone, _ = self.asked(run)
+            both, files = self.asked(run, compact)
+            self.assertEqual(str(alone), str(both).replace(compact, run))
+            left_out = [state for state in files.values() if not state.read]
+            self.assertEqual(len(left_out), 1)
+            self.assertIn("holds the same recording as", left_out[0].reason)
+
+    def test_parts_that_follow_each_other_are_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            parts = [os.path.join(folder, f"part{i}.trace") for i in range(2)]
+            for part, times in zip(parts, ("/2s", "4s/")):
+                support.lanescope("export", "-q", "-t", "trace", "--times", times, "-o", part, support.recording("ranks_late0"))
+            self.assertEqual([state.read for state in self.asked(*parts)[1].values()], [True, True])
+
+
 class CommandLine(unittest.TestCase):
     def run_fleet(self, *arguments):
         environment = os.environ | {"PYTHONPATH": str(support.ROOT / "app/python")}

@@ -36,6 +36,8 @@ def load():
     library.lanescope_report.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, error]
     library.lanescope_findings.restype = text
     library.lanescope_findings.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, error]
+    library.lanescope_losses.restype = text
+    library.lanescope_losses.argtypes = [ctypes.c_void_p, error]
     library.lanescope_free.argtypes = [text]
     library.lanescope_free.restype = None
     return library
@@ -183,6 +185,7 @@ class Findings(unittest.TestCase):
 class Failures(unittest.TestCase):
     def test_are_sentences(self):
         trace = opened(support.recording("cuda_streams"))
+        self.assertEqual(taken(answered(LIBRARY.lanescope_losses, trace)[0]), "")
         stream = arrow_c.Stream()
         for function, arguments, said in (
             (LIBRARY.lanescope_open, (b"/no/such/file.trace",), "/no/such/file.trace"),
@@ -198,6 +201,7 @@ class Failures(unittest.TestCase):
             (LIBRARY.lanescope_findings, (trace, b"gpu_bubbles:gap=much", None), "gap"),
             (LIBRARY.lanescope_findings, (trace, None, b"xml"), "There is no format xml"),
             (LIBRARY.lanescope_findings, (None, None, None), "There is no trace"),
+            (LIBRARY.lanescope_losses, (None,), "There is no trace"),
             (LIBRARY.lanescope_report, (trace, b"cuda_gpu_kern_sum", b"xml"), "There is no format xml"),
         ):
             with self.subTest(said=said):
@@ -237,6 +241,7 @@ class Failures(unittest.TestCase):
             trace = opened(path)
             written = streams(support.lanescope("export", "-q", "-t", "arrow", "-o", "-", path))
             self.assertEqual(arrow_c.read(table(trace, "kernels"))[1], written["kernels"].metadata)
+            self.assertIn("The recording was cut off", taken(answered(LIBRARY.lanescope_losses, trace)[0]))
             LIBRARY.lanescope_close(trace)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import support
 import lanescope
@@ -165,6 +166,32 @@ class DamagedFiles(unittest.TestCase):
         with lanescope.open(self.path) as trace:
             self.assertEqual(len(trace.kernels["start"]), 20)
             self.assertEqual(trace.lost.damaged_bytes, len(parts[2]))
+
+    def test_what_had_no_room_was_lost_with_its_process_or_failed_is_missing(self):
+        cases = {
+            "unwritten": (841, support.frame(2, support.field(2, 1) + support.field(3, 841), process=0)),
+            "unreturned_buffers": (3, support.frame(4, support.field(2, 1) + support.field(5, 3)) + support.session_end()),
+            "failed": (1, support.frame(8, support.field(2, 1) + support.field(4, 7) + support.field(5, b"It failed."), process=0) + support.session_end()),
+        }
+        for name, (number, frames) in cases.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "x.trace"
+                path.write_bytes(support.HEADER + support.session_start() + support.process_start() + frames)
+                with lanescope.open(path) as trace:
+                    self.assertEqual({key: value for key, value in vars(trace.lost).items() if value}, {name: number})
+                    self.assertTrue(trace.lost)
+                self.assertIn("incomplete", support.lanescope("info", path).decode())
+
+    def test_answers_of_the_program_warn_of_a_recording_that_is_not_whole(self):
+        whole = support.recording("ranks_late0")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "cut.trace"
+            path.write_bytes(whole.read_bytes()[:200_000])
+            with lanescope.open(path) as trace, self.assertWarnsRegex(lanescope.RecordingWarning, "cut off"):
+                trace.stats("cuda_api_sum")
+        with lanescope.open(whole) as trace, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            trace.stats("cuda_api_sum")
 
     def test_other_files_are_refused_in_a_sentence(self):
         self.path.write_bytes(b"SQLite format 3\0" + bytes(100))

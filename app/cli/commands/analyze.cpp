@@ -6,12 +6,11 @@
 #include "checks.h"
 #include "options/filter_options.h"
 #include "output/findings_text.h"
-#include "output/output_file.h"
+#include "output/losses.h"
 #include "output/table_output.h"
 #include "commands.h"
 #include "model/analysis/findings_table.h"
 #include "model/analysis/rule.h"
-#include "model/import/open_trace.h"
 #include "model/stats/selection.h"
 
 namespace lanescope::cli {
@@ -120,6 +119,7 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   const bool own = std::any_of(answers.begin(), answers.end(),
                                [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
   std::size_t written = 0;
+  if (const auto read = output.check_sources(); !read) return read;
   if (own && output.is_for_people(0)) {
     std::cout << findings_text(trace, summary_of(answers), findings, language);
   } else if (own) {  // also without findings: that there are none is the answer
@@ -199,11 +199,9 @@ int run_analyze(Arguments arguments) {
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
   if (const auto fits = output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral); !fits) return fail(fits.error());
-  const auto ranks = trace_files(files);
-  if (!ranks) return fail(ranks.error());
-  keep_as_private_as(*ranks);
-  const auto trace = open_traces(*ranks, EventPlace::kInMemoryWhereTheyFit);
+  const auto trace = open_ranks(files, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
+  output.set_source(*trace);
 
   const Result<TimeRange> time = time_of(**trace, *options);
   if (!time) return fail(time.error());
@@ -211,7 +209,9 @@ int run_analyze(Arguments arguments) {
   if (!answers) return fail(answers.error());
   const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);
   output.finish();
-  return written ? kSuccess : fail(written.error());
+  if (!written) return fail(written.error());
+  say_losses(**trace, name_of(files));
+  return kSuccess;
 }
 
 }  // namespace lanescope::cli

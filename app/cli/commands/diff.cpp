@@ -6,6 +6,7 @@
 #include <iostream>
 #include <span>
 
+#include "output/losses.h"
 #include "output/output_file.h"
 #include "checks.h"
 #include "output/table_output.h"
@@ -14,7 +15,7 @@
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/diff_limits.h"
 #include "model/analysis/trace_diff.h"
-#include "model/import/open_trace.h"
+#include "model/trace/completeness.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
 
@@ -118,10 +119,7 @@ using Files = std::vector<std::filesystem::path>;
 
 // One run: a file, or a folder with a file for each rank.
 Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) {
-  const auto ranks = trace_files(std::array{path});
-  if (!ranks) return ranks.error();
-  keep_as_private_as(*ranks);
-  return open_traces(*ranks, EventPlace::kInMemoryWhereTheyFit);
+  return open_ranks(std::array{path}, EventPlace::kInMemoryWhereTheyFit);
 }
 
 Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {
@@ -224,6 +222,18 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
   return code;
 }
 
+enum class Wholeness { kWhole, kLacking };
+
+// Says what each run lacks.
+Wholeness told_losses(const std::vector<std::shared_ptr<const Trace>>& runs, const Files& files) {
+  Wholeness wholeness = Wholeness::kWhole;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    say_losses(*runs[i], files[i].string());
+    if (!losses_text(*runs[i]).empty()) wholeness = Wholeness::kLacking;
+  }
+  return wholeness;
+}
+
 }  // namespace
 
 int run_diff(Arguments arguments) {
@@ -273,9 +283,12 @@ int run_diff(Arguments arguments) {
   const auto second = open_runs(second_files);
   if (!second) return fail(second.error());
 
+  for (const auto& side : {*first, *second})
+    for (const std::shared_ptr<const Trace>& run : side) output.set_source(run);
   const Result<TraceDiff> diff = analysis::compare_runs(*first, *second, options);
   if (!diff) return fail(diff.error());
   const bool for_people = output.is_for_people(0);
+  if (const auto read = output.check_sources(); !read) return fail(read.error());
   if (for_people) std::cout << summary_of(*diff, first_files, second_files);
   const DiffLines lines = for_people && !all ? DiffLines::kChanges : DiffLines::kAll;
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, lines));
@@ -289,7 +302,10 @@ int run_diff(Arguments arguments) {
   if (!by_counters.empty() && output.is_json_on_console(1))
     TableOutput::skip("Kernels by their counters are a table of their own. Write both to files: lanescope diff -f json -o NAME A B");
   const bool on_metrics = std::any_of(limits.begin(), limits.end(), [](const DiffLimit& limit) { return !limit.metric.empty(); });
-  return judge(*diff, counters, on_metrics ? analysis::unpaired_kernels(*first, *second) : std::vector<std::string>(), limits);
+  const int verdict = judge(*diff, counters, on_metrics ? analysis::unpaired_kernels(*first, *second) : std::vector<std::string>(), limits);
+  const Wholeness wholeness = std::max(told_losses(*first, first_files), told_losses(*second, second_files));
+  if (limits.empty() || wholeness == Wholeness::kWhole) return verdict;
+  return fail({"A recording that is not whole can't be held to a limit. Record it again, or compare without --fail-above."});
 }
 
 }  // namespace lanescope::cli

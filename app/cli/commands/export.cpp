@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "options/foreign_options.h"
+#include "output/losses.h"
 #include "output/output_file.h"
 #include "text.h"
 #include "commands.h"
@@ -16,6 +17,8 @@
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
 #include "model/trace/compact/compaction.h"
+#include "model/trace/compact/segment_check.h"
+#include "model/trace/demanded_segments.h"
 #include "model/stats/report.h"
 
 namespace lanescope::cli {
@@ -81,14 +84,21 @@ Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
   bool is_taken = true;
   const auto written = write_text(options.output, options.overwrite(), [&](const TextConsumer& write) {
     streamed = export_arrow(*trace, [&](std::string_view bytes) { return is_taken = write(bytes); }, request);
+    if (streamed) streamed = check_all_was_read(*trace);
     return static_cast<bool>(streamed);
   });
   return is_taken && !streamed ? streamed : written;
 }
 
 template <typename Export>
-Result<void> to_text(const ExportOptions& options, Export export_text) {
-  return write_text(options.output, options.overwrite(), export_text);
+Result<void> to_text(const TracePointer& trace, const ExportOptions& options, Export export_text) {
+  Result<void> read;
+  const Result<void> written = write_text(options.output, options.overwrite(), [&](const TextConsumer& write) {
+    if (!export_text(write)) return false;
+    read = check_all_was_read(*trace);
+    return read.has_value();
+  });
+  return read ? written : read;
 }
 
 struct Format {
@@ -100,19 +110,19 @@ constexpr std::array kFormats = {
     Format{"sqlite", ".sqlite", to_sqlite},
     Format{"chrome", ".chrome.json",
            [](const TracePointer& trace, const ExportOptions& options) {
-             return to_text(options, [&](const TextConsumer& write) { return export_chrome_json(*trace, write, options.selection); });
+             return to_text(trace, options, [&](const TextConsumer& write) { return export_chrome_json(*trace, write, options.selection); });
            }},
     Format{"json", ".json",
            [](const TracePointer& trace, const ExportOptions& options) {
-             return to_text(options, [&](const TextConsumer& write) { return export_json(*trace, write, options.selection); });
+             return to_text(trace, options, [&](const TextConsumer& write) { return export_json(*trace, write, options.selection); });
            }},
     Format{"csv", ".csv",
            [](const TracePointer& trace, const ExportOptions& options) {
-             return to_text(options, [&](const TextConsumer& write) { return export_csv(trace, write, options.selection); });
+             return to_text(trace, options, [&](const TextConsumer& write) { return export_csv(trace, write, options.selection); });
            }},
     Format{"text", ".txt",
            [](const TracePointer& trace, const ExportOptions& options) {
-             return to_text(options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
+             return to_text(trace, options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
            }},
     Format{"parquet", ".parquet", to_parquet},
     Format{"parquetdir", ".parquetdir", to_parquet_of_nsys},
@@ -232,11 +242,13 @@ int run_export(Arguments arguments) {
   if (const auto checked = check(options); !checked) return fail(checked.error());
   if (is_rewritten(options)) return recover(options);
 
-  const auto trace = open_trace(options.input, {}, EventPlace::kInFile);
+  // Read whole, a damaged file is told as it always is; else it is found damaged on the way.
+  const bool is_salvage = options.type == "trace" && !damaged_segments(options.input).empty();
+  const auto trace = open_trace(options.input, {}, is_salvage ? EventPlace::kInMemoryWhereTheyFit : EventPlace::kInFile);
   if (!trace) return fail(trace.error());
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
-  if (const std::string& condition = (*trace)->provenance().condition; !condition.empty()) std::cerr << condition << '\n';
+  say_losses(**trace, options.input);
   return kSuccess;
 }
 

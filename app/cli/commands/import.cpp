@@ -2,6 +2,7 @@
 #include <array>
 #include <iostream>
 
+#include "output/losses.h"
 #include "output/output_file.h"
 #include "text.h"
 #include "commands.h"
@@ -38,7 +39,7 @@ int run_import(Arguments arguments) {
   if (!written) return fail(written.error());
   if (output != kStandardOutput) std::cerr << "Generated:\n\t" << output << '\n';
   std::cerr << counted((*trace)->event_count(), "event") << " of " << input << '\n';
-  if (const std::string& condition = (*trace)->provenance().condition; !condition.empty()) std::cerr << condition << '\n';
+  say_losses(**trace, input);
   return kSuccess;
 }
 

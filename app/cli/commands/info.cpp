@@ -17,7 +17,10 @@
 #include "model/import/open_trace.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/by_process.h"
+#include "model/trace/combine.h"
+#include "model/trace/compact/segment_check.h"
 #include "model/trace/completeness.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/percent.h"
@@ -307,6 +310,13 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
   print_diagnostics(trace);
 }
 
+// Of events that stay in the file nobody has looked whether they are sound.
+std::shared_ptr<const Trace> with_damage_told(const std::shared_ptr<const Trace>& trace, const std::string& file) {
+  const std::string damage = holds_events(*trace) ? std::string() : damaged_segments(file);
+  const TraceRemark remark{TraceRemark::Kind::kCondition, damage};
+  return damage.empty() ? trace : with_remarks(trace, std::span(&remark, 1));
+}
+
 }  // namespace
 
 int run_info(Arguments arguments) {
@@ -320,8 +330,9 @@ int run_info(Arguments arguments) {
       "  lanescope info run.trace\n"
       "  lanescope info --json run.trace | jq .counts\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const Result<std::shared_ptr<const Trace>> trace = open_trace(file, {}, EventPlace::kInFile);
-  if (!trace) return fail(trace.error());
+  const Result<std::shared_ptr<const Trace>> opened = open_trace(file, {}, EventPlace::kInFile);
+  if (!opened) return fail(opened.error());
+  const Result<std::shared_ptr<const Trace>> trace = with_damage_told(*opened, file);
   const EventCounts counts = count_events(**trace);
   const FileFacts facts = facts_of(file, **trace);
   if (as_json)

@@ -30,6 +30,7 @@
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
 #include "model/kernels/source_files.h"
+#include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/utf8.h"
 #include "model/stats/report.h"
@@ -315,7 +316,7 @@ std::string what_is_missing(const Trace& trace) {
   const auto add = [&text](std::string_view sentence) {
     if (!sentence.empty()) text += std::string(sentence) + (sentence.ends_with('.') ? " " : ". ");
   };
-  add(trace.provenance().condition);
+  add(losses_text(trace));
   for (const DiagnosticMessage& message : trace.diagnostics())
     if (message.severity >= kWarning && message.text.find("ounters of kernels") != std::string::npos) add(message.text);
   return text;

@@ -6,6 +6,7 @@
 
 #include "checks.h"
 #include "options/filter_options.h"
+#include "output/losses.h"
 #include "output/output_file.h"
 #include "output/table_output.h"
 #include "commands.h"
@@ -67,11 +68,13 @@ int run_query(Arguments arguments) {
   keep_as_private_as(std::array<std::filesystem::path, 1>{file});
   const auto trace = open_trace(file, {}, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
+  output.set_source(*trace);
   const auto answer = query::run_query(**trace, sql, options);
   if (!answer) return fail(answer.error());
   if (const auto written = output.write(0, {"Answer", "query", ""}, answer->table); !written) return fail(written.error());
   if (answer->rows == query::Rows::kFirst)
     std::cerr << "lanescope: These are the first " << options.limits.rows << " rows; there are more. --rows takes a larger number.\n";
+  say_losses(**trace, file.string());
   return kSuccess;
 }
 

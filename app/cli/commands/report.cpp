@@ -3,10 +3,12 @@
 #include <iostream>
 
 #include "checks.h"
+#include "output/losses.h"
 #include "output/output_file.h"
 #include "text.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
+#include "model/trace/demanded_segments.h"
 #include "report/page.h"
 
 namespace lanescope::cli {
@@ -47,14 +49,15 @@ int run_report(Arguments arguments) {
   const std::string picture = timeline ? report::timeline_svg(*trace) : std::string();
   if (timeline && picture.empty()) return fail({input + " has nothing that a timeline could show."});
   const auto written = write_text(output, overwrite, [&](const report::TextConsumer& write) {
-    if (timeline) return write(picture);
-    const Result<bool> page = report::write_page(*trace, options, write);
+    const Result<bool> page = timeline ? Result<bool>(write(picture)) : report::write_page(*trace, options, write);
     if (!page) problem = page.error();
-    return page && *page;
+    if (const auto read = check_all_was_read(**trace); !read) problem = read.error();
+    return page && *page && !problem;
   });
   if (problem) return fail(*problem);
   if (!written) return fail(written.error());
   if (output != kStandardOutput && !quiet) std::cerr << "Generated:\n\t" << output << '\n';
+  say_losses(**trace, input);
   return kSuccess;
 }
 

@@ -5,10 +5,9 @@
 
 #include "checks.h"
 #include "options/filter_options.h"
-#include "output/output_file.h"
+#include "output/losses.h"
 #include "output/table_output.h"
 #include "commands.h"
-#include "model/import/open_trace.h"
 #include "model/stats/report.h"
 
 namespace lanescope::cli {
@@ -111,11 +110,9 @@ int run_stats(Arguments arguments) {
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
   if (const auto fits = output.expect(tables); !fits) return fail(fits.error());
-  const auto ranks = trace_files(files);
-  if (!ranks) return fail(ranks.error());
-  keep_as_private_as(*ranks);
-  const auto trace = open_traces(*ranks, EventPlace::kInFile);
+  const auto trace = open_ranks(files, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
+  output.set_source(*trace);
 
   const stats::ReportSeries series(**trace);
   std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once
@@ -134,6 +131,7 @@ int run_stats(Arguments arguments) {
   output.finish();
   if (!missing.empty())
     TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
+  say_losses(**trace, name_of(files));
   return kSuccess;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/trace/by_process.h"
+#include "model/trace/completeness.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -164,6 +165,7 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"event_budget_bytes", facts.event_budget},
                    {"finished", from.finished},
                    {"condition", from.condition},
+                   {"contents", completeness_text(trace)},
                    {"ended", word(kEnds, static_cast<std::size_t>(from.end))},
                    {"unwritten_events", from.unwritten_events},
                    {"host_name", from.host_name},

@@ -77,7 +77,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 }  // namespace
 
 void keep_as_private_as(std::span<const std::filesystem::path> inputs) {
-  if (readers_of(inputs) == Readers::kOwnerAlone) keep_new_files_private();
+  keep_new_files_to(readers_of(inputs));
 }
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {

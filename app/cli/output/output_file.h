@@ -16,7 +16,7 @@ namespace lanescope::cli {
 
 inline constexpr std::string_view kStandardOutput = "-";
 
-// From here on, this process makes files that others may read only where they may read all of these. Changes the umask.
+// From here on, this process makes files without permissions for group and others that one of these lacks. Changes the umask.
 void keep_as_private_as(std::span<const std::filesystem::path> inputs);
 
 // Fails where the file exists and may not be overwritten, or is the one that is read.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "model/trace/demanded_segments.h"
 #include "output/output_file.h"
 
 namespace lanescope::cli {
@@ -103,6 +104,12 @@ Result<void> TableOutput::expect(Tables tables) {
   return {};
 }
 
+Result<void> TableOutput::check_sources() const {
+  for (const std::shared_ptr<const Trace>& trace : sources_)
+    if (const auto read = check_all_was_read(*trace); !read) return read;
+  return {};
+}
+
 std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const {
   if (quiet_ || !is_readable(format)) return text;
   std::string whole = "\n ** " + heading.title + " (" + heading.request + "):\n\n";
@@ -140,6 +147,7 @@ void TableOutput::finish() {
 }
 
 Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) {
+  if (const auto read = check_sources(); !read) return read;
   const Target& target = nth_or_last(targets_, n);
   const stats::Format format = format_of_table(n);
   std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));

@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "model/file/result.h"
 #include "model/stats/format.h"
+#include "model/trace/trace.h"
 
 namespace lanescope::cli {
 
@@ -24,6 +26,11 @@ class TableOutput {
   void add_options(CLI::App& app);
   // Checks what was given. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
+
+  // What the tables are made of. One that was made of events of it that can't be read any more is not written, and write() fails.
+  void set_source(std::shared_ptr<const Trace> trace) { sources_.push_back(std::move(trace)); }
+  // Fails where that is so.
+  [[nodiscard]] Result<void> check_sources() const;
 
   // How many tables a command may write. In JSON on the terminal, one is an array; several are one object, which has each by its name (the
   // request), so that it is one document either way.
@@ -59,6 +66,7 @@ class TableOutput {
                                         const std::string& text) const;
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;
 
+  std::vector<std::shared_ptr<const Trace>> sources_;
   std::vector<std::string> format_names_;
   std::vector<std::string> output_names_;  // lists, as typed
   std::string time_unit_name_ = "nsec";

@@ -7,6 +7,8 @@
 #include <QObject>
 #include <QProcess>
 
+#include "collector/session/inheritance.h"
+
 namespace lanescope::ui {
 
 std::span<const EditorPreset> editor_presets() {
@@ -34,7 +36,11 @@ QString open_in_editor(const QString& command, const QString& file, std::uint32_
     word.replace(QStringLiteral("%l"), QString::number(std::max<std::uint32_t>(1, line)));
     word.replace(QStringLiteral("%f"), info.absoluteFilePath());
   }
-  if (QProcess::startDetached(program, words)) return {};
+  QProcess process;
+  process.setProgram(program);
+  process.setArguments(words);
+  process.setChildProcessModifier(session::give_back_inheritance);
+  if (process.startDetached()) return {};
   return QObject::tr("%1 can't be started. Choose another editor with View > Editor.").arg(program);
 }
 

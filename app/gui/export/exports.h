@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 
 #include <QLabel>
@@ -16,6 +17,7 @@
 #include "base/settings.h"
 #include "model/file/new_file.h"
 #include "model/file/result.h"
+#include "model/trace/trace.h"
 #include "session/recording_end.h"
 
 namespace lanescope::ui {
@@ -27,6 +29,7 @@ class Exports : public QWidget {
   struct Destination {
     std::string path;
     Readers readers = Readers::kAsUsual;
+    std::shared_ptr<const Trace> source = nullptr;  // what is written is made of its events: where these can't be read any more, a text takes no place
   };
   // Writes the file, or fails with one sentence and leaves what was there. When asked to stop, it fails soon.
   using Write = std::function<Result<void>(const Destination& to, const std::stop_token& stop)>;

@@ -10,6 +10,7 @@
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/stats/format.h"
+#include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
 std::string_view suffix_of(TraceFormat format) noexcept {
@@ -43,6 +44,8 @@ Result<void> write_text(const Exports::Destination& to, const std::stop_token& s
   });
   if (stop.stop_requested()) return stopped_export();
   if (!written || std::fflush(file.get()) != 0) return Error{to.path + " can't be written: " + std::strerror(errno) + "."};
+  if (to.source)
+    if (Result<void> read = check_all_was_read(*to.source); !read) return read;
   return place->take_place();
 }
 

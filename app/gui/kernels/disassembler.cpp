@@ -6,6 +6,8 @@
 #include <QStandardPaths>
 #include <QTemporaryFile>
 
+#include "collector/session/inheritance.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -31,6 +33,7 @@ std::optional<kernels::Disassembly> disassemble(const QString& disassembler, con
   QProcess process;
   process.setStandardInputFile(QProcess::nullDevice());
   process.setStandardErrorFile(QProcess::nullDevice());
+  process.setChildProcessModifier(session::give_back_inheritance);
   // Of this function alone: others may be zeros, which it refuses as no instructions, and there may be very many.
   process.start(disassembler, {QStringLiteral("-c"), QStringLiteral("-fun"), QString::number(function.symbol), cubin.fileName()});
   QByteArray printed;

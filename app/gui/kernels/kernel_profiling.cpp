@@ -8,6 +8,7 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
+#include "collector/session/inheritance.h"
 #include "kernels/kernel_html.h"
 #include "model/import/open_trace.h"
 #include "model/kernels/program.h"
@@ -97,6 +98,7 @@ void KernelProfiling::start(std::shared_ptr<const KernelFacts> facts, const Run&
   process_.setWorkingDirectory(run.folder);
   process_.setStandardInputFile(QProcess::nullDevice());
   process_.setStandardOutputFile(QProcess::nullDevice());
+  process_.setChildProcessModifier(session::give_back_inheritance);
   process_.start(run.command.front(), run.command.mid(1));
 }
 

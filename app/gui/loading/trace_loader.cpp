@@ -17,7 +17,7 @@ Result<std::shared_ptr<const Trace>> read(const QStringList& paths, EventPlace p
   for (const QString& path : paths) named.push_back(file_path(path));
   const auto files = trace_files(named);
   if (!files) return files.error();
-  return open_traces(*files, place, progress);
+  return open_traces(*files, place, progress, unreadable_of(named));
 }
 
 }  // namespace

@@ -441,7 +441,7 @@ void MainWindow::writeExport(const QString& path, Exports::Write write) {
     return std::filesystem::equivalent(file, to, is_no_file);
   });
   if (is_open) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path));
-  exports_->write({to, readers_of(open)}, std::move(write));
+  exports_->write({to, readers_of(open), state_.trace()}, std::move(write));
 }
 
 bool MainWindow::endsExport() {

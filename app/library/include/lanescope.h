@@ -31,6 +31,11 @@ LANESCOPE_API lanescope_trace *lanescope_open_several(const char *const *paths, 
 
 LANESCOPE_API void lanescope_close(lanescope_trace *trace);
 
+/* What a trace lacks of what was recorded, by which answers about it may be others than those about the whole: that it was cut off or damaged, or not read
+   to its end, and what was dropped or had no room; sentences for people, which name the file where the trace is of several. Empty text where nothing
+   is known to be missing. */
+LANESCOPE_API char *lanescope_losses(const lanescope_trace *trace, char **error);
+
 /* Names of all tables, a null behind them, whether a trace has rows for them or not: docs/tables.md says what each has. */
 LANESCOPE_API const char *const *lanescope_tables(void);
 

@@ -14,4 +14,4 @@ class RecordingError(RuntimeError):
 
 
 class RecordingWarning(UserWarning):
-    """What the recorder has to say of a recording that goes on all the same."""
+    """What is to be known of a recording that goes on all the same, or is answered from though it is not whole."""

@@ -75,6 +75,12 @@ def _counted(number: int, things: str) -> str:
     return f"{number:,} {things[:-1] if number == 1 else things}"
 
 
+def _lack(facts: "dict[str, Any]") -> str:
+    """What is missing, behind what there is."""
+    contents = facts["contents"] if facts["contents"].startswith("incomplete") else ""
+    return "".join(f"; {each}" for each in (contents, facts["condition"]) if each)
+
+
 class Summary:
     """A recording as a cell shows it: its timeline, first findings and a table."""
 
@@ -87,7 +93,7 @@ class Summary:
             self._picture = ""  # nothing to draw
         facts = program.run_json(["info", "--json", path])
         counts = [_counted(facts["counts"][kind], kind.replace("_", " ")) for kind in _COUNTS if facts["counts"][kind]]
-        self._facts = ", ".join([_time(facts["span"]["duration_ns"]), *counts]) + (f"; {facts['condition']}" if facts["condition"] else "")
+        self._facts = ", ".join([_time(facts["span"]["duration_ns"]), *counts]) + _lack(facts)
         self._findings = program.run_json(["analyze", "-f", "json", path])
         self._table = program.run_json(["stats", "-q", "-f", "json", "-r", report, path])
         self._report = report

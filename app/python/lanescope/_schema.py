@@ -121,7 +121,7 @@ MESSAGES: dict[str, Message] = {
         "estimated_error": (4, "uint"),
         "maximum_error": (5, "uint"),
     },
-    "SessionEnd": {"time": (1, "sint"), "reason": (2, "uint")},
+    "SessionEnd": {"time": (1, "sint"), "reason": (2, "uint"), "unwritten_events": (3, "uint")},
     "ProcessStart": {
         "pid": (1, "uint"),
         "parent_pid": (2, "uint"),
@@ -134,7 +134,7 @@ MESSAGES: dict[str, Message] = {
         "outside": (9, "bool"),
         "place": (10, "JobPlace"),
     },
-    "ProcessEnd": {"time": (1, "sint"), "kind": (2, "uint"), "exit_code": (3, "int"), "signal": (4, "int")},
+    "ProcessEnd": {"time": (1, "sint"), "kind": (2, "uint"), "exit_code": (3, "int"), "signal": (4, "int"), "unreturned_buffers": (5, "uint")},
     "Resources": {
         "devices": (1, ["Device"]),
         "contexts": (2, ["Context"]),

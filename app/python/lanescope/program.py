@@ -11,10 +11,12 @@ import re
 import shutil
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
 from ._errors import ProgramError as ProgramError
+from ._errors import RecordingWarning
 
 
 def find() -> str:
@@ -37,6 +39,11 @@ def operand(path: "os.PathLike[str] | str") -> str:
 
 def run_text(arguments: "list[str]") -> str:
     """What `lanescope ARGUMENTS` prints."""
+    return _run(arguments)[0]
+
+
+def _run(arguments: "list[str]") -> "tuple[str, str]":
+    """What it prints, and what it says beside it."""
     program = find()
     try:
         done = subprocess.run([program, *arguments], capture_output=True, check=False)
@@ -44,12 +51,15 @@ def run_text(arguments: "list[str]") -> str:
         raise ProgramError(f"{program} can't be run: {error.strerror}.") from error
     if done.returncode != 0:
         raise ProgramError(done.stderr.decode("utf-8", errors="replace").strip() or f"{program} ended with {done.returncode}.")
-    return done.stdout.decode("utf-8", errors="replace")
+    return done.stdout.decode("utf-8", errors="replace"), done.stderr.decode("utf-8", errors="replace")
 
 
 def run_json(arguments: "list[str]") -> Any:
-    """What it prints as JSON."""
-    text = run_text(arguments)
+    """What it prints as JSON. What it says beside it, as that the recording was cut off, is a RecordingWarning."""
+    text, said = _run(arguments)
+    for line in said.splitlines():
+        if line and not line.startswith("SKIPPED: "):
+            warnings.warn(line, RecordingWarning, stacklevel=3)
     return json.loads(text) if text.strip() else []
 
 

@@ -24,6 +24,7 @@ from .table import PROVENANCE, Array, Batch, Table, distinct
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
 _KNOWN_MINOR_VERSION = 5  # of the format
+_WARNING, _FAILED = 1, 7  # Severity, and ComponentState, of a Diagnostic
 _COMPACTION = 5  # FrameSource: said by what made a file of another one
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
 
@@ -41,6 +42,9 @@ class Loss:
     invalid: int = 0           # whose times make no sense
     unread: int = 0            # bytes behind what is read of a file of this size
     before: bool = False       # the file that this one was made from lacked something; diagnostics say what
+    unwritten: int = 0         # events that were recorded and had no room in the file
+    unreturned_buffers: int = 0  # of CUPTI's, whose records were lost with their processes
+    failed: int = 0            # warnings of what could not be recorded; diagnostics say what
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -155,6 +159,7 @@ class Trace:
         self._damaged: "set[int]" = set()  # where payloads lie that make no sense
         self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
         self._losses: "dict[tuple[int, int], dict[str, Any]]" = {}
+        self._unreturned: "dict[int, int]" = {}  # buffers of CUPTI's, by process
         self._scan()
         for name, schema in SCHEMAS.items():
             setattr(self, name, Table(name, _Events(self, schema), ["process", "pid", *(column.name for column in schema.columns)]))
@@ -288,6 +293,7 @@ class Trace:
         self.lost.damaged_bytes = self._file.damage.bytes
         self.lost.damaged_chunks += self._file.damage.frames
         self.lost.cut = self._file.damage.cut
+        self.lost.unreturned_buffers = sum(self._unreturned.values())
         for counters in self._losses.values():
             for name in ("dropped", "late", "invalid"):
                 setattr(self.lost, name, getattr(self.lost, name) + counters[name])
@@ -354,6 +360,7 @@ class Trace:
 
     def _take_session_end(self, frame: Frame, payload: memoryview) -> None:
         self.lost.unfinished = False
+        self.lost.unwritten = decode("SessionEnd", payload)["unwritten_events"]
 
     def _take_process_start(self, frame: Frame, payload: memoryview) -> None:
         start, process = decode("ProcessStart", payload), self._process(frame)
@@ -369,6 +376,7 @@ class Trace:
         process.end, process.end_kind = end["time"] - self.session["epoch"], _word("ProcessEndKind", end["kind"])
         process.exit_code = end["exit_code"] if process.end_kind == "exited" else None
         process.signal = end["signal"] if process.end_kind == "signaled" else None
+        self._unreturned[frame.process] = end["unreturned_buffers"]
 
     def _take_clock_sync(self, frame: Frame, payload: memoryview) -> None:
         said = decode("ClockSync", payload)
@@ -393,6 +401,7 @@ class Trace:
         if 0 < said["known_from_minor_version"] <= _KNOWN_MINOR_VERSION:
             return
         self.lost.before = self.lost.before or frame.source == _COMPACTION
+        self.lost.failed += said["severity"] >= _WARNING and said["state"] == _FAILED
         self.diagnostics.append(
             {"time": said["time"] - self.session["epoch"], "process": frame.process, "severity": _word("Severity", said["severity"]), "text": text(said["text"])}
         )

@@ -8,6 +8,7 @@
 #include "../event_order.h"
 #include "../json_writer.h"
 #include "model/export/text_export.h"
+#include "model/trace/completeness.h"
 
 namespace lanescope {
 namespace {
@@ -60,6 +61,7 @@ class ChromeExport {
     const Provenance& from = trace_.provenance();
     if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch + origin_);
     if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
+    if (const std::string losses = losses_text(trace_); !losses.empty()) json_.field("missing", std::string_view(losses));
     json_.key("deviceProperties").open('[');
     std::set<std::uint32_t> described;
     for (const CudaDevice& device : trace_.devices()) {

@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "model/trace/completeness.h"
+
 namespace lanescope::exporters {
 namespace {
 
@@ -71,6 +73,9 @@ void write_processes(const Trace& trace, NsysDatabase& database, const NsysIds& 
     if (database.wants(NsysTable::kDiagnostics))
       database.insert(NsysTable::kDiagnostics, message.time, 1, 1, message.severity + 1, message.text, process);
   }
+  constexpr int kDaemon = 2, kWarning = 2;
+  if (const std::string losses = losses_text(trace); !losses.empty() && database.wants(NsysTable::kDiagnostics))
+    database.insert(NsysTable::kDiagnostics, trace.extent().end, 1, kDaemon, kWarning, losses, std::optional<std::int64_t>());
 }
 
 void write_metadata(const Trace& trace, NsysDatabase& database) {

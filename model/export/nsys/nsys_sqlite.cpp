@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "../event_order.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/hexadecimal.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
@@ -350,6 +351,7 @@ Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path&
     if (!database) return database.error();
     NsysExport(trace, options.selection, **database).write();
     if (options.selection.stop.stop_requested()) return stopped_export();
+    if (Result<void> read = check_all_was_read(trace); !read) return read;
     if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
     if (const auto finished = (*database)->finish(); !finished)
       return Error{path.string() + " can't be written: " + finished.error().text + "."};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope::exporters {
 namespace {
 
@@ -79,6 +81,7 @@ bool TraceChunks::add_chunks(std::span<const Item> items, Encode encode) {
 bool TraceChunks::add(const Track& track) {
   std::vector<Item> items;
   for (const EventRef ref : events_in_order(trace_, track, selection_, more_)) items.push_back({ref, trace_.event(ref)});
+  leave_out_unreadable(track, items);
   const auto chunks = [&](auto encode) {
     return add_chunks(items, [&](std::span<const Item> part, proto::EventChunk& chunk) { (this->*encode)(track, part, chunk); });
   };
@@ -125,6 +128,15 @@ bool TraceChunks::add(const Track& track) {
       return true;  // they follow from the states of the threads
   }
   return true;
+}
+
+// What stands for events that can't be read never happened.
+void TraceChunks::leave_out_unreadable(const Track& track, std::vector<Item>& items) {
+  for (const LaneId lane : track.lanes) {
+    const DemandedSegments* const demanded = demanded_segments(trace_.lane(lane));
+    if (demanded == nullptr || !demanded->has_substitutes()) continue;
+    unreadable_ += std::erase_if(items, [&](const Item& item) { return item.ref.lane == lane && demanded->is_unreadable(item.ref.index / LaneSegment::kCapacity); });
+  }
 }
 
 // Runtime and driver calls nest in each other, but a chunk holds one sort: pieces of the track are split in two, so that time advances in

@@ -20,6 +20,8 @@ class TraceChunks {
 
   // Requires: a track of the process. False when a chunk was not taken.
   bool add(const Track& track);
+  // How many events were left out, since they can't be read any more.
+  [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
   // What the chunks leave to say of code locations; empty where that is nothing. Call it once, behind the last track.
   [[nodiscard]] proto::Symbols symbols() { return dictionary_.symbols(); }
 
@@ -32,6 +34,7 @@ class TraceChunks {
   // Cuts events into chunks; `encode(chunk, items)` fills one.
   template <typename Encode>
   bool add_chunks(std::span<const Item> items, Encode encode);
+  void leave_out_unreadable(const Track& track, std::vector<Item>& items);
   bool add_calls(const Track& track, std::span<const Item> items);
 
   void encode_kernels(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
@@ -56,6 +59,7 @@ class TraceChunks {
   ExportSelection selection_;
   const EventsByLane& more_;
   EmitChunk emit_;
+  std::uint64_t unreadable_ = 0;
 };
 
 }  // namespace lanescope::exporters

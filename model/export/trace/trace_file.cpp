@@ -1,9 +1,13 @@
 #include "model/export/trace_file_export.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "message_parts.h"
 #include "model/file/limits.h"
+#include "model/trace/completeness.h"
+#include "model/trace/demanded_segments.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/by_process.h"
 #include "../target.h"
 #include "launches_of_part.h"
@@ -18,6 +22,22 @@ using namespace exporters;
 
 constexpr std::string_view kOwnFormat = "Lanescope";
 constexpr std::string_view kOwnProducer = "lanescope ";
+
+// Of several recordings as one, what all have in common: a file has room for one.
+Provenance origin_of(const Trace& trace) {
+  Provenance origin = trace.provenance();
+  for (const TracePart& part : trace.parts()) {
+    const Provenance& other = part.provenance;
+    for (const auto of : {&Provenance::host_name, &Provenance::operating_system, &Provenance::working_directory, &Provenance::machine_id, &Provenance::boot_id})
+      if (origin.*of != other.*of) (origin.*of).clear();
+    if (origin.command != other.command) origin.command.clear();
+    if (origin.attached_pid != other.attached_pid) origin.attached_pid = 0;
+    std::erase_if(origin.labels, [&](const Label& label) {
+      return std::none_of(other.labels.begin(), other.labels.end(), [&](const Label& of_part) { return of_part.key == label.key && of_part.value == label.value; });
+    });
+  }
+  return origin;
+}
 
 proto::SessionStart session_start(const Provenance& from) {
   proto::SessionStart start;
@@ -162,7 +182,7 @@ class TraceFileExport {
       : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), launches_(launches_of_part(trace, selection)), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
-    put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
+    put(proto::FRAME_SESSION_START, 0, session_start(origin_of(trace_)));
     for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
     put_counters(kNone, 0);
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
@@ -179,6 +199,7 @@ class TraceFileExport {
       put(proto::FRAME_SESSION_END, 0, end);
     }
     if (selection_.stop.stop_requested()) return stopped_export();
+    if (written_) written_ = check_memory();
     return written_ ? writer_.finish() : written_;
   }
 
@@ -247,6 +268,7 @@ class TraceFileExport {
     });
     for (const TrackId track : tables_.tracks.positions(id))
       if (!chunks.add(trace_.tracks()[track])) return;
+    unreadable_ += chunks.unreadable();
     put_counters(id, process.instance);
     const auto put_record = [&](std::uint16_t type) {
       return [this, type, &process](const auto& message) {
@@ -292,11 +314,15 @@ class TraceFileExport {
       put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
     }
     // What was wrong with the source is not wrong with this file, but is still missing from it.
-    if (!trace_.provenance().condition.empty()) {
+    std::string condition = trace_.provenance().condition;
+    if (unreadable_ > 0) add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
+    if (const std::uint64_t unwritten = trace_.provenance().unwritten_events; unwritten > 0 && !trace_.provenance().finished)
+      add_sentence(condition, grouped_digits(unwritten) + (unwritten == 1 ? " event" : " events") + " had no room in the file.");
+    if (!condition.empty()) {
       proto::Diagnostic diagnostic;
       diagnostic.set_time(trace_.extent().end + epoch_);
       diagnostic.set_severity(trace_.provenance().finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
-      diagnostic.set_text(trace_.provenance().condition);
+      diagnostic.set_text(condition);
       if (written_) put_frame(proto::FRAME_DIAGNOSTIC, 0, diagnostic, 0, proto::SOURCE_COMPACTION);
     }
     for (const OutputText& text : trace_.output()) {
@@ -308,6 +334,15 @@ class TraceFileExport {
     }
   }
 
+  // With more memory, the events that others stand for could be read.
+  [[nodiscard]] Result<void> check_memory() const {
+    const bool lacked = std::any_of(trace_.lanes().begin(), trace_.lanes().end(), [](const Lane& lane) {
+      const DemandedSegments* const demanded = demanded_segments(lane);
+      return demanded != nullptr && demanded->lacked_memory();
+    });
+    return lacked ? check_all_was_read(trace_) : Result<void>();
+  }
+
   const Trace& trace_;
   const Tables tables_;
   const KernelRecordsWriter kernel_records_;
@@ -316,6 +351,7 @@ class TraceFileExport {
   TraceFileWriter& writer_;
   std::int64_t epoch_;
   std::vector<std::byte> frame_;
+  std::uint64_t unreadable_ = 0;  // events that were left out
   Result<void> written_;
 };
 

@@ -80,7 +80,7 @@ AllDemanded& all_demanded() {
 }  // namespace
 
 DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
-    : bounds_(std::move(bounds)), outline_(std::move(outline)), first_identity_(next_identities(bounds_.size())) {
+    : bounds_(std::move(bounds)), outline_(std::move(outline)), first_identity_(next_identities(bounds_.size())), unreadable_(bounds_.size()) {
   (void)SegmentCache::of_process();  // which so outlives them
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
@@ -124,6 +124,11 @@ bool has_substitutes(const Trace& trace) noexcept {
   });
 }
 
+Result<void> check_all_was_read(const Trace& trace) {
+  if (!has_substitutes(trace)) return {};
+  return Error{"Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again."};
+}
+
 bool has_memory_for_events(const Trace& trace) noexcept {
   return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments() && !lane.is_spilled(); });
 }
@@ -142,8 +147,25 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held(std::size_t s) const n
   return SegmentCache::of_process().take(*this, s);
 }
 
-std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s) const {
-  has_substitutes_.store(true, std::memory_order_relaxed);
+bool DemandedSegments::has_substitutes() const noexcept {
+  return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->has_substitutes());
+}
+
+bool DemandedSegments::is_unreadable(std::size_t s) const noexcept {
+  return unreadable_[s].load(std::memory_order_relaxed) || (origin() != nullptr && origin()->is_unreadable(s));
+}
+
+bool DemandedSegments::lacked_memory() const noexcept {
+  return lacked_memory_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->lacked_memory());
+}
+
+std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s, Reason reason) const {
+  if (reason == Reason::kNoMemory) {
+    lacked_memory_.store(true, std::memory_order_relaxed);
+  } else {
+    unreadable_[s].store(true, std::memory_order_relaxed);
+    has_unreadable_.store(true, std::memory_order_relaxed);
+  }
   const SegmentBounds& bounds = bounds_[s];
   std::vector<Event> events(bounds.count);
   const auto others = static_cast<Nanoseconds>(bounds.count) - 1;  // than the last, which has what is behind its start

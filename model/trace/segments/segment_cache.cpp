@@ -147,7 +147,7 @@ struct SegmentCache::State {
     }
     note_shortage();
     try {
-      return counted(from.substitute(s));
+      return counted(from.substitute(s, DemandedSegments::Reason::kNoMemory));
     } catch (const std::bad_alloc&) {
       return nullptr;
     }

@@ -1,4 +1,6 @@
 // lanescope-ui as a program: its options and the pictures that it draws without a display.
+#include <sys/resource.h>
+
 #include <set>
 
 #include <QFile>
@@ -8,6 +10,7 @@
 
 #include "base/time_text.h"
 #include "known_trace.h"
+#include "model/trace/compact/compaction.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -51,6 +54,26 @@ class ProgramTest : public QObject {
   void initTestCase() {
     known_ = QString::fromStdString((folder_.path() / "known.trace").string());
     write_known_trace(known_.toStdString());
+  }
+
+  // With half as many descriptors as there are files.
+  void opensMoreCompactedFilesThanTheSoftLimitHas() {
+    constexpr rlim_t kDescriptors = 64;
+    QStringList words;
+    for (int i = 0; i < 128; ++i) {
+      const QString file = pathOf(QStringLiteral("rank%1.trace").arg(i));
+      if (i == 0) QVERIFY(compact_trace_file(data_file("ranks_late0.trace"), file.toStdString(), Overwrite::kAllow));
+      else QVERIFY(QFile::copy(words.first(), file));
+      words += file;
+    }
+    rlimit before{};
+    QCOMPARE(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{kDescriptors, before.rlim_max};
+    QCOMPARE(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const Outcome drawn = run(words + QStringList{"--screenshot", pathOf("many.png"), "--size", "800x600"});
+    setrlimit(RLIMIT_NOFILE, &before);
+    QCOMPARE(drawn.errors, QString());
+    QCOMPARE(drawn.exit_code, 0);
   }
 
   void drawsAPictureWithoutADisplay() {

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
+#include <vector>
 
+#include "model/file/privacy.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -163,7 +166,7 @@ TEST_CASE("a process that keeps its new files private replaces one that others m
   REQUIRE(chmod(path.c_str(), 0644) == 0);
   const pid_t child = fork();  // it holds for the whole process
   if (child == 0) {
-    keep_new_files_private();
+    keep_new_files_to(Readers::kOwnerAlone);
     auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
     const bool is_private = file && mode_of(file->beside()) == 0600 && file->take_place();
     _exit(is_private ? 0 : 1);
@@ -211,6 +214,37 @@ TEST_CASE("a new file can be read while it has no name, and has one where it is 
   REQUIRE(file->take_place());
   CHECK(content(folder.path() / "x") == "new");
   CHECK(count_in(folder.path()) == 1);
+}
+
+TEST_CASE("what is made of files that a group may read is for that group at most, whatever the umask and the file in its place") {
+  const TemporaryFolder folder;
+  const auto source = folder.path() / "source", other = folder.path() / "other", known = folder.path() / "known";
+  for (const auto& path : {source, other, known}) write(path, "old");
+  REQUIRE(chmod(source.c_str(), 0640) == 0);
+  REQUIRE(chmod(other.c_str(), 0664) == 0);
+  REQUIRE(chmod(known.c_str(), 0666) == 0);
+  const mode_t before = umask(0);
+  const auto mode_after = [&](const fs::path& path, std::vector<fs::path> sources) {
+    auto file = NewFile::create(path, Overwrite::kAllow, readers_of(sources));
+    REQUIRE(file);
+    REQUIRE(file->take_place());
+    return mode_of(path);
+  };
+  CHECK(mode_after(folder.path() / "a", {source}) == 0640);
+  CHECK(mode_after(folder.path() / "b", {source, other}) == 0640);
+  CHECK(mode_after(folder.path() / "c", {other}) == 0664);
+  CHECK(mode_after(known, {source}) == 0640);
+  umask(before);
+  const pid_t child = fork();  // it holds for the whole process
+  if (child == 0) {
+    umask(022);
+    keep_new_files_to(readers_of(std::array{source}));
+    auto file = NewFile::create(folder.path() / "d", Overwrite::kAllow, Readers::kAsUsual);
+    _exit(file && mode_of(file->beside()) == 0640 && umask(0) == 027 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a process that ends by a signal can remove its new files") {

@@ -27,8 +27,9 @@ import zstandard
 from .._frames import TraceError
 from ..trace import Trace
 from .inputs import kept_private
+from .same_recording import distinct_recordings
 
-PARTIAL_VERSION = 5
+PARTIAL_VERSION = 6
 
 
 class Question(Protocol):
@@ -181,6 +182,12 @@ def _missing(trace: Trace) -> str:
         parts.append("what it was made from lacked something")
     if lost.dropped or lost.late or lost.invalid:
         parts.append(f"{lost.dropped} records dropped, {lost.late} late, {lost.invalid} invalid")
+    if lost.unwritten:
+        parts.append(f"{lost.unwritten} events had no room in the file")
+    if lost.unreturned_buffers:
+        parts.append(f"{lost.unreturned_buffers} CUPTI buffers lost")
+    if lost.failed:
+        parts.append(f"{lost.failed} warnings of what could not be recorded")
     return "; ".join(parts)
 
 
@@ -223,7 +230,7 @@ class Engine:
 
     def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None) -> Outcome:
         """The merged outcome of all files. Ctrl+C ends it; with a cache, what was done is not done again."""
-        files = sorted(set(paths))
+        files, same = distinct_recordings(sorted(set(paths)))
         # A task has 16 files at most, and fewer where there are few: at the end, workers wait for one task of 16 that each has had or more.
         size = max(1, min(16, len(files) // (16 * self.workers)))
         batches = [files[i : i + size] for i in range(0, len(files), size)]
@@ -233,7 +240,9 @@ class Engine:
             done += count
             if progress:
                 progress(done, len(files))
-        return merged.whole()
+        outcome = merged.whole()
+        left_out = [FileState(path, False, f"It holds the same recording as {whole}.") for path, whole in same.items()]
+        return Outcome(outcome.partial, sorted(outcome.files + left_out, key=lambda state: state.path))
 
     def _mapped(self, question: Question, batches: "list[list[str]]") -> "Iterator[tuple[bytes, int]]":
         if self.kind == "none" or (self.kind == "pool" and (self.workers == 1 or len(batches) < 2)):

@@ -119,7 +119,10 @@ def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
     lines = list(answer.sentences)
     bad = [state for state in outcome.files if not state.read]
     if bad:
-        lines.append(f"{len(bad)} of {len(outcome.files)} files could not be read, {bad[0].path} first: {bad[0].reason}")
+        lines.append(f"{len(bad)} of {len(outcome.files)} files were left out, {bad[0].path} first: {bad[0].reason}")
+    lacking = [state for state in outcome.files if state.read and state.reason]
+    if lacking:
+        lines.append(f"{len(lacking)} of {len(outcome.files)} files lack something, {lacking[0].path} first: {lacking[0].reason}.")
     for table in answer.tables[:1]:
         cells = [[_cell(value, table.units.get(column, "")) for column, value in zip(table.columns, row)] for row in table.rows[:rows]]
         widths = [max(len(line[i]) for line in [table.columns, *cells]) for i in range(len(table.columns))]

@@ -9,6 +9,8 @@
 // Threads: one at a time.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -17,11 +19,19 @@
 namespace lanescope {
 
 enum class Overwrite { kRefuse, kAllow };
-enum class Readers { kAsUsual, kOwnerAlone };  // of a new file: as the umask, or the file in its place, has it; or nobody else (mode 0600)
 
-// From here on all new files of this process are read by their owner alone, also those that take the place of one that others may read. Changes
-// the umask, for folders and for files of other makers.
-void keep_new_files_private() noexcept;
+// Whom a new file may be open to, beside its owner: the bits of a mode that group and others may have, at most. Which of these they get, the umask
+// says, or the file in its place.
+struct Readers {
+  mode_t permitted;
+  static const Readers kAsUsual, kOwnerAlone;
+  bool operator==(const Readers&) const = default;
+};
+inline constexpr Readers Readers::kAsUsual{0777}, Readers::kOwnerAlone{0700};
+
+// From here on all new files of this process are open to these at most, also those that take the place of one that more may read. What was said
+// before holds, too. Changes the umask, for folders and for files of other makers.
+void keep_new_files_to(Readers readers) noexcept;
 
 class NewFile {
  public:

@@ -8,7 +8,7 @@
 
 namespace lanescope {
 
-// What is made of these files is for its owner alone where one of them is. A file that can't be looked at does not count.
+// What is made of these files has no permission for group and others that one of them lacks. A file that can't be looked at does not count.
 [[nodiscard]] Readers readers_of(std::span<const std::filesystem::path> sources) noexcept;
 
 }  // namespace lanescope

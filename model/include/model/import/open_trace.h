@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,7 +37,16 @@ struct TraceFileFormat {
 // of all files, without parts of them; cancelled, it fails. Where events are to be in memory if they fit, they are of compacted files that take a
 // quarter of the cache's budget together; progress is called with the whole trace before, whose events are in the files. Requires: at least one
 // path, none of a folder.
-[[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths,
-                                                               EventPlace place = EventPlace::kInMemory, const LoadProgress& progress = {});
+//
+// Files that hold the same recording (one and its compacted form, or a part of it) count once: the one that has most of it is read. Where that shall
+// be so, files that can't be read are left out while another can; what they are called and why is then in the trace's condition. A sentence for each
+// file that is left out, for either reason, is among the trace's diagnostics; those of the same recording are appended to `same_recording`, too.
+enum class Unreadable { kFails, kIsLeftOut };
+[[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place = EventPlace::kInMemory,
+                                                               const LoadProgress& progress = {}, Unreadable unreadable = Unreadable::kFails,
+                                                               std::vector<std::string>* same_recording = nullptr);
+
+// What is to become of a file that can't be read: who names a folder wants what is in it, who names files wants each.
+[[nodiscard]] Unreadable unreadable_of(std::span<const std::filesystem::path> named);
 
 }  // namespace lanescope

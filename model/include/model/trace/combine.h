@@ -21,7 +21,8 @@ struct TraceSource {
   std::string file;                        // its path, where it is known
 };
 
-// One trace of all sources. Its epoch, provenance and times are the first one's; ids of processes, threads,
+// One trace of all sources. Its epoch, provenance and times are the first one's, but for what is missing: its condition names what is wrong with
+// each part, which its diagnostics tell, too; its unwritten events are those of all; and it is finished where all are. Ids of processes, threads,
 // GPUs, tracks, lanes and details of the first stay, those of the others follow, so an event of the first keeps its EventRef. Equal names
 // have one id. Trace::parts() says what came from which source.
 //
@@ -31,6 +32,14 @@ struct TraceSource {
 // memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined
 // itself; the first has the trace's own clock.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {});
+
+// What is to be known of a trace beside what its file says.
+struct TraceRemark {
+  enum class Kind { kNote, kWarning, kCondition } kind = Kind::kNote;
+  std::string sentence;
+};
+// The same trace, among whose diagnostics these stand, or in whose condition. O(lanes), as its events are shared.
+[[nodiscard]] std::shared_ptr<const Trace> with_remarks(const std::shared_ptr<const Trace>& trace, std::span<const TraceRemark> remarks);
 
 // The event of another part that stands for the same: of the same kind and name, and as many of those began before it in its part. None
 // where the other part has fewer. O(events of that kind). Requires: the trace is combined of two.

@@ -1,7 +1,8 @@
-// What a trace lacks of what happened, in words: the same in every program that shows it.
+// What a trace lacks of what happened, in words: the same in every program that shows it or answers from it.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/trace/trace.h"
 
@@ -11,6 +12,15 @@ namespace lanescope {
 // traces whose source does not count (Provenance::format), and nothing of the file, of which Provenance::condition speaks. Late records lie
 // outside of the recording and are not missing in it. O(processes + diagnostics).
 [[nodiscard]] std::string missing_text(const Trace& trace);
+
+// What whoever answers from the trace must say beside the answer, since it may be another than that of the whole: what is wrong with the file of
+// a recording (Provenance::condition; of several recordings with the names of their parts), and what was dropped or had no room. One sentence or
+// more; empty where nothing is known to be missing. What could not be recorded at all, and why, is among the diagnostics and not here.
+// O(processes + parts).
+[[nodiscard]] std::string losses_text(const Trace& trace);
+
+// Appends a sentence to others, behind a space.
+void add_sentence(std::string& sentences, std::string_view sentence);
 
 // The whole sentence: "complete: nothing dropped", "incomplete: " and what is missing, or "completeness not recorded". What of
 // the file could not be read, the condition says.

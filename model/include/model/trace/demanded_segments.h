@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "model/file/result.h"
 #include "model/trace/lane.h"
 
 namespace lanescope {
@@ -65,20 +66,26 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
     std::shared_ptr<const LaneSegment> segment = read(s);
     return segment ? segment : substitute(s);
   }
-  // Whether one was replaced so far. Any thread.
-  [[nodiscard]] virtual bool has_substitutes() const noexcept { return has_substitutes_.load(std::memory_order_relaxed); }
+  // Whether one was replaced so far; whether this one was, since it can't be read; whether one was for lack of memory. Any thread.
+  [[nodiscard]] bool has_substitutes() const noexcept;
+  [[nodiscard]] bool is_unreadable(std::size_t s) const noexcept;
+  [[nodiscard]] bool lacked_memory() const noexcept;
 
  private:
   friend class SegmentCache;
+  enum class Reason { kUnreadable, kNoMemory };
+  // Those of which these are made, segment by segment; null where these are read themselves.
+  [[nodiscard]] virtual const DemandedSegments* origin() const noexcept { return nullptr; }
   // Reads it. None where that is not possible; then the cache was told why. O(events).
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
   // What stands for one that can't be read.
-  [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s) const;
+  [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s, Reason reason = Reason::kUnreadable) const;
 
   std::vector<SegmentBounds> bounds_;
   Lane outline_;
   std::uint64_t first_identity_;
-  mutable std::atomic<bool> has_substitutes_{false};
+  mutable std::atomic<bool> has_unreadable_{false}, lacked_memory_{false};
+  mutable std::vector<std::atomic<bool>> unreadable_;  // by segment
 };
 
 // What a lane demands, for as long as the lane is there; null where it holds its segments. O(log lanes). Any thread.
@@ -92,6 +99,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 // Whether events without names stand for some that could not be read, or for which there was no memory: then no answer about the trace is one.
 // O(lanes). Any thread.
 [[nodiscard]] bool has_substitutes(const Trace& trace) noexcept;
+// Fails with one sentence where has_substitutes(): for who is about to hand out what was made of the trace's events.
+[[nodiscard]] Result<void> check_all_was_read(const Trace& trace);
 // Whether there is memory for all events of a trace: not where they are read from a file when they are needed, nor where some of a recording that
 // goes on are in a temporary file. Who keeps something for each event may do so here alone. O(segments).
 [[nodiscard]] bool has_memory_for_events(const Trace& trace) noexcept;

@@ -1,0 +1,170 @@
+// What commands say of recordings that are not whole: cut off, damaged, without room, of several files.
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "command.h"
+#include "model/file/frame.h"
+#include "model/file/trace_file.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Ran {
+  int code;
+  std::string output, messages;
+};
+
+Ran run(const std::vector<std::string>& words) {
+  std::ostringstream messages, output;
+  std::streambuf* const errors_before = std::cerr.rdbuf(messages.rdbuf());
+  std::streambuf* const output_before = std::cout.rdbuf(output.rdbuf());
+  const int code = cli::run(words);
+  std::cout.rdbuf(output_before);
+  std::cerr.rdbuf(errors_before);
+  return {code, output.str(), messages.str()};
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
+  return found;
+}
+
+std::string cut(const fs::path& from, const fs::path& to, std::uintmax_t bytes) {
+  fs::copy_file(from, to);
+  fs::resize_file(to, bytes);
+  return to.string();
+}
+
+// Flips a byte in the middle of the largest frame of this type.
+void damage(const fs::path& path, std::uint16_t type) {
+  std::optional<IndexedFrame> largest;
+  for (const IndexedFrame& frame : TraceFileReader::open(path)->index())
+    if (frame.type == type && (!largest || frame.stored_size > largest->stored_size)) largest = frame;
+  REQUIRE(largest);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto middle = static_cast<std::streamoff>(largest->offset + sizeof(FrameHeader) + largest->stored_size / 2);
+  file.seekg(middle);
+  const char flipped = static_cast<char>(~file.get());
+  file.seekp(middle);
+  file.put(flipped);
+}
+
+constexpr std::uint16_t kEventsFrame = 6, kSegmentFrame = 18;  // docs/file-format.md
+
+}  // namespace
+
+TEST_CASE("every command that answers from a recording that was cut off says so, once, beside its answer") {
+  const test::TemporaryFolder folder;
+  const fs::path whole = test::data_file("ranks_late0.trace");
+  const std::string cut_file = cut(whole, folder.path() / "cut.trace", 300'000), out = (folder.path() / "out").string();
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"stats", "-r", "cuda_api_sum", "-q", "-o", out, cut_file},
+           {"stats", "-r", "cuda_gpu_kern_sum", "-q", "-f", "json", "-o", out + "1", cut_file},
+           {"analyze", cut_file},
+           {"query", "-q", "-o", out + "2", cut_file, "SELECT count(*) FROM kernels"},
+           {"diff", "-q", "-o", out + "3", cut_file, whole.string()},
+           {"export", "-t", "csv", "-o", out + ".csv", cut_file},
+           {"report", "-o", out + ".html", cut_file}}) {
+    const Ran ran = run(words);
+    INFO(words.front() << ": " << ran.messages);
+    CHECK(ran.code == cli::kSuccess);
+    CHECK(count(ran.messages, cut_file + ": The recording was cut off") == 1);
+    CHECK(count(ran.output, "cut off") == 0);
+  }
+  CHECK(run({"stats", "-r", "cuda_api_sum", "-q", "-o", out + "4", whole.string()}).messages.empty());
+}
+
+TEST_CASE("exports with a place for it say what the recording lacked") {
+  const test::TemporaryFolder folder;
+  const std::string cut_file = cut(test::data_file("ranks_late0.trace"), folder.path() / "cut.trace", 300'000);
+  const fs::path chrome = folder.path() / "cut.json", sqlite = folder.path() / "cut.sqlite";
+  REQUIRE(run({"export", "-t", "chrome", "-o", chrome.string(), cut_file}).code == cli::kSuccess);
+  REQUIRE(run({"export", "-t", "sqlite", "-o", sqlite.string(), cut_file}).code == cli::kSuccess);
+  for (const fs::path& made : {chrome, sqlite}) {
+    std::ifstream file(made, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    CHECK(count(bytes, "The recording was cut off") == 1);
+  }
+  CHECK(nlohmann::json::parse(std::ifstream(chrome)).contains("traceEvents"));
+}
+
+TEST_CASE("a limit of diff is not held by a recording that is not whole") {
+  const test::TemporaryFolder folder;
+  const fs::path whole = test::data_file("ranks_late0.trace");
+  const std::string cut_file = cut(whole, folder.path() / "cut.trace", 300'000), out = (folder.path() / "out").string();
+  CHECK(run({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), whole.string()}).code == cli::kSuccess);
+  const Ran ran = run({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), cut_file});
+  CHECK(ran.code == cli::kFailure);
+  CHECK(count(ran.messages, "can't be held to a limit") == 1);
+}
+
+TEST_CASE("a file with a damaged frame is told alike as a log, compacted, read whole and in parts") {
+  const test::TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace", compact = folder.path() / "compact.trace";
+  fs::copy_file(test::data_file("ranks_compute.trace"), log);
+  REQUIRE(compact_trace_file(log, compact, Overwrite::kRefuse));
+  damage(log, kEventsFrame);
+  damage(compact, kSegmentFrame);
+  for (const fs::path& file : {log, compact}) {
+    const Ran info = run({"info", file.string()}), analyze = run({"analyze", file.string()});
+    INFO(info.output << info.messages << analyze.messages);
+    CHECK(count(info.output, "1 frame is damaged and skipped") == 1);
+    CHECK(count(info.output, "complete: nothing dropped") == 0);
+    CHECK(count(analyze.messages, file.string() + ": 1 frame is damaged and skipped") == 1);
+  }
+}
+
+TEST_CASE("what was made of events that can't be read takes no place, in any format") {
+  const test::TemporaryFolder folder;
+  const fs::path compact = folder.path() / "compact.trace", log = folder.path() / "log.trace";
+  REQUIRE(compact_trace_file(test::data_file("ranks_compute.trace"), compact, Overwrite::kRefuse));
+  damage(compact, kSegmentFrame);
+  for (const char* type : {"sqlite", "chrome", "json", "csv", "text", "arrow"}) {
+    const fs::path output = folder.path() / type;
+    std::ofstream(output) << "an older one";
+    const Ran ran = run({"export", "-f", "-t", type, "-o", output.string(), compact.string()});
+    INFO(type << ": " << ran.messages);
+    CHECK(ran.code == cli::kFailure);
+    CHECK(count(ran.messages, "Generated") == 0);
+    CHECK(fs::file_size(output) == 12);
+  }
+  for (const char* type : {"parquet", "parquetdir"}) {
+    const fs::path output = folder.path() / type;
+    CHECK(run({"export", "-t", type, "-o", output.string(), compact.string()}).code == cli::kFailure);
+    CHECK_FALSE(fs::exists(output));
+  }
+  CHECK(run({"query", "-q", "-o", (folder.path() / "q").string(), compact.string(), "SELECT name, start FROM cpu_samples"}).code == cli::kFailure);
+  CHECK_FALSE(fs::exists(folder.path() / "q_query.csv"));
+}
+
+TEST_CASE("what can be saved of a damaged file lacks what can't be read, and says so") {
+  const test::TemporaryFolder folder;
+  const fs::path compact = folder.path() / "compact.trace";
+  REQUIRE(compact_trace_file(test::data_file("ranks_compute.trace"), compact, Overwrite::kRefuse));
+  const std::uint64_t events = (*load_trace(compact))->event_count();
+  damage(compact, kSegmentFrame);
+  const std::uint64_t readable = (*load_trace(compact))->event_count();  // which skips the frame
+  REQUIRE(readable < events);
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--form", "log"}, {"--times", "0/1000s"}, {}}) {
+    const fs::path saved = folder.path() / "saved.trace";
+    std::vector<std::string> words{"export", "-f", "-t", "trace", "-o", saved.string(), compact.string()};
+    words.insert(words.end(), options.begin(), options.end());
+    static_cast<void>(run(words));
+    const auto trace = load_trace(saved);
+    REQUIRE(trace);
+    INFO((options.empty() ? "" : options.front()) << ": " << (*trace)->provenance().condition);
+    CHECK((*trace)->event_count() == readable);
+    CHECK_FALSE((*trace)->provenance().condition.empty());
+  }
+}

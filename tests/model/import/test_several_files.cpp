@@ -1,0 +1,113 @@
+// Several files as one trace, of which some are not whole, can't be read, or hold the same recording.
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "model/export/trace_file_export.h"
+#include "model/import/open_trace.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/completeness.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool is_told(const Trace& trace, const std::string& part) {
+  return std::any_of(trace.diagnostics().begin(), trace.diagnostics().end(), [&](const DiagnosticMessage& message) { return contains(message.text, part); });
+}
+
+Result<std::shared_ptr<const Trace>> opened(const fs::path& folder, EventPlace place = EventPlace::kInFile) {
+  const auto files = trace_files(std::array{folder});
+  REQUIRE(files);
+  return open_traces(*files, place, {}, unreadable_of(std::array{folder}));
+}
+
+}  // namespace
+
+TEST_CASE("what each of several recordings lacks is told with its name, and kept where they are saved as one") {
+  const test::TemporaryFolder folder;
+  fs::copy_file(test::data_file("ranks_late0.trace"), folder.path() / "r0.trace");
+  fs::copy_file(test::data_file("ranks_late1.trace"), folder.path() / "r1.trace");
+  CHECK(losses_text(**opened(folder.path())).empty());
+  CHECK(completeness_text(**opened(folder.path())) == "complete: nothing dropped");
+  fs::resize_file(folder.path() / "r1.trace", 200'000);
+  for (const EventPlace place : {EventPlace::kInFile, EventPlace::kInMemory, EventPlace::kInMemoryWhereTheyFit}) {
+    const auto trace = opened(folder.path(), place);
+    REQUIRE(trace);
+    CHECK(contains(losses_text(**trace), "r1.trace: The recording was cut off"));
+    CHECK_FALSE(contains(losses_text(**trace), "r0.trace"));
+    CHECK(completeness_text(**trace).starts_with("incomplete: "));
+    CHECK_FALSE((*trace)->provenance().finished);
+    CHECK(is_told(**trace, "r1.trace: The recording was cut off"));
+  }
+  const test::TemporaryFolder other;
+  REQUIRE(export_trace_file(**opened(folder.path()), other.path() / "both.trace", Overwrite::kRefuse));
+  const auto saved = load_trace(other.path() / "both.trace");
+  REQUIRE(saved);
+  CHECK(contains((*saved)->provenance().condition, "r1.trace: The recording was cut off"));
+  CHECK_FALSE((*saved)->provenance().finished);
+}
+
+TEST_CASE("a folder opens without the files that can't be read, and says which are missing; files that are named are wanted each") {
+  const test::TemporaryFolder folder;
+  const fs::path r0 = folder.path() / "r0.trace", r1 = folder.path() / "r1.trace", empty = folder.path() / "r2.trace";
+  fs::copy_file(test::data_file("ranks_late0.trace"), r0);
+  fs::copy_file(test::data_file("ranks_late1.trace"), r1);
+  std::ofstream(empty).flush();
+  fs::create_symlink(folder.path() / "nowhere", folder.path() / "r3.trace");
+  for (const EventPlace place : {EventPlace::kInFile, EventPlace::kInMemory}) {
+    const auto trace = opened(folder.path(), place);
+    REQUIRE(trace);
+    CHECK((*trace)->parts().size() == 2);
+    CHECK((*trace)->event_count() == (*load_trace(r0))->event_count() + (*load_trace(r1))->event_count());
+    for (const char* name : {"r2.trace is missing: ", "r3.trace is missing: "}) {
+      CHECK(contains(losses_text(**trace), name));
+      CHECK(is_told(**trace, name));
+    }
+  }
+  fs::remove(r1);
+  const auto one = opened(folder.path());
+  REQUIRE(one);
+  CHECK((*one)->event_count() == (*load_trace(r0))->event_count());
+  CHECK(contains(losses_text(**one), "r2.trace is missing: "));
+  CHECK_FALSE(open_traces(std::array{r0, empty}));
+  fs::remove(r0);
+  CHECK_FALSE(opened(folder.path()));
+}
+
+TEST_CASE("a recording and its compacted form are one, and parts that follow each other are two") {
+  const test::TemporaryFolder folder;
+  const fs::path run = folder.path() / "run.trace", compact = folder.path() / "run.compact.trace";
+  fs::copy_file(test::data_file("ranks_late0.trace"), run);
+  REQUIRE(compact_trace_file(run, compact, Overwrite::kRefuse));
+  const auto alone = load_trace(run);
+  for (const EventPlace place : {EventPlace::kInFile, EventPlace::kInMemory, EventPlace::kInMemoryWhereTheyFit}) {
+    std::vector<std::string> same;
+    const auto trace = open_traces(std::array{run, compact}, place, {}, Unreadable::kFails, &same);
+    REQUIRE(trace);
+    CHECK((*trace)->event_count() == (*alone)->event_count());
+    CHECK(losses_text(**trace).empty());
+    REQUIRE(same.size() == 1);
+    CHECK(contains(same.front(), "holds the same recording as"));
+    CHECK(is_told(**trace, same.front()));
+  }
+  const Nanoseconds middle = ((*alone)->extent().begin + (*alone)->extent().end) / 2;
+  const auto part = [&](const char* name, TimeRange window) {
+    ExportSelection selection;
+    selection.window = window;
+    REQUIRE(export_trace_file(**alone, folder.path() / name, Overwrite::kRefuse, selection));
+    return folder.path() / name;
+  };
+  const fs::path begin = part("begin.trace", {0, middle - 1'000'000'000}), end = part("end.trace", {middle + 1'000'000'000, (*alone)->extent().end});
+  const auto both = open_traces(std::array{begin, end});
+  REQUIRE(both);
+  CHECK((*both)->parts().size() == 2);
+  const auto of_part = open_traces(std::array{begin, run});
+  REQUIRE(of_part);
+  CHECK((*of_part)->event_count() == (*alone)->event_count());
+}
