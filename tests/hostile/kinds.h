@@ -17,5 +17,6 @@ namespace lanescope::test {
 [[nodiscard]] std::vector<HostileFile> kernel_records();
 [[nodiscard]] std::vector<HostileFile> compacted();
 [[nodiscard]] std::vector<HostileFile> long_texts();
+[[nodiscard]] std::vector<HostileFile> combinations();
 
 }  // namespace lanescope::test

@@ -41,11 +41,15 @@ try chrome,sqlite,trace,csv deep_begins.json
 try csv async_open.json overlapping_ranges.sqlite
 try info,kernels kernels_of_nothing.csv kernels.csv.gz
 try info long_domain_names.sqlite long_thread_names.sqlite
+try report metric_types_of_gpus.sqlite labelled_gpus.json
 try_traces report many_processes
 try_traces_for 60 report many_streams_of_own_names
 try_traces info zero_kernels code_in_small_parts many_stall_reasons sampled_processes counted_instructions
 try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
 try_traces info labels_of_many_sessions long_executables long_gpu_names states_of_a_long_program kernels_left_out
 try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
+try_traces stats,analyze,report extreme_values
+try_traces report,python counters_of_many_gpus counters_of_many_groups
+try_traces python empty_texts empty_queues
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
 exit "$status"

@@ -258,6 +258,26 @@ class Limits(unittest.TestCase):
             with lanescope.open(support.recording("ranks_compute")) as trace:
                 self.assertFalse(trace.lost)
 
+    def test_more_entries_gpus_and_counters_than_a_small_file_may_hold_are_left_unread_and_told(self):
+        texts = support.field(3, b"n") * 100_000
+        devices = b"".join(support.field(1, support.field(1, number)) for number in range(1_000))
+        counters = b"".join(support.field(7, support.field(1, number)) for number in range(1, 20_001))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "small.trace"
+            for name, frames in {
+                "entries": [support.frame(6, support.field(2, 1) + texts) for _ in range(26)],
+                "gpus": [support.frame(5, devices)],
+                "counters": [support.frame(5, counters, source=number) for number in range(21)],
+            }.items():
+                with self.subTest(of=name):
+                    path.write_bytes(support.HEADER + support.session_start() + support.process_start() + b"".join(frames) + support.session_end())
+                    with lanescope.open(path) as trace:
+                        self.assertGreater(trace.lost.unread, 0)
+                    few = frames[:-2] if len(frames) > 2 else [support.frame(5, devices[: len(devices) // 4])]
+                    path.write_bytes(support.HEADER + support.session_start() + support.process_start() + b"".join(few) + support.session_end())
+                    with lanescope.open(path) as trace:
+                        self.assertEqual(trace.lost.unread, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

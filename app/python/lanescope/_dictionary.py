@@ -34,6 +34,18 @@ class Texts:
         if self.room < 0:
             raise BeyondBudget("there are more entries than are read")
 
+    def take_entries_of(self, message: memoryview) -> None:
+        """Counts the entries of a message, before it is decoded."""
+        for _, value in runs(bytes(message)):
+            if not isinstance(value, int):
+                self.take(len(value))
+
+    def take_memory(self, size: int) -> None:
+        """Of what is no text, in bytes, of which the program counts four copies, too."""
+        self.room_of_texts -= size // 4
+        if self.room_of_texts < 0:
+            raise BeyondBudget("there is more than is kept")
+
     def number(self, data: bytes) -> int:
         found = self._numbers.get(data)
         if found is None:
@@ -188,8 +200,8 @@ class Dictionary:
         self._tables[table].put_rows(first, rows)
 
     def extend_by_symbols(self, data: memoryview) -> None:
+        self._texts.take_entries_of(data)
         symbols = decode("Symbols", data)
-        self._texts.take(len(symbols["strings"]) + len(symbols["locations"]))
         for i, entry in enumerate(symbols["strings"]):
             self._strings.put(symbols["first_string"] + i, (self._texts.number(entry),))
         for location in symbols["locations"]:
@@ -199,13 +211,13 @@ class Dictionary:
         self._calls.clear()
 
     def extend_by_names(self, data: memoryview) -> None:
+        self._texts.take_entries_of(data)
         names = decode("Names", data)
-        self._texts.take(len(names["texts"]))
         self._strings.put_all(names["first"], [self._texts.number(entry) for entry in names["texts"]])
 
     def extend_by_call_stacks(self, data: memoryview) -> None:
+        self._texts.take_entries_of(data)
         stacks = decode("CallStacks", data)
-        self._texts.take(len(stacks["locations"]) + len(stacks["nodes"]) + len(stacks["symbols"]))
         for name, first, rows, columns in (
             ("code_locations", "first_location", "locations", CODE_LOCATION),
             ("call_nodes", "first_node", "nodes", CALL_NODE),

@@ -22,6 +22,9 @@ from ._wire import WireError, running_sum, varints, zigzag
 from .table import PROVENANCE, Array, Batch, Table, distinct
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
+# What each counts as in the program's limit of memory: all are asked about each GPU.
+_DEVICE_BYTES = 1 << 20
+_COUNTER_BYTES = 1_200
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
 _KNOWN_MINOR_VERSION = 5  # of the format
 _WARNING, _FAILED = 1, 7  # Severity, and ComponentState, of a Diagnostic
@@ -385,15 +388,21 @@ class Trace:
         self.clocks.append(ClockReading(time, said["realtime"], said["monotonic_raw"], said["boottime"], said["uncertainty"], **kept))
 
     def _take_resources(self, frame: Frame, payload: memoryview) -> None:
+        self._texts.take_entries_of(payload)
         resources = decode("Resources", payload)
         for counter in resources["counters"]:
-            self._counters[frame.process, frame.source, counter["id"]] = counter
+            key = (frame.process, frame.source, counter["id"])
+            if key not in self._counters:
+                self._texts.take_memory(_COUNTER_BYTES)
+            self._counters[key] = counter
         if frame.process == 0:
             return
         process = self._process(frame)
         process.threads.update((thread["id"], text(thread["name"])) for thread in resources["threads"])
         process.nvtx_domains.update((domain["id"], text(domain["name"])) for domain in resources["nvtx_domains"])
         for device in resources["devices"]:
+            if device["id"] not in process.devices:
+                self._texts.take_memory(_DEVICE_BYTES)
             process.devices[device["id"]] = device | {"name": text(device["name"]), "uuid": device["uuid"].hex(), "bus_id": text(device["bus_id"])}
 
     def _take_diagnostic(self, frame: Frame, payload: memoryview) -> None:
