@@ -239,7 +239,7 @@ TEST_CASE("75,000 ranges that are never closed lie on as many lanes, in little m
   const auto trace = builder.snapshot();
   CHECK(trace->lanes().size() == kRanges);
   CHECK(trace->event_count() == kRanges);
-  CHECK(builder.memory_bytes() < 100'000'000);
+  CHECK(builder.memory_bytes() < 160'000'000);  // with what drawing them and summing them up takes for each lane: a third of what any file may take
 }
 
 TEST_CASE("ranges of falling order are all on the lane of their depth") {
