@@ -80,7 +80,9 @@ std::optional<std::string> refused_by_moment(const Candidate& candidate) {
 
 }  // namespace
 
-bool is_of_a_recorder(const Candidate& candidate) { return candidate.name == kRelayName || candidate.name == kWitnessName; }
+bool is_of_a_recorder(const Candidate& candidate) {
+  return candidate.name == kRelayName || candidate.name == kWitnessName || candidate.name == kGuardName;
+}
 
 std::string title(const Candidate& candidate) { return std::to_string(candidate.pid) + " (" + candidate.name + ")"; }
 

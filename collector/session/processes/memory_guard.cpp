@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "collector/attach/candidate.h"
 #include "collector/channel/agent_bell.h"
 #include "collector/session/process_beside.h"
 
@@ -129,7 +130,7 @@ std::unique_ptr<MemoryGuard> MemoryGuard::start() {
   const bool has_started = start_process_beside([&] {
     ignore_signals();
     setsid();
-    prctl(PR_SET_NAME, "lanescope-guard");
+    prctl(PR_SET_NAME, attach::kGuardName);
     const std::array kept{other.get()};
     close_descriptors(0, kept);
     if (chdir("/") == 0) GuardProcess(other.get(), static_cast<int*>(files)).run();

@@ -44,7 +44,7 @@ TEST_CASE("nothing speaks against an ordinary process of the same user") {
 }
 
 TEST_CASE("what a recorder starts beside a program is not taken for the program, whose arguments it may have") {
-  for (const char* name : {kRelayName, kWitnessName}) {
+  for (const char* name : {kRelayName, kWitnessName, kGuardName}) {
     Candidate helper = good_process();
     helper.name = name;
     CHECK(refusal(helper, root()).value().find("belongs to a recording") != std::string::npos);

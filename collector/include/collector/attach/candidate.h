@@ -23,10 +23,11 @@ enum class CLibrary { kUnknown, kNone, kGlibc, kMusl };
 enum class SeccompMode { kOff, kStrict, kFilter };
 enum class Access { kDenied, kReadable };  // whether its memory map may be read; without it the fields below `access` are unknown
 
-// What processes call themselves that a recorder starts beside the program (PR_SET_NAME): the one that passes on its output, and the one that
-// gets the signals of its process group, with its arguments.
+// What processes call themselves that a recorder starts beside the program (PR_SET_NAME): the one that passes on its output, the one that gets the
+// signals of its process group, with its arguments, and the one that gives memory back where the recorder is killed.
 inline constexpr char kRelayName[] = "lanescope-relay";
 inline constexpr char kWitnessName[] = "signal-witness";
+inline constexpr char kGuardName[] = "lanescope-guard";
 
 // Facts about one process at the time of reading.
 struct Candidate {
