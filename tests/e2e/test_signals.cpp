@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "recorder.h"
 #include "support/catch.h"
@@ -262,4 +265,40 @@ TEST_CASE("signals that mean nothing to who attaches do not end its recording") 
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
   kill(target, SIGTERM);
   CHECK(holder.wait() == 128 + SIGTERM);
+}
+
+namespace {
+
+// The exit code and the output of a shell's script in a namespace of processes of its own, whose first one runs it; no code where that can't be had.
+std::pair<int, std::string> run_as_first_process(const std::filesystem::path& folder, const std::string& command) {
+  const std::string line = "cd " + folder.string() + "; unshare --fork --pid --mount-proc " + command + " 2> messages";
+  std::FILE* const pipe = popen(line.c_str(), "r");
+  std::string output;
+  char buffer[4096];
+  for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, size);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+}  // namespace
+
+TEST_CASE("a recorder that is the first process of a container leaves none that has ended, passes signals on, and ends with its program") {
+  const TemporaryFolder folder;
+  if (run_as_first_process(folder.path(), "true").first != 0) {
+    WARN("Only root can make namespaces of processes: not tested.");
+    return;
+  }
+  // Orphans, whose parent is the first process; then a signal to that, as `docker stop` sends it.
+  std::ofstream(folder.path() / "script") << "trap 'echo asked; exit 6' TERM\n"
+                                             "for i in 1 2 3 4 5 6 7 8 9 10; do (sh -c ':' &); done; sleep 0.5\n"
+                                             "cat /proc/[0-9]*/stat | grep -c ' Z '\n"
+                                             "kill -TERM 1; while :; do sleep 0.1; done\n";
+  for (const char* const traced : {"nvtx", "none"}) {
+    CAPTURE(traced);
+    const auto [code, output] =
+        run_as_first_process(folder.path(), program("lanescope").string() + " profile -f -t " + traced + " -s none --cpuctxsw=none -o x sh script");
+    CHECK(code == 6);
+    CHECK(output == "0\nasked\n");
+    CHECK(load(folder.path() / "x.trace")->provenance().finished);
+  }
 }

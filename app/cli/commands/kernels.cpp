@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "checks.h"
+#include "session/first_process.h"
 #include "session/imported_sources.h"
 #include "session/kernel_run.h"
 #include "output/kernel_tables.h"
@@ -479,6 +480,7 @@ int print(const ReadMetrics& read, const KernelOptions& options, TableOutput& ou
 }  // namespace
 
 int run_kernels(Arguments arguments) {
+  leave_first_process();
   CLI::App app(
       "Says what bounds kernels, and what each could win at most in all its launches, the largest first; of counters of the hardware that a\n"
       "recording holds, that Nsight Compute printed (ncu --csv --page raw), or that are read while PROGRAM runs.",

@@ -10,6 +10,7 @@
 
 #include "options/kernel_options.h"
 #include "options/launch_options.h"
+#include "session/first_process.h"
 #include "session/imported_sources.h"
 #include "session/kernel_run.h"
 #include "session/recording_watch.h"
@@ -168,6 +169,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
   if (options.arm) return run_armed(split->program);
+  leave_first_process();
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   if (const Result<void> can_be_made = check_exports(options.recording.output, options.reports); !can_be_made) return fail(can_be_made.error());

@@ -1,0 +1,46 @@
+#include "session/first_process.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "collector/session/process_beside.h"
+
+namespace lanescope::cli {
+namespace {
+
+// Ends with the recorder. A process that was stopped is not waited for.
+void wait_for_ended(pid_t recorder) {
+  int status = 0;
+  for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
+    if (ended == recorder) _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+[[noreturn]] void serve_as_first(pid_t recorder) {
+  session::close_descriptors(0);
+  sigset_t all;
+  sigfillset(&all);
+  for (;;) {
+    wait_for_ended(recorder);
+    siginfo_t signal{};
+    if (sigwaitinfo(&all, &signal) < 0 || signal.si_signo == SIGCHLD) continue;
+    const bool comes_to_all = signal.si_code == SI_KERNEL;  // of a terminal, to its foreground
+    if (!comes_to_all) kill(recorder, signal.si_signo);
+  }
+}
+
+}  // namespace
+
+void leave_first_process() {
+  if (getpid() != 1) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  const pid_t recorder = fork();
+  if (recorder > 0) serve_as_first(recorder);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace lanescope::cli
