@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,17 @@ TEST_CASE("a large recording ends with its outline, a small one has none") {
   REQUIRE(reader);
   static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
   CHECK(reader->indexed(kOutline).size() == outlines);
+}
+
+TEST_CASE("who writes to a program's standard input sees when it reads no more") {
+  const TemporaryFolder folder;
+  // Ten seconds at most: the program waits to be told.
+  const std::string reader = "exec <&-; for i in $(seq 200); do test -e told && exit 4; sleep 0.05; done; exit 1";
+  std::ofstream(folder.path() / "reader") << reader;
+  const std::string line = "cd " + folder.path().string() + "; { trap '' PIPE; while echo 0123456789 2>/dev/null; do :; done; touch told; } | " + program("lanescope").string() +
+                           " profile -t nvtx -s none --cpuctxsw=none -o x sh reader 2> messages";
+  const int status = std::system(line.c_str());
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 4));
 }
 
 TEST_CASE("output that is not shown is stored all the same") {

@@ -18,6 +18,7 @@
 #include "session/session_directory.h"
 #include "session/session_server.h"
 #include "collector/session/armed.h"
+#include "collector/session/inheritance.h"
 #include "collector/session/kernel_counters.h"
 #include "collector/session/recording.h"
 #include "commands.h"
@@ -201,6 +202,7 @@ int run_program(const Form& form, Arguments arguments) {
   RecorderSignals signals(request->command);
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
+  session::let_go_of_standard_input();
   left->use_up();
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
   SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));

@@ -83,6 +83,13 @@ void give_back_inheritance() noexcept {
   sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none where nothing was kept
 }
 
+void let_go_of_standard_input() noexcept {
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0) return;
+  dup2(nothing, STDIN_FILENO);
+  close(nothing);
+}
+
 bool inherited(int standard_descriptor) noexcept { return inheritance.open[static_cast<std::size_t>(standard_descriptor)]; }
 
 }  // namespace lanescope::session

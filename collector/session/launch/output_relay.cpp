@@ -261,6 +261,7 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     prctl(PR_SET_NAME, attach::kRelayName);
     const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()};
     close_descriptors(STDERR_FILENO + 1, kept);
+    close(STDIN_FILENO);  // as who reads our output waits for its end, who writes our input waits for that of its readers
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
   });

@@ -14,6 +14,9 @@ void keep_inheritance();
 // For a child between fork and exec, or right before exec: makes it all as it was given to us. Safe in a child of a process with threads.
 void give_back_inheritance() noexcept;
 
+// For a recorder whose program has its standard input: it lets go of that, so that who writes there knows, as without us, when the program reads no more.
+void let_go_of_standard_input() noexcept;
+
 // Whether this descriptor (0, 1 or 2) was open.
 [[nodiscard]] bool inherited(int standard_descriptor) noexcept;
 
