@@ -185,7 +185,7 @@ void TargetProcess::end_part() {
   flush_chunks();
   thread_names_.look();
   write_counters();
-  write_end({proto::PROCESS_END_DETACHED, {}});
+  write_end({proto::PROCESS_END_DETACHED, {}}, monotonic_now());
 }
 
 Drained TargetProcess::drain(std::size_t most) {
@@ -323,6 +323,7 @@ bool TargetProcess::is_read_out() {
   if (!memory_) return true;
   const channel::SharedMemory& shared = memory_->shared();
   if (!heads_at_end_) {
+    ended_ = monotonic_now();
     heads_at_end_.emplace(std::min<std::size_t>(relaxed(shared.header().thread_rings_used), channel::kThreadRingCount));
     for (std::size_t index = 0; index < heads_at_end_->size(); ++index)
       (*heads_at_end_)[index] = shared.thread_ring(index).head.load(std::memory_order_acquire);
@@ -440,9 +441,9 @@ TargetProcess::Ending TargetProcess::own_ending() const {
   return {handed_over ? proto::PROCESS_END_EXITED : proto::PROCESS_END_LOST, {}};
 }
 
-void TargetProcess::write_end(const Ending& ending) {
+void TargetProcess::write_end(const Ending& ending, std::int64_t time) {
   proto::ProcessEnd end;
-  end.set_time(monotonic_now());
+  end.set_time(time);
   end.set_kind(ending.kind);
   end.set_exit_code(ending.status.code);
   end.set_signal(ending.status.signal);
@@ -483,13 +484,14 @@ void TargetProcess::finish(std::optional<Ending> known) {
   ending_ = ending;
   if (ending.kind == proto::PROCESS_END_DETACHED) tell_late_begin();
   drain();
-  assembler_.finish(monotonic_now());
+  const std::int64_t end = ended_ != 0 ? ended_ : monotonic_now();
+  assembler_.finish(end);
   flush_chunks();
   begin_naming();
   if (ending.kind != proto::PROCESS_END_REPLACED) thread_names_.look();
   if (memory_) lost_records_ = lost_in_agent();
   write_counters();
-  write_end(ending);
+  write_end(ending, end);
   final_completeness_ = completeness();
   if (memory_) memory_->keep_header();  // it may run on, or have forked children that have it, too
   if (memory_ && connection_.valid()) heirs_.emplace(title(), std::move(memory_), std::move(connection_), lost_children_);

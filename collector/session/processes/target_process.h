@@ -144,7 +144,7 @@ class TargetProcess {
   void take_backtrace(const channel::Record& record, std::string_view text);
   void take_diagnostic(const channel::Record& record, std::string_view text);
   [[nodiscard]] Ending own_ending() const;
-  void write_end(const Ending& ending);
+  void write_end(const Ending& ending, std::int64_t time);
   // That CUPTI never began, where it did not.
   void tell_late_begin();
   // What the agent said of it: buffers that are lost, and where a fatal signal came to.
@@ -173,6 +173,7 @@ class TargetProcess {
   std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring
   std::size_t next_ring_ = 0;                                  // to be drained
   std::optional<std::vector<std::uint64_t>> heads_at_end_;     // of rings; once it ended
+  std::int64_t ended_ = 0;                                     // when that was seen, which may be long before all is read; 0: it was not
   channel::SegmentPool metadata_pool_;
   channel::SegmentPool thread_pool_;
   std::uint32_t stop_request_ = 0;

@@ -57,8 +57,8 @@ class LaunchesOfPart {
     const LanesOfThread& lanes = threads_[thread];
     for (const LaneId id : lanes.calls) {
       if (id == call.lane || !look()) continue;
-      const auto [first, last] = trace_.lane(id).overlapping({event.start, event.end()});
-      for (EventIndex i = first; i < last; ++i)
+      const auto [begin, end] = trace_.lane(id).overlapping({event.start, event.end()});
+      for (EventIndex i = begin; i < end; ++i)
         if (trace_.lane(id).start(i) >= event.start && trace_.lane(id).end(i) <= event.end()) add({id, i});
     }
     for (const LaneId id : lanes.backtraces)
