@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <set>
+#include <string>
 
 #include <QFile>
 #include <QImage>
@@ -61,7 +62,7 @@ class ProgramTest : public QObject {
     constexpr rlim_t kDescriptors = 64;
     QStringList words;
     for (int i = 0; i < 128; ++i) {
-      const QString file = pathOf(QStringLiteral("rank%1.trace").arg(i));
+      const QString file = pathOf(("rank" + std::to_string(i) + ".trace").c_str());
       if (i == 0) QVERIFY(compact_trace_file(data_file("ranks_late0.trace"), file.toStdString(), Overwrite::kAllow));
       else QVERIFY(QFile::copy(words.first(), file));
       words += file;
