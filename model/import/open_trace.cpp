@@ -316,7 +316,8 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const auto has = [&](const Process& process) {
     return std::any_of(whole.processes().begin(), whole.processes().end(), [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
   };
-  const bool is_dated = part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0;
+  // PyTorch's profiles of all ranks count from one time, and their processes may have one number, each in its container.
+  const bool is_dated = part.provenance().format == "Lanescope" && (part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0);
   const TimeRange a = part.extent(), b = whole.extent();
   return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
          (a.empty() || (b.begin <= a.begin && a.end <= b.end));

@@ -40,7 +40,8 @@ def _began(path: str) -> "Optional[tuple[Any, ...]]":
                 continue
             payload = file.payload(frame, stored)
             start = None if payload is None else decode("SessionStart", payload)
-            if start is None or not (start["epoch"] or start["utc_epoch"]):
+            # Of other tools' traces, those of all ranks may count from one time.
+            if start is None or start["source_format"] or not (start["epoch"] or start["utc_epoch"]):
                 return None
             return (start["epoch"], start["utc_epoch"], start["machine_id"], start["boot_id"], start["host_name"], tuple(start["command"]))
     except (OSError, WireError):
