@@ -111,7 +111,7 @@ def main():
 
         def whole(what, file):
             check(f"{what}: kernels and ranges", counted(file) == (STEPS * KERNELS, STEPS), counted(file))
-            contents = [line for line in said("info", file).stdout.splitlines() if line.startswith("Contents")]
+            contents = [line for line in said("info", file).stdout.splitlines() if line.strip().startswith("Contents")]
             check(f"{what}: nothing dropped", "complete: nothing dropped" in str(contents), contents)
 
         def await_growth(file, process):
