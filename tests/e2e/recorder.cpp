@@ -142,11 +142,11 @@ pid_t LanescopeProcess::target() const {
     std::ifstream file(task.path() / "children");
     children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
   }
-  // The process that reads names of code is the recorder's own.
+  // The recorder's own run its programs: lanescope-code-names, and what is about to become it.
   std::erase_if(children, [](pid_t child) {
-    std::string name;
-    std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm") >> std::ws, name);
-    return name.starts_with("lanescope-code");
+    std::error_code gone;
+    const std::string runs = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", gone).filename();
+    return runs == "lanescope" || runs.starts_with("lanescope-");
   });
   REQUIRE(children.size() == 1);
   return children.front();

@@ -93,8 +93,8 @@ class Files(unittest.TestCase):
         small = [(1000 * i, 100, "/small", READ, UNSIGNED, 16) for i in range(2000)] + [(1000 * i + 500, 10, "/small", OPEN, 0, 0) for i in range(100)]
         synced = [(5_000_000 + 3000 * i, 2000, "/log", SYNC, 0, 0) for i in range(9)] + [(6_000_000, 100, "/log", WRITE, UNSIGNED, 1 << 20)]
         shared = [(7_000_000, 90_000, "/set", READ, UNSIGNED, 100 << 20)]
-        for name in "ab":
-            (self.folder / f"{name}.trace").write_bytes(trace_of([ranges(1, DOMAIN, sorted(small) + synced + shared, 1, ["/small", "/log", "/set"])]))
+        for name, pid in (("a", 4242), ("b", 4343)):
+            (self.folder / f"{name}.trace").write_bytes(trace_of([ranges(1, DOMAIN, sorted(small) + synced + shared, 1, ["/small", "/log", "/set"])], pid))
         answer = Fleet([self.folder / "a.trace", self.folder / "b.trace"], HERE).ask("file_access_sum")
         advice = {(row["File"], row["Takes"]): row["Advice"] for row in answer.tables[1].records()}
         self.assertIn("4000 calls of 16 bytes", advice["/small", 400_000])

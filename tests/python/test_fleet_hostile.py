@@ -38,15 +38,16 @@ def mixed_fleet(folder):
     """Files of every condition, and what of them can be read. The recordings are small, so that every recipe can be asked."""
     whole = support.recording("ranks_late0").read_bytes()
     other = support.recording("torch_graph").read_bytes()
+    third, fourth = (support.recording(name).read_bytes() for name in ("ranks_late1", "cuda_streams"))  # files of one recording would be one
     generator = random.Random(11)
     damaged = bytearray(other)
     for _ in range(40):
         damaged[generator.randrange(16, len(damaged))] ^= 1 << generator.randrange(8)
     readable = {
         "whole.trace": whole,
-        "cut.trace": whole[: len(whole) * 2 // 3],
+        "cut.trace": third[: len(third) * 2 // 3],
         "damaged.trace": bytes(damaged),
-        "growing.trace": other[: len(other) // 2],
+        "growing.trace": fourth[: len(fourth) // 2],
         "only_a_header.trace": other[:16],
         "nothing_happened.trace": support.HEADER + support.session_start() + support.session_end(),
         "strange.trace": strange_ranks(),
@@ -248,7 +249,7 @@ class CommandLine(unittest.TestCase):
                     done = self.run_fleet(name, "--input", folder, *further, "--mode", "none")
                     self.assertEqual(done.returncode, 1, done.stderr)
                     self.assertNotIn("Traceback", done.stderr)
-                    self.assertIn("could not be read", done.stdout)
+                    self.assertIn("were left out", done.stdout)
 
 
 class Nights(unittest.TestCase):

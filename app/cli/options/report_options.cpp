@@ -36,7 +36,7 @@ Result<void> check_exports(const std::string& output, const ReportOptions& optio
     if (type == "none") continue;
     const std::filesystem::path copy = export_place((**file).string(), type);
     std::error_code missing;
-    if (std::filesystem::exists(std::filesystem::symlink_status(copy, missing)))
+    if (std::filesystem::is_regular_file(copy, missing) || std::filesystem::is_directory(copy, missing))  // into a pipe or a device it is written
       return Error{copy.string() + " exists already, where --export=" + type + " writes. Give another name with -o, or allow overwriting with -f."};
   }
   return {};

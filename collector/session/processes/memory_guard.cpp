@@ -1,6 +1,7 @@
 #include "processes/memory_guard.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -137,6 +138,17 @@ std::unique_ptr<MemoryGuard> MemoryGuard::start() {
   });
   munmap(files, kBytes);
   return has_started ? std::move(guard) : nullptr;
+}
+
+MemoryGuard::~MemoryGuard() {
+  constexpr int kWaits = 10;
+  constexpr int kWaitMilliseconds = 100;
+  for (int wait = 0; wait < kWaits; ++wait) {
+    tell_forgotten();
+    if (forgotten_.empty()) return;
+    pollfd link{link_.get(), POLLOUT, 0};
+    poll(&link, 1, kWaitMilliseconds);
+  }
 }
 
 MemoryGuard::Watch MemoryGuard::watch(int memory_file) {

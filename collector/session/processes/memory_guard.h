@@ -19,6 +19,7 @@ class MemoryGuard {
   // Null where the system has no process or descriptor left: recording goes on without.
   static std::unique_ptr<MemoryGuard> start();
 
+  ~MemoryGuard();  // waits a second at most until the guard has heard what was forgotten
   MemoryGuard(const MemoryGuard&) = delete;
   MemoryGuard& operator=(const MemoryGuard&) = delete;
 

@@ -18,8 +18,8 @@ if command -v fish >/dev/null; then fish --no-execute "$fish"; fi
     warnings=$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)
     [ -z "$warnings" ] || fail "man $command: $warnings"
   fi
-  # Each option stands at the begin of a line of the help, after its short form where it has one.
-  "$lanescope" "$command" --help | sed -nE 's/^  (-[^ ]+).*/\1/p' | tr , '\n' | while read -r option; do
+  # Each option stands in the left column of the help, after its short form or others where there are such.
+  "$lanescope" "$command" --help | sed -nE 's/^  (-.*)/\1/p' | sed -E 's/  .*//' | grep -oE '(^|[ ,])--?[a-zA-Z][a-zA-Z0-9-]*' | tr -d ' ,' | while read -r option; do
     grep -qE "^    $command\) options='([^']* )?$option( [^']*)?' values" "$bash" || fail "bash: $command lacks $option"
     grep -q -- "$option" "$zsh" || fail "zsh: $command lacks $option"
     grep -qE "seen_subcommand_from $command'.* -[ls] ${option##*-}( |$)|seen_subcommand_from $command'.* -l ${option#--}( |$)" "$fish" || fail "fish: $command lacks $option"

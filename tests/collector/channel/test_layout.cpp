@@ -36,5 +36,5 @@ TEST_CASE("what host and agent share is another layout version where it changes"
   INFO("layout.h has changed. Raise kLayoutVersion, unless a recorder and an agent of both forms understand each other, and put the new "
        "fingerprint here.");
   CHECK(channel::kLayoutVersion == 19);
-  CHECK(fingerprint(text) == 0x4a832529088a58c4);
+  CHECK(fingerprint(text) == 0xc2ee1029c60d8426);
 }

@@ -82,7 +82,6 @@ TEST_CASE("a guard leaves alone what the recorder has given up, and ends with a 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto memory = used_memory();
   const std::size_t before = bytes_of(memory->descriptor());
-  const auto begin = std::chrono::steady_clock::now();
   {
     const auto guard = MemoryGuard::start();
     REQUIRE(guard);
@@ -93,7 +92,6 @@ TEST_CASE("a guard leaves alone what the recorder has given up, and ends with a 
   int status = 1;
   CHECK(waitpid(-1, &status, 0) > 0);
   CHECK(status == 0);
-  CHECK(std::chrono::steady_clock::now() - begin < 2s);  // as long as it would look after memory that is left
   CHECK(bytes_of(memory->descriptor()) == before);
   CHECK(memory->shared().header().settings.recording.load() == 1);
   prctl(PR_SET_CHILD_SUBREAPER, 0);

@@ -113,13 +113,13 @@ proto::EventChunk range(std::int64_t duration) {
 }
 
 // What stands in front of the events of every file: one process on one GPU.
-void add_prologue(Writer& writer) {
+void add_prologue(Writer& writer, std::uint32_t pid = 4711) {
   proto::SessionStart session;
   session.set_epoch(kEpoch);
   session.set_host_name("gpu01");
   writer.add(proto::FRAME_SESSION_START, proto::SOURCE_SESSION, session);
   proto::ProcessStart process;
-  process.set_pid(4711);
+  process.set_pid(pid);
   process.set_executable("/usr/bin/python");
   writer.add(proto::FRAME_PROCESS_START, proto::SOURCE_SESSION, process);
   proto::Resources resources;
@@ -176,9 +176,9 @@ void write_chunks(const std::filesystem::path& path, std::size_t chunks, std::sp
 
 }  // namespace
 
-void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration) {
+void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration, std::uint32_t pid) {
   Writer writer(path);
-  add_prologue(writer);
+  add_prologue(writer, pid);
   writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, kernels(kernel_duration), kKernels);
   writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, calls(kernel_duration), kKernels);
   writer.add(proto::FRAME_EVENTS, proto::SOURCE_SESSION, range(kernel_duration), 1);

@@ -16,7 +16,7 @@ inline constexpr std::size_t kKernels = kGaps.size() + 1;
 inline constexpr std::size_t kEvents = 2 * kKernels + 1;
 
 // The kernels may take another time: the gaps stay.
-void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration = kKernelDuration);
+void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration = kKernelDuration, std::uint32_t pid = 4711);
 
 // A file with so many kernels (in chunks of kLongChunk, 1 µs each, a new one every 2 µs) and, where they are enough for one, an outline.
 inline constexpr std::size_t kLongChunk = 50'000;

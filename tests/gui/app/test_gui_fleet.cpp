@@ -54,7 +54,7 @@ class FleetTest : public QObject {
     use_empty_settings();
     first_ = known_trace_in(folder_);
     second_ = pathOf("second.trace");
-    QVERIFY(QFile::copy(first_, second_));
+    write_known_trace(second_.toStdString(), kKernelDuration, 4712);
     write(fleet_of("known.trace", "second.trace"));
   }
 
@@ -129,7 +129,7 @@ class FleetTest : public QObject {
   // Three recordings of three ranks are one trace, at the step of the rank that was chosen first.
   void opensMoreThanTwoRanksAsOneTrace() {
     const QString third = pathOf("third.trace");
-    QVERIFY(QFile::copy(first_, third));
+    write_known_trace(third.toStdString(), kKernelDuration, 4713);
     QJsonObject fleet_file = fleet_of("known.trace", "second.trace");
     QJsonArray sources = fleet_file["sources"].toArray();
     QJsonObject of_third = sources[0].toObject();
