@@ -142,11 +142,11 @@ pid_t LanescopeProcess::target() const {
     std::ifstream file(task.path() / "children");
     children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
   }
-  // The recorder's own run its programs: lanescope-code-names, and what is about to become it.
+  // The recorder's own run its programs, as lanescope-code-names and what is about to become it, or have ended and wait to be noticed.
   std::erase_if(children, [](pid_t child) {
     std::error_code gone;
     const std::string runs = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", gone).filename();
-    return runs == "lanescope" || runs.starts_with("lanescope-");
+    return gone || runs == "lanescope" || runs.starts_with("lanescope-");
   });
   REQUIRE(children.size() == 1);
   return children.front();
