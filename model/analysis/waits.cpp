@@ -103,20 +103,29 @@ struct WaitFinder::State {
     return key(kernel).kind == TrackKind::kKernels && names.communication(trace.lane(kernel.lane).name(kernel.index));
   }
 
-  // Whether two tracks are of one run. Of several recordings on one axis, those are that have collectives in common, and those whose times it has as they were: what was laid over each other
-  // to be compared ran at other times. On one machine the clock says so that runs from its start on: the time of day may be set while it runs. Where
-  // a recording of another machine has no time of day, nobody can say.
+  // By how much two parts of a combined trace are off from what a clock says that they have in common: one machine's, which runs from its start on
+  // while the time of day may be set, or else the time of day. None where they have none.
+  [[nodiscard]] static std::optional<Nanoseconds> off_from_clock(const TracePart& first, const TracePart& second) noexcept {
+    const Provenance &one = first.provenance, &other = second.provenance;
+    const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
+    if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
+    const auto origin = [&](const TracePart& part) { return (have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - part.clock(0); };
+    return std::abs(origin(first) - origin(second));
+  }
+
+  // Whether two tracks are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those
+  // ran together whose clocks were set by collectives in common, and those whose times the axis has as they were. Where a recording of another
+  // machine has no time of day, nobody can say.
   [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
     if (trace.parts().size() < 2) return true;
     const TracePart *const first = part_of(trace, a), *const second = part_of(trace, b);
     if (first == second || first == nullptr || second == nullptr) return true;
-    if (first->has_collectives_in_common || second->has_collectives_in_common) return true;
-    const Provenance &one = first->provenance, &other = second->provenance;
-    const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
-    if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return true;
-    const std::int64_t apart = have_one_clock ? (one.monotonic_epoch - first->clock.shift()) - (other.monotonic_epoch - second->clock.shift())
-                                              : (one.utc_epoch - first->clock.shift()) - (other.utc_epoch - second->clock.shift());
-    return std::abs(apart) <= kClocksDiffer;
+    const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine
+      if (part.has_collectives_in_common || &part == &trace.parts().front()) return true;
+      return part.provenance.boot_id == trace.parts().front().provenance.boot_id && off_from_clock(trace.parts().front(), part).value_or(0) <= kClocksDiffer;
+    };
+    if (is_set_by_collectives(*first) && is_set_by_collectives(*second)) return true;
+    return off_from_clock(*first, *second).value_or(0) <= kClocksDiffer;
   }
 
   // Kernels of the same collective end at the same time, but for what its blocks take to notice. A rank is a process, or a GPU of one.

@@ -214,6 +214,21 @@ TEST_CASE("ranks of one machine ran together though its time of day was set betw
   }();
   const auto laid_over = combine_traces(std::vector<TraceSource>{{first, "run 0", 0, {}}, {over, "run 1", 0, {}}});
   CHECK_FALSE(WaitFinder(*laid_over).collective_wait(find(*laid_over, TrackKind::kKernels, "nccl")));
+
+  // A rank of another machine whose clock was set by collectives is of the first one's run, whatever its time of day, and not of the run beside it.
+  TraceSource elsewhere{[&] {
+                          Scenario program(5);
+                          program.kernel("ncclDevKernel_AllReduce", 8'000'000, 8'005'000, 8'050'000, 10'100'000);
+                          program.builder()->provenance().boot_id = "another boot";
+                          program.builder()->provenance().utc_epoch = 9 * kHour;
+                          return program.trace();
+                        }(),
+                        "rank9", 0, {}};
+  elsewhere.has_collectives_in_common = true;
+  const auto three = combine_traces(std::vector<TraceSource>{{first, "rank0", 0, {}}, {over, "run 1", 0, {}}, elsewhere});
+  const auto wait_for_elsewhere = WaitFinder(*three).collective_wait(find(*three, TrackKind::kKernels, "nccl"));
+  REQUIRE(wait_for_elsewhere);
+  CHECK(wait_for_elsewhere->waited == 8'040'000);  // for rank 9, which began at 8.05 ms, and not for the run beside, whose kernel began after it
 }
 
 TEST_CASE("of two recorded ranks, the collectives of one wait for the other, which sleeps 15 ms in each of 20 steps") {
