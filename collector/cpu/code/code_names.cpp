@@ -15,11 +15,13 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "code_names/messages.h"
+#include "collector/channel/send_descriptor.h"
 #include "own_vdso.h"
 
 extern char** environ;
@@ -111,20 +113,7 @@ class CodeNames::Reader {
 
   [[nodiscard]] bool send(const Request& request, std::string_view path, int descriptor) const {
     std::array<iovec, 2> parts{iovec{const_cast<Request*>(&request), sizeof(request)}, iovec{const_cast<char*>(path.data()), path.size()}};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = path.empty() ? 1 : 2;
-    if (descriptor >= 0) {
-      message.msg_control = control.data();
-      message.msg_controllen = control.size();
-      cmsghdr* rights = CMSG_FIRSTHDR(&message);
-      rights->cmsg_level = SOL_SOCKET;
-      rights->cmsg_type = SCM_RIGHTS;
-      rights->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
-    }
-    return sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    return channel::send_with_descriptor(socket_.get(), std::span(parts).first(path.empty() ? 1 : 2), descriptor) > 0;
   }
 
   pid_t pid_;

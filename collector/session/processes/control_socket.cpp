@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/channel/send_descriptor.h"
+
 namespace lanescope::session {
 namespace {
 
@@ -277,20 +279,7 @@ std::string other_layout_reason(const Greeting& greeting) {
 
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {
   iovec part{const_cast<channel::Welcome*>(&welcome), sizeof(welcome)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (memory >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &memory, sizeof(memory));
-  }
-  return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+  return channel::send_with_descriptor(connection, {&part, 1}, memory) == static_cast<ssize_t>(sizeof(welcome));
 }
 
 }  // namespace lanescope::session

@@ -18,6 +18,7 @@
 
 #include "collector/attach/candidate.h"
 #include "collector/channel/agent_bell.h"
+#include "collector/channel/send_descriptor.h"
 #include "collector/session/process_beside.h"
 
 namespace lanescope::session {
@@ -32,23 +33,7 @@ struct Note {
 
 bool send_note(int link, const Note& note, int memory_file) {
   iovec part{const_cast<Note*>(&note), sizeof(note)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (memory_file >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &memory_file, sizeof(memory_file));
-  }
-  ssize_t sent = 0;
-  do sent = sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(sizeof(note));
+  return channel::send_with_descriptor(link, {&part, 1}, memory_file) == static_cast<ssize_t>(sizeof(note));
 }
 
 // The guard's process. Only calls that are safe between fork and exec.
