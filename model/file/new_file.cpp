@@ -119,6 +119,7 @@ struct NewFile::State {
   std::filesystem::path path;
   Overwrite overwrite = Overwrite::kRefuse;
   std::string name;    // in its folder, until it takes its place
+  std::optional<mode_t> permissions;  // that it gets with its place: of the one that is replaced; until then its owner reads and writes it
   int folder = -1;     // kept open: its path may come to lead elsewhere
   int descriptor = -1;
   Unfinished* entry = nullptr;
@@ -210,7 +211,10 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   state->name = name_beside(state->path.filename());
   const mode_t mode = 0666 & (readers.permitted | 0600);  // less the umask
   if (!state->open_without_name(mode) && !state->open_with_name(mode)) return not_created(path, errno);
-  if (occupant->is_there && occupant->is_ours) fchmod(state->descriptor, occupant->permissions & (readers.permitted | 0700));
+  if (occupant->is_there && occupant->is_ours) {
+    state->permissions = occupant->permissions & (readers.permitted | 0700);
+    fchmod(state->descriptor, *state->permissions | 0600);
+  }
   return NewFile(std::move(state));
 }
 
@@ -233,6 +237,7 @@ Result<void> NewFile::take_place(LockOfPlace lock) {
   };
   if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
   if (state.overwrite == Overwrite::kAllow && lock == LockOfPlace::kOthers && is_locked(state.folder, state.path.filename().c_str())) return is_being_recorded(state.path);
+  if (state.permissions) fchmod(state.descriptor, *state.permissions);
   if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
   state.is_there = false;
   state.has_taken_place = true;
