@@ -183,7 +183,8 @@ struct TraceFileWriter::State {
     return write_all(&header, sizeof(header));
   }
 
-  // What it takes to read a frame. As long as all may take the most that their headers let them take, none is decompressed for that.
+  // What it takes to read a frame. While all may take the most that their headers let them take, which is so of small files alone, none is
+  // decompressed for that.
   [[nodiscard]] Taken taken_by(const FrameView& frame) const {
     if (!is_taken_exactly) return most_taken(frame.header);
     const auto payload = open_frame(frame);
@@ -337,6 +338,12 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
     FrameHeader header;
     if (pread(state->descriptor, &header, sizeof(header), static_cast<off_t>(frame.offset)) != static_cast<ssize_t>(sizeof(header))) return unfinished;
     state->all_taken = state->all_taken + most_taken(header);
+  }
+  // A long recording is not decompressed for what is added: all that its size allows counts as taken, and what comes is measured.
+  constexpr std::uint64_t kLong = 4 * limits::kSmallFileBytes;
+  if (index.begin > kLong) {
+    state->all_taken = limits::budget_of(index.begin);
+    state->is_taken_exactly = true;
   }
   State::Addition addition{index.begin, std::vector<std::byte>(static_cast<std::uint64_t>(end) - index.begin)};
   if (state->read_back(addition.begin, addition.index) != addition.index.size()) return unfinished;
