@@ -6,9 +6,11 @@
 #include <QFile>
 #include <QPixmap>
 
+#include "base/file_path.h"
 #include "fleet/fleet_file.h"
 #include "kernels/kernel_facts.h"
 #include "model/file/privacy.h"
+#include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"
 
 namespace lanescope::ui {
@@ -18,9 +20,10 @@ constexpr int kLookIntervalMs = 20;
 constexpr int kQuietLooks = 10;
 
 Result<NewFile> file_of(const ScreenshotRequest& request) {
-  std::vector<std::filesystem::path> sources;
-  for (const QString& file : request.files) sources.emplace_back(file.toStdString());
-  return NewFile::create(request.picture.toStdString(), request.overwrite, readers_of(sources));
+  std::vector<std::filesystem::path> named;
+  for (const QString& file : request.files) named.push_back(file_path(file));
+  const Result<std::vector<std::filesystem::path>> files = trace_files(named);  // of folders, those in them
+  return NewFile::create(file_path(request.picture), request.overwrite, readers_of(files ? *files : named));
 }
 
 }  // namespace

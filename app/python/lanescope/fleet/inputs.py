@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 import os
 from pathlib import Path
 from typing import Iterable, Iterator, Union
@@ -33,22 +35,25 @@ def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
 
 @contextlib.contextmanager
 def kept_private(paths: "Iterable[PathLike]") -> "Iterator[None]":
-    """What this process writes meanwhile is for its owner alone where one of these files, or of those in these folders, is: it tells what they hold."""
+    """What this process writes meanwhile has no permission for group and others that one of these files, or of those in these folders, lacks: it tells
+    what they hold."""
+    permitted = functools.reduce(operator.and_, map(_permitted, paths), 0o077)
+    permitted |= (permitted & 0o044) >> 2  # who may read a file may look into folders of its kind
     umask = os.umask(0o077)
-    os.umask(umask | 0o077 if any(map(_is_private, paths)) else umask)
+    os.umask(umask | (~permitted & 0o077))
     try:
         yield
     finally:
         os.umask(umask)
 
 
-def _is_private(path: PathLike) -> bool:
+def _permitted(path: PathLike) -> int:
     try:
         if os.path.isdir(path):
-            return any(_is_private(each) for each in Path(path).iterdir() if each.is_file())
-        return os.stat(path).st_mode & 0o044 == 0
+            return functools.reduce(operator.and_, (_permitted(each) for each in Path(path).iterdir() if each.is_file()), 0o077)
+        return os.stat(path).st_mode & 0o077
     except OSError:
-        return False
+        return 0o077
 
 
 def _unsearchable(folder: Path) -> "list[str]":
