@@ -173,7 +173,6 @@ int run_program(const Form& form, Arguments arguments) {
   leave_first_process();
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  if (const Result<void> can_be_made = check_exports(options.recording.output, options.reports); !can_be_made) return fail(can_be_made.error());
   Result<LeftStart> left = form.starts_later ? left_start(session, options.recording.session_name) : LeftStart();
   if (!left) return fail(left.error());
   // What can't be asked to start would run unrecorded.
@@ -182,6 +181,9 @@ int run_program(const Form& form, Arguments arguments) {
       return fail(can_be_asked.error());
   Result<session::LaunchRequest> request = request_with_start(options, left->message(), std::move(split->program));
   if (!request) return fail(request.error());
+  const bool is_one_file = form.starts_later ? request->first_capture.has_value() : request->settings.range.after != session::AfterCapture::kRepeat;
+  const std::string& output = request->first_capture ? request->first_capture->output : options.recording.output;
+  if (const Result<void> can_be_made = is_one_file ? check_exports(output, options.reports) : Result<void>(); !can_be_made) return fail(can_be_made.error());
 
   const auto wanted = kernel_counter_settings(options.capture.kernels);
   if (!wanted) return fail(wanted.error());

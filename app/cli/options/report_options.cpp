@@ -30,8 +30,9 @@ void describe_reports(CLI::App& app, ReportOptions& options) {
 }
 
 Result<void> check_exports(const std::string& output, const ReportOptions& options) {
+  const bool has_own_name = !output.empty() && output.find("%n") == std::string::npos;  // with a number, nobody chose what is in the way
   const auto file = session::planned_file(output);
-  if (!file || !*file || options.overwrite == Overwrite::kAllow) return {};  // of a name that is wrong, who makes the file tells
+  if (!has_own_name || !file || !*file || options.overwrite == Overwrite::kAllow) return {};  // of a name that is wrong, who makes the file tells
   for (const std::string& type : options.exports) {
     if (type == "none") continue;
     const std::filesystem::path copy = export_place((**file).string(), type);

@@ -21,8 +21,8 @@ void describe_reports(CLI::App& app, ReportOptions& options);
 
 enum class Reports { kMade, kLacking };
 
-// Whether the copies of a recording of this output name can be written, as far as its file is known before it begins: fails with one sentence where
-// one stands there that may not be replaced.
+// Whether the copies of a recording of one file with this output name can be written, as far as its name is known before it begins (without %n and %p):
+// fails with one sentence where one stands there that may not be replaced.
 [[nodiscard]] Result<void> check_exports(const std::string& output, const ReportOptions& options);
 
 // Writes the copies beside the file, and prints the reports. What fails is said.
