@@ -24,22 +24,6 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-[[noreturn]] void become_lanescope(const std::filesystem::path& folder, std::vector<std::string> arguments,
-                                   const std::vector<Environment>& environment, int output, int messages) {
-  std::signal(SIGINT, SIG_DFL);
-  dup2(output, STDOUT_FILENO);
-  dup2(messages, STDERR_FILENO);
-  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);  // what a killed host leaves behind goes with the folder
-  for (const Environment& variable : environment) setenv(variable.name.c_str(), variable.value.c_str(), 1);
-  const std::string binary = program("lanescope").string();
-  arguments.insert(arguments.begin(), binary);
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
-  _exit(125);
-}
-
 // A process and all that it started.
 std::vector<pid_t> family(pid_t process) {
   std::vector<pid_t> members{process};
@@ -70,6 +54,22 @@ std::string activity_of(const std::vector<pid_t>& processes) {
 }
 
 }  // namespace
+
+void become_lanescope(const std::filesystem::path& folder, std::vector<std::string> arguments, const std::vector<Environment>& environment, int output,
+                      int messages) {
+  std::signal(SIGINT, SIG_DFL);
+  dup2(output, STDOUT_FILENO);
+  dup2(messages, STDERR_FILENO);
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);  // what a killed host leaves behind goes with the folder
+  for (const Environment& variable : environment) setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  const std::string binary = program("lanescope").string();
+  arguments.insert(arguments.begin(), binary);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
+  _exit(125);
+}
 
 LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
                                    const std::vector<Environment>& environment)

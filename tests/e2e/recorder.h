@@ -45,6 +45,10 @@ class LanescopeProcess {
   std::string messages_;
 };
 
+// For a child that was just forked: runs `lanescope` in the folder, with these as its standard output and error.
+[[noreturn]] void become_lanescope(const std::filesystem::path& folder, std::vector<std::string> arguments, const std::vector<Environment>& environment,
+                                   int output, int messages);
+
 struct Ran {
   int code;
   std::string output;

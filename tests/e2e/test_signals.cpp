@@ -43,16 +43,7 @@ class Terminal {
  public:
   Terminal(const std::filesystem::path& folder, std::vector<std::string> arguments) {
     pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
-    if (pid_ == 0) {
-      setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
-      const std::string binary = program("lanescope").string();
-      arguments.insert(arguments.begin(), binary);
-      std::vector<char*> pointers;
-      for (std::string& argument : arguments) pointers.push_back(argument.data());
-      pointers.push_back(nullptr);
-      if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
-      _exit(125);
-    }
+    if (pid_ == 0) become_lanescope(folder, std::move(arguments), {}, STDOUT_FILENO, STDERR_FILENO);
   }
   ~Terminal() { close(screen_); }
   Terminal(const Terminal&) = delete;
