@@ -141,10 +141,11 @@ class Ranks(unittest.TestCase):
     def test_a_rank_that_is_there_twice_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, source in (("a", "ranks_late0"), ("b", "ranks_late0"), ("c", "ranks_late1")):
-                shutil.copy(support.recording(source), f"{folder}/{name}.trace")
+                os.mkdir(f"{folder}/{name}")  # of one folder, one would be read
+                shutil.copy(support.recording(source), f"{folder}/{name}/rank.trace")
             said = " ".join(Fleet(folder, HERE).ask("desync").sentences)
         self.assertIn("Rank 0 of communicator", said)
-        self.assertIn("a.trace and", said)
+        self.assertIn("a/rank.trace and", said)
 
     @unittest.skipUnless(make_fleet, "make_fleet.py needs protobuf")
     def test_ranks_without_a_file_are_told(self):
@@ -211,13 +212,20 @@ except KeyboardInterrupt:
 """
 
 
+def four_recordings(folder: pathlib.Path) -> "list[str]":
+    """Each in a folder of its own: of one recording that is there twice in one folder, one is read."""
+    for number in range(4):
+        (folder / str(number)).mkdir()
+    return [shutil.copy(RANK, folder / str(number) / "rank.trace") for number in range(4)]
+
+
 class Interrupts(unittest.TestCase):
     def test_two_at_once_end_all_processes(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            files = [shutil.copy(RANK, folder / f"{number}.trace") for number in range(4)]
+            files = four_recordings(folder)
             started = subprocess.Popen([sys.executable, "-c", SLOW, *map(str, files)], start_new_session=True, env=os.environ | {"PYTHONPATH": str(support.ROOT / "app" / "python")})
-            while len(list(folder.glob("*.begun"))) < 2:
+            while len(list(folder.glob("*/*.begun"))) < 2:
                 self.assertIsNone(started.poll())
                 time.sleep(0.01)
             for _ in range(2):  # as a terminal does: to the program and its workers
@@ -233,7 +241,7 @@ class Interrupts(unittest.TestCase):
 import concurrent.futures._base as base, signal
 enter = base._AcquireFutures.__enter__
 def interrupted(self):
-    if list(pathlib.Path(sys.argv[1]).parent.glob("*.begun")):
+    if list(pathlib.Path(sys.argv[1]).parent.parent.glob("*/*.begun")):
         self.futures[0]._condition.acquire()
         signal.raise_signal(signal.SIGINT)
         self.futures[0]._condition.release()
@@ -241,7 +249,7 @@ def interrupted(self):
 base._AcquireFutures.__enter__ = interrupted
 """
         with tempfile.TemporaryDirectory() as name:
-            files = [shutil.copy(RANK, pathlib.Path(name) / f"{number}.trace") for number in range(4)]
+            files = four_recordings(pathlib.Path(name))
             program = SLOW.replace("try:", midst + "try:", 1)
             started = subprocess.Popen([sys.executable, "-c", program, *map(str, files)], start_new_session=True, env=os.environ | {"PYTHONPATH": str(support.ROOT / "app" / "python")})
             self.assertEqual(started.wait(timeout=600), 130)
