@@ -64,42 +64,22 @@ int run_armed(const Arguments& program) {
   return fail(agent ? session::become_armed(program, *agent) : agent.error());
 }
 
-// A start that was left for the session that begins now: its message, or null. Where no recording begins, it is left for the next one.
-class LeftStart {
- public:
-  LeftStart() = default;
-  explicit LeftStart(const std::string& name) : name_(name), message_(take_start(name)) {}
-  ~LeftStart() {
-    if (message_.is_null()) return;
-    if (const Result<void> left = leave_start(name_, message_); !left) std::cerr << "lanescope: " << left.error().text << '\n';
-  }
-  LeftStart(LeftStart&& other) noexcept : name_(std::move(other.name_)), message_(std::exchange(other.message_, nullptr)) {}
-  LeftStart& operator=(LeftStart&&) = delete;
-
-  [[nodiscard]] const nlohmann::json& message() const { return message_; }
-  void use_up() { message_ = nullptr; }
-
- private:
-  std::string name_;
-  nlohmann::json message_;
-};
-
-// The one that is meant. Fails where that can't be told.
-Result<LeftStart> left_start(const std::string& session, std::string& new_session) {
+// The start that was left for the session that begins now. Fails where it can't be told which is meant.
+Result<HeldStart> left_start(const std::string& session, std::string& new_session) {
   const std::vector<std::string> left = left_starts();
   const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const std::string& named = session.empty() ? new_session : session;
-  if (is_among(left, named)) return LeftStart(new_session = named);
+  if (is_among(left, named)) return HeldStart(new_session = named);
   if (!session.empty() && is_among(session_names(), session))
     return Error{"The session " + session + " runs a program already, and is for one alone: leave --session away.", ErrorKind::kUsage};
   if (!session.empty())
     return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
-  if (!new_session.empty()) return LeftStart();
+  if (!new_session.empty()) return HeldStart();
   const Result<std::string> only = only_left_start();
   if (!only) return only.error();
-  return only->empty() ? LeftStart() : LeftStart(new_session = *only);
+  return only->empty() ? HeldStart() : HeldStart(new_session = *only);
 }
 
 Result<session::LaunchRequest> request_with_start(LaunchOptions& options, const nlohmann::json& left, std::vector<std::string> program) {
@@ -173,7 +153,7 @@ int run_program(const Form& form, Arguments arguments) {
   leave_first_process();
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  Result<LeftStart> left = form.starts_later ? left_start(session, options.recording.session_name) : LeftStart();
+  Result<HeldStart> left = form.starts_later ? left_start(session, options.recording.session_name) : HeldStart();
   if (!left) return fail(left.error());
   // What can't be asked to start would run unrecorded.
   if (options.range.start_later)

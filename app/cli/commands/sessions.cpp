@@ -48,13 +48,12 @@ int list(const std::string& what, Header header) {
 }
 
 // Takes a start back that no launch has taken, and returns whether there was one that is meant. Fails where it can't be told which is.
-Result<bool> take_start_back(const std::string& session) {
+Result<bool> take_back(const std::string& session) {
   if (session.empty() && !session_names().empty()) return false;
   const Result<std::string> name = session.empty() ? only_left_start() : Result<std::string>(session);
   if (!name) return name.error();
   const std::vector<std::string> left = left_starts();
-  if (std::find(left.begin(), left.end(), *name) == left.end()) return false;
-  take_start(*name);
+  if (std::find(left.begin(), left.end(), *name) == left.end() || !take_start_back(*name)) return false;
   std::cerr << "The next lanescope launch is not recorded at once any more.\n";
   return true;
 }
@@ -68,7 +67,7 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (!remote.target.empty()) return run_there(remote, command, app);
-  const Result<bool> taken_back = take_start_back(session);
+  const Result<bool> taken_back = take_back(session);
   if (!taken_back) return fail(taken_back.error());
   if (*taken_back) return kSuccess;
   const Result<nlohmann::json> answer = ask(session, {{"command", command}});
@@ -126,7 +125,7 @@ int run_shutdown(Arguments arguments) {
   describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (!remote.target.empty()) return run_there(remote, "shutdown", app);
-  const Result<bool> taken_back = take_start_back(session);
+  const Result<bool> taken_back = take_back(session);
   if (!taken_back) return fail(taken_back.error());
   if (*taken_back) return kSuccess;
   nlohmann::json request{{"command", "shutdown"}};

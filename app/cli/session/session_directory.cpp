@@ -1,5 +1,6 @@
 #include "session/session_directory.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -38,6 +39,31 @@ std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+// And not one that has taken its place.
+bool is_file_at(int descriptor, const std::filesystem::path& path) {
+  struct stat file {}, there {};
+  return fstat(descriptor, &file) == 0 && stat(path.c_str(), &there) == 0 && file.st_dev == there.st_dev && file.st_ino == there.st_ino;
+}
+
+// Locks of open files: who asks whether one is locked holds none meanwhile.
+bool is_locked(const std::filesystem::path& path) {
+  const channel::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  return file.valid() && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// None where there is no such file, or another process has locked it.
+channel::FileDescriptor locked_file(const std::filesystem::path& path) {
+  while (true) {
+    channel::FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    if (!file.valid() || fcntl(file.get(), F_OFD_SETLK, &lock) != 0) return {};
+    if (is_file_at(file.get(), path)) return file;
+  }
 }
 
 bool is_folder_of_ours(const char* path) {
@@ -91,11 +117,16 @@ std::vector<std::string> session_names() {
 Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return folder.error();
-  std::ofstream file(*folder / (name + std::string(kStartExtension)));
+  // Whole at once: a launch may hold the one that is replaced.
+  const std::filesystem::path path = *folder / (name + std::string(kStartExtension)), partial = path.string() + '.' + std::to_string(getpid());
+  std::ofstream file(partial);
   file << request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   file.close();
-  if (!file) return Error{"Nothing can be written to the folder of sessions " + folder->string() + "."};
-  return {};
+  std::error_code failed;
+  if (file) std::filesystem::rename(partial, path, failed);
+  if (file && !failed) return {};
+  std::filesystem::remove(partial, failed);
+  return Error{"Nothing can be written to the folder of sessions " + folder->string() + "."};
 }
 
 std::vector<std::string> left_starts() {
@@ -105,7 +136,7 @@ std::vector<std::string> left_starts() {
   std::error_code failed;
   std::filesystem::directory_iterator entry(*folder, failed);
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
-    if (entry->path().extension() == kStartExtension) names.push_back(entry->path().stem().string());
+    if (entry->path().extension() == kStartExtension && !is_locked(entry->path())) names.push_back(entry->path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -116,15 +147,29 @@ Result<std::string> only_left_start() {
   return left.empty() ? std::string() : left.front();
 }
 
-nlohmann::json take_start(const std::string& name) {
+bool take_start_back(const std::string& name) {
+  HeldStart start(name);
+  const bool is_there = !start.message().is_null();
+  start.use_up();
+  return is_there;
+}
+
+HeldStart::HeldStart(const std::string& name) {
   const Result<std::filesystem::path> folder = session_folder();
-  if (!folder) return nullptr;
-  const std::filesystem::path path = *folder / (name + std::string(kStartExtension));
-  std::ifstream file(path);
-  nlohmann::json request = file ? nlohmann::json::parse(file, nullptr, false) : nlohmann::json();
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return request.is_object() ? request : nlohmann::json();
+  if (!folder) return;
+  path_ = *folder / (name + std::string(kStartExtension));
+  file_ = locked_file(path_);
+  if (!file_.valid()) return;
+  std::ifstream file(path_);
+  message_ = nlohmann::json::parse(file, nullptr, false);
+  if (message_.is_object()) return;
+  use_up();  // it says nothing that anybody could take
+}
+
+void HeldStart::use_up() {
+  if (file_.valid() && is_file_at(file_.get(), path_)) unlink(path_.c_str());
+  file_.reset();
+  message_ = nullptr;
 }
 
 Result<std::string> choose_session(const std::string& name) {

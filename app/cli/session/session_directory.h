@@ -5,10 +5,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "collector/channel/file_descriptor.h"
 #include "model/file/result.h"
 
 namespace lanescope::cli {
@@ -26,11 +27,28 @@ std::vector<std::string> session_names();
 
 // A start that was asked for before its session runs: lanescope launch takes it, once. `name`: of the session that is to be.
 Result<void> leave_start(const std::string& name, const nlohmann::json& request);
-std::vector<std::string> left_starts();
+std::vector<std::string> left_starts();  // less those that are held
 // The one that is meant where none is named: the only one; empty where there is none. Fails with one sentence where there are several.
 Result<std::string> only_left_start();
-// The one that was left under this name, which is then gone; null where there is none.
-nlohmann::json take_start(const std::string& name);
+// Whether one was left under this name; it is then gone.
+bool take_start_back(const std::string& name);
+
+// The start that was left under a name, held for the recording that is to begin: meanwhile no other launch takes it. It is gone when it is used up,
+// and else left for the next launch, also where this process is killed.
+class HeldStart {
+ public:
+  HeldStart() = default;                        // none
+  explicit HeldStart(const std::string& name);  // none where none was left, or another process holds it
+
+  // What was asked for; null where there is none.
+  [[nodiscard]] const nlohmann::json& message() const noexcept { return message_; }
+  void use_up();
+
+ private:
+  std::filesystem::path path_;
+  channel::FileDescriptor file_;  // locked
+  nlohmann::json message_;
+};
 
 // The session of this name; where it is empty, the only one there is. Fails with one sentence.
 Result<std::string> choose_session(const std::string& name);
