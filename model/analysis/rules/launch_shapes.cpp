@@ -61,9 +61,11 @@ class LaunchCollector {
   GroupsByLeast collect() {
     for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) visit(gpu);
     std::vector<std::array<Nanoseconds, 2>> whole;
+    const std::vector<double> spent = measuring();
     for (GpuId gpu = 0; gpu < of_gpus_.size(); ++gpu) {
       const OfGpu& sums = of_gpus_[gpu];
-      const Nanoseconds all = std::max(sums.kernels, sums.span - measuring(gpu));
+      const auto measuring = static_cast<Nanoseconds>(std::clamp(spent[gpu], 0.0, static_cast<double>(sums.span)));
+      const Nanoseconds all = std::max(sums.kernels, sums.span - measuring);
       whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, sums.span_of_loop) : all, all});
     }
     GroupsByLeast result;
@@ -86,18 +88,23 @@ class LaunchCollector {
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
-  // By the programs that use the GPU. In a recording of counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
-  [[nodiscard]] Nanoseconds measuring(GpuId gpu) const {
-    std::set<ProcessId> users;
-    for (const Track& track : context_.trace.tracks())
-      if (track.key.kind == TrackKind::kKernels && track.key.gpu == gpu) users.insert(track.key.process);
-    double spent = 0;
-    for (const auto& launch : context_.trace.kernel_records().measured) spent += users.contains(launch->process) ? static_cast<double>(launch->spent) : 0;
-    for (const auto& counts : context_.trace.kernel_records().counted) spent += users.contains(counts->process) ? static_cast<double>(counts->spent) : 0;
-    const TimeRange whole = context_.trace.extent();
+  // What reading counters took, of each GPU by all programs that use it: a program that waits for its counters uses none of its GPUs. In a recording of
+  // counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
+  [[nodiscard]] std::vector<double> measuring() const {
+    const Trace& trace = context_.trace;
+    std::vector<double> of_gpus(trace.gpus().size());
+    if (!reads_counters(trace)) return of_gpus;
+    std::map<ProcessId, double> spent;
+    for (const auto& launch : trace.kernel_records().measured) spent[launch->process] += static_cast<double>(launch->spent);
+    for (const auto& counts : trace.kernel_records().counted) spent[counts->process] += static_cast<double>(counts->spent);
+    const TimeRange whole = trace.extent();
     const Nanoseconds part = std::min(whole.end, context_.time.end) - std::max(whole.begin, context_.time.begin);
-    if (whole.length() > 0) spent *= static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length());
-    return static_cast<Nanoseconds>(std::clamp(spent, 0.0, static_cast<double>(of_gpus_[gpu].span)));
+    const double share = whole.length() > 0 ? static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length()) : 1;
+    std::set<std::pair<GpuId, ProcessId>> users;
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kKernels && spent.contains(track.key.process)) users.emplace(track.key.gpu, track.key.process);
+    for (const auto& [gpu, process] : users) of_gpus[gpu] += spent[process] * share;
+    return of_gpus;
   }
 
   void visit(GpuId gpu) {
