@@ -43,6 +43,7 @@ Result<DiffLimit> parse_diff_limit(std::string_view text) {
   }
   std::string_view number = trimmed(share);
   if (number.ends_with('%')) number = trimmed(number.substr(0, number.size() - 1));
+  if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);  // which from_chars knows none of
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), limit.percent);
   if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(limit.percent))
     return Error{"'" + std::string(text) + "' is no limit: give a share such as --fail-above 5%, or one of a metric such as --fail-above 'L2 hit rate=-2%'.",

@@ -76,6 +76,7 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
   CHECK(verdict("L2 hit rate=-30", changes) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=20", changes) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=20", back) == LimitVerdict::kExceeded);
+  CHECK(verdict("L2 hit rate=+20%", back) == LimitVerdict::kExceeded);
   CHECK(verdict("L2 hit rate=-0", changes) == LimitVerdict::kExceeded);
   CHECK(verdict("L2 hit rate=-0", back) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=-20%", once) == LimitVerdict::kUnsure);
@@ -92,7 +93,7 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
   CHECK(verdict("5%", back) == LimitVerdict::kExceeded);
   CHECK(verdict("5%", once) == LimitVerdict::kKept);
 
-  for (const char* wrong : {"", "much", "-5%", "-0", "nan", "inf", "=5", "L2=5", "L2 hit rate=", "L2 hit rate=%", "L2 hit rate=5%%", "5% of it"}) {
+  for (const char* wrong : {"", "much", "-5%", "-0", "nan", "inf", "=5", "L2=5", "L2 hit rate=", "L2 hit rate=%", "L2 hit rate=5%%", "5% of it", "+-5%", "++5%"}) {
     INFO(wrong);
     REQUIRE_FALSE(parse_diff_limit(wrong));
     CHECK(parse_diff_limit(wrong).error().kind == ErrorKind::kUsage);
