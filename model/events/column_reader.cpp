@@ -155,12 +155,12 @@ void ColumnReader::State::read_ranges(std::stop_token stop) {
   }
   constexpr std::size_t kPiece = 1u << 16;  // events
   std::vector<EventRef> ranges(kPiece);
-  const RangeFinder around(*values);
+  const RangeFinder ranges_around(*values);
   for (const auto& [thread, lanes] : lanes_of_thread) {
     const std::vector<EventRef> events = gather_by_start(*trace, lanes, {}, stop);
     for (std::span<const EventRef> rest(events); !rest.empty() && !stop.stop_requested(); rest = rest.subspan(std::min(kPiece, rest.size()))) {
       const std::span<const EventRef> piece = rest.first(std::min(kPiece, rest.size()));
-      around.find(piece, std::span(ranges).first(piece.size()));
+      ranges_around.find(piece, std::span(ranges).first(piece.size()));
       for (std::size_t i = 0; i < piece.size(); ++i)
         if (ranges[i].valid()) number_of_event[piece[i].lane][piece[i].index] = rank_of_name[trace->lane(ranges[i].lane).name(ranges[i].index)];
     }

@@ -174,8 +174,8 @@ class Measurement {
     while (size.bytes <= most_bytes_) {
       const auto wire = reader.next();
       if (!wire) return;
-      static constexpr Shape::Field kUnknown;
-      const Shape::Field& field = wire->number < Shape::kMostFields ? shape.fields[wire->number] : kUnknown;
+      static constexpr Shape::Field kNone;
+      const Shape::Field& field = wire->number < Shape::kMostFields ? shape.fields[wire->number] : kNone;
       switch (field.kind) {
         case Shape::Kind::kUnknown:
           size.bytes += kUnknownBytes + wire->whole.size();

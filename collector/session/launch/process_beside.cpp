@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -84,6 +85,7 @@ void ignore_signals() noexcept {
 
 void close_descriptors(int first, std::span<const int> kept) noexcept {
   std::array<int, 3> sorted{};
+  assert(kept.size() <= sorted.size());
   const std::span in_order = std::span(sorted).first(std::min(kept.size(), sorted.size()));
   std::copy_n(kept.begin(), in_order.size(), in_order.begin());
   std::sort(in_order.begin(), in_order.end());

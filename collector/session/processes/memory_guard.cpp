@@ -144,8 +144,10 @@ MemoryGuard::Watch MemoryGuard::watch(int memory_file) {
   if (!free_.empty()) {
     free_.pop_back();
   } else {
-    free_.reserve(++places_);  // so that an end takes no memory
-    forgotten_.reserve(places_);
+    if (++places_ > free_.capacity()) {  // so that an end takes no memory
+      free_.reserve(2 * places_);
+      forgotten_.reserve(2 * places_);
+    }
   }
   return {this, place};
 }

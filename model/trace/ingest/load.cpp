@@ -15,6 +15,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/compact/segment_reader.h"
+#include "model/trace/completeness.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/outline.h"
@@ -101,10 +102,7 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   provenance.finished = condition.finished && !ingest.source_was_cut() && !stopped_at;
   provenance.read_in_part = stopped_at.has_value();
   condition.finished |= provenance.read_in_part;  // else it would be called cut off
-  const auto say = [&provenance](const std::string& sentence) {
-    if (!provenance.condition.empty() && !sentence.empty()) provenance.condition += ' ';
-    provenance.condition += sentence;
-  };
+  const auto say = [&provenance](std::string_view sentence) { add_sentence(provenance.condition, sentence); };
   say(condition.sentence());
   if (stopped_at)
     say("What follows byte " + std::to_string(*stopped_at) +

@@ -13,8 +13,8 @@ bool start_process_beside(const std::function<void()>& work);
 // For such a process: signals that a terminal or a batch system sends to all of us are not for it. Those of its own faults end it.
 void ignore_signals() noexcept;
 
-// Closes all descriptors from `first` on but those that are `kept`, three at most: who waits for the end of a pipe that we have must not wait for another process of
-// ours. Safe between fork and exec.
+// Closes all descriptors from `first` on but those that are `kept`: who waits for the end of a pipe that we have must not wait for another process of
+// ours. Safe between fork and exec. Requires: at most three are kept.
 void close_descriptors(int first, std::span<const int> kept = {}) noexcept;
 
 }  // namespace lanescope::session
