@@ -93,7 +93,8 @@ std::vector<RankWork> LoopWork::find_ranks() const {
                                               : rank_work(trace_, time_, {}, stop_);
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)
-    if (const std::optional<TimeRange> loop = loop_.of(rank.process)) rank.extent = {loop->begin, std::max(loop->end, rank.extent.end)};
+    if (const std::optional<TimeRange> loop = loop_.of(rank.process))
+      rank.extent = {loop->begin, iterations_.empty() ? rank.extent.end : std::max(loop->end, rank.extent.end)};
   return ranks;
 }
 

@@ -60,7 +60,8 @@ class LoopWork {
   [[nodiscard]] Nanoseconds span(GpuId gpu, TimeRange time) const { return std::max<Nanoseconds>(0, time.length() - reading(gpu)); }
   // The time for which the GPU was idle while the program read counters of kernels; 0 where it read none. The first time O(n log n) where it did.
   [[nodiscard]] Nanoseconds reading(GpuId gpu) const;
-  // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended.
+  // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended; where no
+  // iterations are marked, nobody can say when it left, and its work's end counts.
   // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
   [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
   [[nodiscard]] Message text() const { return loop_time_text(families_, loop_); }

@@ -95,7 +95,7 @@ stats::Table stream_table(const RuleContext& context) {
                       stats::integers("Host Wait", stats::Unit::kNanoseconds), stats::integers("Kernel Wait", stats::Unit::kNanoseconds),
                       stats::integers("Other", stats::Unit::kNanoseconds)});
   std::vector<GpuId> gpus;
-  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), kDefaultKernelGap, context.stop)) {
+  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), context.time, kDefaultKernelGap, context.stop)) {
     gpus.push_back(stream.gpu);
     table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal},
                   std::int64_t{stream.context}, std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy,

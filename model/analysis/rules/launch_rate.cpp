@@ -25,7 +25,8 @@ struct Stretch {
   TimeRange range;
   std::uint64_t operations = 0;
   Nanoseconds busy = 0;
-  Nanoseconds won = 0;  // what the rule counts as winnable
+  Nanoseconds idle = 0;  // of any cause, where the rule tells causes apart
+  Nanoseconds won = 0;   // what the rule counts as winnable
   EventRef first;
   std::uint64_t of_graphs = 0;  // operations that a CUDA graph launched
 };
@@ -101,7 +102,7 @@ class SmallKernelStretches {
   void append(GpuId gpu, const GpuOperation& operation, Nanoseconds gap) {
     Nanoseconds won = std::max<Nanoseconds>(0, gap - kGraphNodeGap);
     if (open_.operations == 0) {
-      open_ = {gpu, operation.range, 0, 0, 0, operation.event};
+      open_ = {gpu, operation.range, 0, 0, 0, 0, operation.event};
       gap = won = 0;  // what lies in front of the first is not between small kernels
     } else if (of_one_launch(before_, operation.event)) {
       won = 0;
@@ -206,7 +207,7 @@ class LaunchBoundStretches {
     return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= options_.latency;
   }
   void append(GpuId gpu, const GpuOperation& operation) {
-    if (open_.operations == 0) open_ = {gpu, operation.range, 0, 0, 0, operation.event};
+    if (open_.operations == 0) open_ = {gpu, operation.range, 0, 0, 0, 0, operation.event};
     ++open_.operations;
     open_.range.end = std::max(open_.range.end, operation.range.end);
     open_.busy += operation.range.length();
@@ -225,7 +226,8 @@ class LaunchBoundStretches {
   Stretch open_;
 };
 
-// Adds the idle time in the stretches, as far as launching or CPU code between launches caused it. Stretches without any are dropped.
+// Adds the idle time in the stretches, and what of it launching or CPU code between launches caused. Stretches are dropped in which something else
+// caused more: each operation starts at once there as well, behind what blocks the thread.
 void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -234,20 +236,22 @@ void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vect
       ++at;
     const bool inside = at < stretches.size() && stretches[at].gpu == gap.gpu && stretches[at].range.begin < gap.range.begin;
     if (!inside || !gap.launch.valid()) return;
-    for (const IdlePart& part : parts)
-      if ((part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) && work.has(gap, part))
-        stretches[at].won += part.range.length();
+    for (const IdlePart& part : parts) {
+      if (!work.has(gap, part)) continue;
+      stretches[at].idle += part.range.length();
+      if (part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) stretches[at].won += part.range.length();
+    }
   };
   visit_idle(context, 1, add);
-  std::erase_if(stretches, [](const Stretch& stretch) { return stretch.won == 0; });
+  std::erase_if(stretches, [](const Stretch& stretch) { return stretch.won == 0 || stretch.won < stretch.idle - stretch.won; });
 }
 
 stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {
-  stats::Table table({stats::integers("Launch-Bound Idle", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
+  stats::Table table({stats::integers("Launch-Bound Idle", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
                       stats::integers("Duration", stats::Unit::kNanoseconds), stats::integers("Operations"),
                       stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("GPU")});
   for (const Stretch& stretch : stretches)
-    table.add_row(stretch.won, stretch.range.begin, stretch.range.length(), static_cast<std::int64_t>(stretch.operations), stretch.busy,
+    table.add_row(stretch.won, stretch.idle, stretch.range.begin, stretch.range.length(), static_cast<std::int64_t>(stretch.operations), stretch.busy,
                   static_cast<std::int64_t>(trace.gpus()[stretch.gpu].ordinal));
   std::vector<GpuId> gpus;
   for (const Stretch& stretch : stretches) gpus.push_back(stretch.gpu);
@@ -319,10 +323,11 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   Finding finding;
   finding.rule = "staircase";
   finding.title = Message("For {length} the GPU ran at the pace of launches: each of {operations} started as soon as it was enqueued, and the GPU was "
-                          "idle for {idle} ({share} of {loop}) between them.",
+                          "idle for {idle} between them; launches and the code between them took {won} ({share} of {loop}) of that.",
                           {{"length", duration_text(length)},
                            {"operations", counted(static_cast<std::uint64_t>(operations), "operation")},
-                           {"idle", duration_text(won)},
+                           {"idle", duration_text(work_span(found.stretches, &Stretch::idle))},
+                           {"won", duration_text(won)},
                            {"share", percent_text(won, span)},
                            {"loop", work.text()}});
   const Stretch& most = most_winnable(found.stretches);

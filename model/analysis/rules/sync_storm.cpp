@@ -1,4 +1,4 @@
-// sync_storm: calls that wait for the GPU again and again.
+// sync_storm: calls that wait for the GPU again and again, blocking copies among them.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -26,6 +26,9 @@ struct Waits {
   GpuId longest_gpu = kNone;
 };
 
+// A blocking copy waits for what was enqueued before it, and for itself.
+bool blocks(CallClass call) noexcept { return call == CallClass::kSynchronize || call == CallClass::kCopy; }
+
 // Returns whether there are any calls that wait, in the loop or elsewhere.
 bool count_calls(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
@@ -36,7 +39,7 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
-      if (classes(lane.name(i)) != CallClass::kSynchronize) continue;
+      if (!blocks(classes(lane.name(i)))) continue;
       any = true;
       if (!context.time.contains(lane.start(i))) continue;
       if (!work.has(track.key.process, lane.start(i))) continue;
@@ -55,9 +58,11 @@ struct GpuSums {
 
 GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
+  NameMemo<CallClass> classes(trace, classify_cuda_call);
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
-      if (part.cause != IdleCause::kSynchronize || !work.has(gap, part)) continue;
+      const bool waits_in_call = part.cause == IdleCause::kSynchronize || (part.cause == IdleCause::kCopy && classes(part.call) == CallClass::kCopy);
+      if (!waits_in_call || !work.has(gap, part)) continue;
       Waits& entry = waits[{trace.track_of(gap.launch.lane).key.thread, part.call, families.of(part.nvtx)}];
       entry.idle += part.range.length();
       if (part.range.length() <= entry.longest.range.length()) continue;
@@ -128,9 +133,14 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
     finding.place.thread = std::get<0>(key);
     finding.place.process = trace.threads()[std::get<0>(key)].process;
     finding.cost = all.idle;
-    finding.advice =
-        "Wait only where the CPU needs the result: work of one stream runs in order by itself, and streams wait for each other with events "
-        "(cudaStreamWaitEvent). In PyTorch, .item(), .cpu() and print of a tensor wait.";
+    if (classify_cuda_call(trace.name(std::get<1>(key))) == CallClass::kCopy)
+      finding.advice =
+          "A blocking copy waits for all work in front of it, and leaves the GPU without any. Copy what belongs together at once, with "
+          "cudaMemcpyAsync and pinned memory, and wait only where the CPU needs the result. In PyTorch, .item(), .cpu() and print of a tensor copy.";
+    else
+      finding.advice =
+          "Wait only where the CPU needs the result: work of one stream runs in order by itself, and streams wait for each other with events "
+          "(cudaStreamWaitEvent). In PyTorch, .item(), .cpu() and print of a tensor wait.";
     answer.findings.push_back(std::move(finding));
   }
   if (!table.empty()) answer.tables.push_back({"sync_storm", "Calls that wait for the GPU", std::move(table)});

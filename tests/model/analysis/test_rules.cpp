@@ -7,9 +7,11 @@
 #include "model/analysis/rule.h"
 #include "model/trace/combine.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/load.h"
 #include "model/trace/thread_states.h"
 #include "scenario.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -169,6 +171,58 @@ TEST_CASE("a wait after each launch is a storm of waits") {
   CHECK(found[1].cost == found[0].cost);
   CHECK(found[0].cost == 199 * 19'000);  // the wait's end, the launch and its latency: 20 us but for 1 us of CPU code
   CHECK_THAT(found[1].title, contains_text("times for 200 GPU operations"));
+}
+
+TEST_CASE("blocking copies one after the other are waits for the GPU, and what they cost is no matter of launches") {
+  Scenario program;
+  for (int i = 0; i < 200; ++i) {
+    const Nanoseconds t = i * 40 * kMicrosecond;
+    program.kernel("k", t, t + 3'000, t + 6'000, t + 26'000);
+    program.copy("cudaMemcpyFromSymbol", MemoryKind::kPinned, 8, t + 4'000, t + 39'000, t + 37'000, t + 38'000);
+  }
+  const auto trace = program.trace();
+  const RuleAnswer waits = answer(*trace, "sync_storm");
+  REQUIRE(waits.findings.size() == 1);
+  // In front of each copy 11 us; behind all but the last its end, the launch and its latency: 8 us but for 1 us of CPU code.
+  CHECK(waits.findings[0].cost == 200 * 11'000 + 199 * 7'000);
+  CHECK_THAT(waits.findings[0].seen, contains_text("cudaMemcpyFromSymbol") && contains_text("199 calls"));  // the first began before the GPU did
+  CHECK_THAT(waits.findings[0].advice, contains_text("A blocking copy waits for all work in front of it"));
+  CHECK(answer(*trace, "staircase").findings.empty());
+}
+
+TEST_CASE("idle time of streams is that of the time that was asked for") {
+  Scenario program;
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds t = i * 100 * kMicrosecond;
+    program.kernel("k", t + 1'000, t + 5'000, t + 10'000, t + 60'000);  // launched after the one before it had ended
+  }
+  const auto trace = program.trace();
+  const auto streams_in = [&](TimeRange time) {
+    const auto answers = apply_rules(*trace, std::vector{*parse_rule("gpu_bubbles")}, {}, time);
+    REQUIRE(answers);
+    return table_named(answers->front(), "gpu_bubbles_streams");
+  };
+  const stats::Table all = streams_in({INT64_MIN, INT64_MAX});
+  REQUIRE(all.row_count() == 1);
+  CHECK(integer(all, 0, "Operations") == 10);
+  CHECK(integer(all, 0, "Host Wait") == 9 * 50'000);
+  // From the midst of a gap to the midst of another: one kernel begins, and 20 us and 30 us of gaps lie in it.
+  const stats::Table part = streams_in({190'000, 290'000});
+  CHECK(integer(part, 0, "Operations") == 1);
+  CHECK(integer(part, 0, "Busy") == 50'000);
+  CHECK(integer(part, 0, "Host Wait") == 20'000 + 30'000);
+  const stats::Table in_gap = streams_in({165'000, 185'000});
+  CHECK(integer(in_gap, 0, "Operations") == 0);
+  CHECK(integer(in_gap, 0, "Host Wait") == 20'000);
+}
+
+TEST_CASE("where no iterations are marked, shares are of the time until the last GPU work, and not until the program ended") {
+  // The program ran on for as long after its GPU work. By hand: 29.66 ms of copies in 108.7 ms from the first round to the last operation.
+  const auto trace = load_trace(test::data_file("transpositions.trace"));
+  REQUIRE(trace);
+  const RuleAnswer pageable = answer(**trace, "pageable");
+  REQUIRE(pageable.findings.size() == 1);
+  CHECK_THAT(pageable.findings[0].title, contains_text("(27 % of the time in which its work repeats)"));
 }
 
 TEST_CASE("tiny kernels at the pace of their launches") {

@@ -2,6 +2,7 @@
 // breakdown. Unlike the idle time of a GPU (model/analysis/idle.h), another stream may have run meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct StreamIdle {
 
 inline constexpr Nanoseconds kDefaultKernelGap = 30'000;
 
-// O(n log lanes).
-[[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches,
+// Of a time, operations count that begin in it, and gaps as far as they lie in it; streams that have neither are left out. O(n log lanes).
+[[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches, TimeRange time = {INT64_MIN, INT64_MAX},
                                                              Nanoseconds kernel_gap = kDefaultKernelGap, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis
