@@ -103,8 +103,9 @@ CLI::Validator trace_file() {
 CLI::Validator session_name() {
   constexpr std::size_t kLongest = 64;
   const auto check = [](const std::string& text) -> std::string {
-    if (!text.empty() && text.size() <= kLongest && text.find('/') == std::string::npos) return {};
-    return in_quotes(text) + " is no name of a session: it is empty, has a slash, or more than 64 letters";
+    const bool can_be_shown = std::none_of(text.begin(), text.end(), [](unsigned char letter) { return letter < 0x20 || letter == 0x7f; });
+    if (!text.empty() && text.size() <= kLongest && text.find('/') == std::string::npos && can_be_shown) return {};
+    return in_quotes(text) + " is no name of a session: it is empty, has a slash or a control character, or more than 64 letters";
   };
   return CLI::Validator(check, "");
 }

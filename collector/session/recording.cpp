@@ -338,6 +338,7 @@ std::optional<ExitStatus> Recording::exit_status() const { return run_->exit_sta
 std::filesystem::path Recording::path() const { return run_->path(); }
 pid_t Recording::target_pid() const { return run_->target_pid(); }
 bool Recording::was_attached_to() const { return run_->was_attached_to(); }
+bool Recording::take_stop() { return run_->take_stop(); }
 std::vector<std::string> Recording::take_messages() { return run_->take_messages(); }
 RecordingOutcome Recording::outcome() const { return run_->outcome(); }
 

@@ -338,6 +338,7 @@ void Recording::Run::end(EndReason reason) {
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;
   outcome_.target = processes_.launched_status();
+  outcome_.is_output_cut = relay_.has_cut_output();
   outcome_.processes = processes_.completeness();
   outcome_.unfollowed_processes = processes_.unfollowed();
   outcome_.statistics = statistics_;
@@ -501,6 +502,11 @@ RecordingState Recording::Run::state() const {
 RecordingStatistics Recording::Run::statistics() const {
   const std::lock_guard lock(mutex_);
   return statistics_;
+}
+
+bool Recording::Run::take_stop() {
+  siginfo_t stop{};
+  return origin_ == Origin::kLaunched && waitid(P_PID, static_cast<id_t>(pid_), &stop, WSTOPPED | WNOHANG) == 0 && stop.si_pid == pid_;
 }
 
 std::optional<ExitStatus> Recording::Run::exit_status() const {

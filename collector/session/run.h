@@ -54,6 +54,7 @@ class Recording::Run {
   [[nodiscard]] std::filesystem::path path() const;
   [[nodiscard]] pid_t target_pid() const noexcept { return pid_; }
   [[nodiscard]] bool was_attached_to() const noexcept { return origin_ == Origin::kAttached; }
+  [[nodiscard]] bool take_stop();
 
  private:
   enum class Origin { kLaunched, kAttached };

@@ -1,4 +1,5 @@
 // Signals to programs and recorders: each comes to the program once, as without us, and the recording ends with it.
+#include <fcntl.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,31 @@ void wait_for_state(pid_t pid, char state) {
     REQUIRE(look < kLooks);
     usleep(1'000);
   }
+}
+
+// Runs a program under `lanescope profile` as the job of a shell that has a terminal, which waits for it as shells do: `when_stopped` is what becomes of
+// it once the shell hears that it stands. The exit code of the job; 100 where it never stood.
+template <typename WhenStopped>
+int run_job(const std::filesystem::path& folder, const std::string& script, WhenStopped when_stopped) {
+  int screen = -1;
+  const pid_t shell = forkpty(&screen, nullptr, nullptr, nullptr);
+  REQUIRE(shell >= 0);
+  if (shell == 0) {
+    const pid_t job = fork();
+    if (job == 0) setpgid(0, 0);
+    if (job == 0) become_lanescope(folder, {"profile", "-t", "nvtx", "-o", "x", "sh", "-c", script}, {}, STDOUT_FILENO, STDERR_FILENO);
+    int status = 0;
+    if (waitpid(job, &status, WUNTRACED) != job || !WIFSTOPPED(status)) _exit(100);
+    when_stopped(job);
+    _exit(waitpid(job, &status, 0) == job && WIFEXITED(status) ? WEXITSTATUS(status) : 101);
+  }
+  char shown[4096];
+  while (read(screen, shown, sizeof(shown)) > 0) {
+  }
+  int status = 0;
+  waitpid(shell, &status, 0);
+  close(screen);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 102;
 }
 
 // `lanescope profile` in a terminal of its own, where Ctrl+C reaches everybody in the foreground.
@@ -239,6 +265,41 @@ TEST_CASE("a program is stopped and goes on with its recorder") {
   kill(recording.pid(), SIGTERM);
   CHECK(recording.wait() == 128 + SIGTERM);
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("a program that stops itself stands before its shell as it would alone, and goes on with its job") {
+  const TemporaryFolder folder;
+  CHECK(run_job(folder.path(), "kill -STOP $$; exit 5", [](pid_t job) { kill(-job, SIGCONT); }) == 5);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("a program that stopped itself, and is told to go on alone, takes its recorder with it") {
+  const TemporaryFolder folder;
+  const std::filesystem::path pid_file = folder.path() / "pid";
+  const auto continue_program = [&](pid_t) {
+    pid_t program = 0;
+    std::ifstream(pid_file) >> program;
+    kill(program, SIGCONT);
+  };
+  CHECK(run_job(folder.path(), "echo $$ > '" + pid_file.string() + "'; kill -STOP $$; exit 6", continue_program) == 6);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("what a program printed and could not be written is a failure, where the program itself could not know") {
+  const TemporaryFolder folder;
+  const auto code_of = [&](const std::string& script) {
+    const pid_t recorder = fork();
+    REQUIRE(recorder >= 0);
+    if (recorder == 0)
+      become_lanescope(folder.path(), {"profile", "-f", "-t", "nvtx", "-o", "x", "sh", "-c", script}, {}, open("/dev/full", O_WRONLY), open("/dev/null", O_WRONLY));
+    int status = 0;
+    REQUIRE(waitpid(recorder, &status, 0) == recorder);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  };
+  CHECK(code_of("true") == 0);
+  CHECK(code_of("seq 1000") == 1);
+  CHECK(code_of("seq 1000; exit 7") == 7);
 }
 
 TEST_CASE("signals that mean nothing to who attaches do not end its recording") {

@@ -2,12 +2,13 @@
 //
 // endings exit | _exit | quick_exit | abort | segv | chained | fault | bus | ill | fpe | fault-thread | overflow | survives | refused | hog
 // |
-//         term | kill | exec | children N | forkserver | double-fork | daemon
+//         term | kill | exec | children N | brief | forkserver | double-fork | daemon
 // segv: with a handler of its own that says "handled" and lets the default action follow; chained: it was set before the first range.
 // fault: without one, at the address 16; bus, ill, fpe: the other signals that an instruction may raise; fault-thread: on another thread,
 // "culprit", after a range of its own; overflow: of the stack. survives: its handler jumps out of five faults, then it goes on. refused: it
 // gets no more memory, and terminates for that. hog: it takes memory until the kernel ends it. exec: becomes `endings exit`. children: N
-// forked processes, one after the other, each with 100 ranges of its own. Where it lives to return, it returns 7.
+// forked processes, one after the other, each with 100 ranges of its own; brief: 200 that end while a thread of theirs makes its first range. Where it
+// lives to return, it returns 7.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -137,6 +138,17 @@ int main(int argc, char** argv) {
   if (how == "exec") execl("/proc/self/exe", argv[0], "exit", static_cast<char*>(nullptr));
   if (how == "children")
     for (int i = std::atoi(argv[2]); i > 0; --i) child_that_works();
+  if (how == "brief") {  // children that are gone before the first range of their thread has been answered
+    for (int i = 0; i < 200; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        std::thread(work).detach();
+        usleep(300);
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
+  }
   if (how == "forkserver") {  // a child that does nothing but fork workers
     const pid_t server = fork();
     if (server == 0) {

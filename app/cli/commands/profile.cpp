@@ -56,7 +56,9 @@ constexpr const char* kLaunchFooter =
 int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;
   if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
-  return outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
+  if (outcome.target->signal != 0) return 128 + outcome.target->signal;
+  // Its writes went on where they would have failed without us, so it can't have known.
+  return outcome.target->code == kSuccess && outcome.is_output_cut ? kFailure : outcome.target->code;
 }
 
 int run_armed(const Arguments& program) {

@@ -12,6 +12,7 @@
 
 #include "model/trace/grouped_digits.h"
 #include "model/trace/outline.h"
+#include "session/stopped_program.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -67,6 +68,17 @@ class SignalsOfRecording {
     }
   }
 
+  // Of a program that was stopped without us. Call it behind take() of all that came: what stops both of us comes as a signal, too.
+  void follow_stop() {
+    if (on_signal_ == OnSignal::kDetach || recording_.exit_status()) return;
+    const bool stands = recording_.take_stop() && has_terminal();
+    if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid())) {  // for a whole look
+      stands_ = false;
+      has_stopped_program_ = getpgid(recording_.target_pid()) != getpgrp();  // else who continues us continues it
+      stop_with(recording_.target_pid());
+    }
+  }
+
   [[nodiscard]] int first_end() const { return first_end_; }
 
  private:
@@ -82,6 +94,7 @@ class SignalsOfRecording {
     has_stopped_program_ = on_signal_ == OnSignal::kEndProgram && !signals_.has_come_to(recording_.target_pid(), signal);
     if (has_stopped_program_) recording_.pass_on(SIGTSTP);
     while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
+    stands_ = false;
     raise(SIGSTOP);
   }
 
@@ -96,6 +109,7 @@ class SignalsOfRecording {
   OnSignal on_signal_;
   int first_end_ = 0;
   bool has_stopped_program_ = false;
+  bool stands_ = false;  // the program, as was seen at the last look
   bool has_told_ = false;
   std::chrono::steady_clock::time_point asked_at_;
   std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was seen that the program has ended
@@ -107,6 +121,7 @@ int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSign
     print_messages(recording);
     coming.follow_end();
     while (const std::optional<siginfo_t> signal = signals.next()) coming.take(*signal);
+    coming.follow_stop();
   }
   print_messages(recording);
   return coming.first_end();

@@ -199,9 +199,13 @@ class RelayProcess {
   Backlog backlog_;
 };
 
-void tell_loss(OutputStream stream, const Piece& piece, const OutputRelay::Tell& tell) {
+Loss loss_of(const Piece& piece) {
   Loss loss;
   std::memcpy(&loss, piece.bytes.data(), sizeof(loss));
+  return loss;
+}
+
+void tell_loss(OutputStream stream, const Loss& loss, const OutputRelay::Tell& tell) {
   const std::string name = stream == OutputStream::kStandardError ? "standard error" : "standard output";
   if (loss.not_shown > 0)
     tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name +
@@ -284,7 +288,9 @@ bool OutputRelay::drain(const Take& take, const Tell& tell) {
     if (size <= static_cast<ssize_t>(kPieceHeader)) break;
     const OutputStream stream = piece.stream == OutputStream::kStandardError ? OutputStream::kStandardError : OutputStream::kStandardOutput;
     if (piece.kind == Kind::kLoss) {
-      tell_loss(stream, piece, tell);
+      const Loss loss = loss_of(piece);
+      has_cut_output_ |= loss.not_shown > 0;
+      tell_loss(stream, loss, tell);
     } else {
       take(stream, {piece.bytes.data(), static_cast<std::size_t>(size) - kPieceHeader});
     }

@@ -37,10 +37,13 @@ class OutputRelay {
   // Hands over what has arrived, without waiting, and tells what was lost once the target has closed a stream. Returns whether more may
   // come.
   bool drain(const Take& take, const Tell& tell);
+  // Whether it was told that something could not be written to our output. Not of a reader that went away: of that the target learns itself.
+  [[nodiscard]] bool has_cut_output() const noexcept { return has_cut_output_; }
 
  private:
   FileDescriptor pipes_[2];
   FileDescriptor copies_;
+  bool has_cut_output_ = false;
 };
 
 }  // namespace lanescope::session

@@ -94,8 +94,11 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.accepted = 1;
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();
-  if (!send_welcome(connection.get(), answer, (*memory)->descriptor()))
-    return note_unfollowed(process.pid(), "its agent waited for an answer for five seconds, and then no longer.");
+  if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
+    // Of a process that ended meanwhile nothing is lost: its first call that would have been recorded waited for us.
+    if (!is_ending(process.pid())) note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer.");
+    return;
+  }
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));
 }

@@ -86,6 +86,8 @@ const std::vector<Case> kCases{
     {"--command-file=/nowhere/options", "can't be read"},
     {"--command-file=/proc/self/exe", "is no text"},
     {"--session-new=a/b", "\"a/b\" is no name of a session"},
+    {"--session-new=a\nb", "is no name of a session"},
+    {"--session-new=a\x1b[31m", "is no name of a session"},
     {"--preset=foo", "\"foo\" is none of light, default, deep"},
     {"--max-file-size=foo", "\"foo\" is no size such as 500M"},
     {"--max-file-size=-1", "--max-file-size"},

@@ -197,6 +197,7 @@ TEST_CASE("output that can't be shown is told, and the target prints on") {
   }
   REQUIRE(told.size() == 1);
   CHECK(told.front() == "10 bytes that the program printed to standard output could not be written there: No space left on device.");
+  CHECK(started.relay.has_cut_output());
 }
 
 TEST_CASE("what a target prints to standard output and error keeps its order where both go to one place") {

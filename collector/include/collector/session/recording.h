@@ -265,6 +265,7 @@ struct RecordingOutcome {
   std::optional<Error> failure;      // the file ends early: one sentence why
   std::vector<ProcessCompleteness> processes;
   std::uint64_t unfollowed_processes = 0;  // that should have been recorded; messages name them
+  bool is_output_cut = false;  // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
   std::vector<RecordedFile> files;  // in order; none where no capture began
   RecordingStatistics statistics;
 };
@@ -316,6 +317,8 @@ class Recording {
   [[nodiscard]] std::filesystem::path path() const;             // of the last file, absolute; empty while there is none
   [[nodiscard]] pid_t target_pid() const;                       // launched or attached to
   [[nodiscard]] bool was_attached_to() const;                   // the target, which then ends when it likes
+  // Whether the launched process was stopped by a signal since the last call.
+  [[nodiscard]] bool take_stop();
 
   // Sentences for the user since the last call: what can't be recorded and why.
   std::vector<std::string> take_messages();

@@ -1,0 +1,51 @@
+#include "session/stopped_program.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "collector/channel/file_descriptor.h"
+#include "collector/session/process_beside.h"
+
+namespace lanescope::cli {
+namespace {
+
+constexpr timespec kBetweenLooks{0, 20'000'000};
+
+}  // namespace
+
+bool has_terminal() noexcept { return channel::FileDescriptor(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid(); }
+
+bool is_stopped(pid_t process) noexcept {
+  std::array<char, 32> path{"/proc/"};
+  char* const end = std::to_chars(path.data() + 6, path.data() + path.size() - 6, process).ptr;
+  std::memcpy(end, "/stat", 6);
+  std::array<char, 256> text;
+  const channel::FileDescriptor file(open(path.data(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size()) : 0;
+  const std::string_view stat(text.data(), static_cast<std::size_t>(size < 0 ? 0 : size));
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
+  return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'T';
+}
+
+void stop_with(pid_t program) {
+  const channel::FileDescriptor self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (!self.valid()) return;
+  const bool is_watched = session::start_process_beside([&] {
+    session::ignore_signals();
+    const std::array kept{self.get()};
+    session::close_descriptors(0, kept);
+    while (is_stopped(program)) nanosleep(&kBetweenLooks, nullptr);
+    syscall(SYS_pidfd_send_signal, self.get(), SIGCONT, nullptr, 0);
+  });
+  if (is_watched) raise(SIGSTOP);
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,18 @@
+// A program that was stopped, by itself or by somebody who stopped it alone: the shell of its terminal waits for us, and learns of it from us.
+#pragma once
+
+#include <sys/types.h>
+
+namespace lanescope::cli {
+
+// Whether a shell may wait for us: we have a terminal.
+[[nodiscard]] bool has_terminal() noexcept;
+
+// Whether a process stands still, stopped by a signal. Safe between fork and exec.
+[[nodiscard]] bool is_stopped(pid_t process) noexcept;
+
+// Stops this process until the shell has it go on, or the program goes on: what that does meanwhile must be taken from it. Does nothing where
+// nobody could see to that. Requires: a child of ours.
+void stop_with(pid_t program);
+
+}  // namespace lanescope::cli
