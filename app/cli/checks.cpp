@@ -15,7 +15,19 @@ namespace {
 constexpr double kLongestTime = 1e9;  // s; thirty years
 constexpr double kLargestSize = 1e18;
 
-std::string in_quotes(const std::string& text) { return '"' + text + '"'; }
+// In one line: other control characters are escaped where the sentence is printed.
+std::string in_quotes(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    if (letter == '\n')
+      quoted += "\\n";
+    else if (letter == '\t')
+      quoted += "\\t";
+    else
+      quoted += letter;
+  }
+  return quoted + '"';
+}
 
 // The number with which the text begins, and what follows it.
 template <typename Number>

@@ -42,6 +42,7 @@ TEST_CASE("the range that is captured is recorded whole, and nothing else, plain
   const auto each = GENERATE(values<Case>({{"plain", "wanted"},
                                            {"plain", "wanted@*"},
                                            {"start", "wanted"},
+                                           {"left", "wanted"},
                                            {"ascii", "wanted@app"},
                                            {"registered", "wanted@app"},
                                            {"registered", "wanted@*"}}));

@@ -1,5 +1,6 @@
 #include "agent/channel/thread_writer.h"
 
+#include "agent/channel/capture.h"
 #include "agent/core/left_frame.h"
 #include "agent/core/quiet.h"
 #include "agent/process/call_filters.h"
@@ -94,6 +95,7 @@ void ThreadWriter::detach() noexcept {
   current = nullptr;
   while (state != nullptr) {
     ThreadState* const within = state->within;
+    if (state->header != nullptr) end_capture_of_thread(*state->header, state->own.thread_id);
     end_thread(*state);
     state = within;
   }

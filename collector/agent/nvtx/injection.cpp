@@ -75,8 +75,7 @@ std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : stat
 
 // What tells a range from all others that are open in the process, for begin_capture() and begin_included().
 std::uint64_t range_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
-  constexpr std::uint64_t kPushed = std::uint64_t{1} << 63;
-  return kPushed | std::uint64_t{writer.state().own.thread_id} << 32 | std::uint64_t{domain} << 20 | static_cast<std::uint64_t>(level + 1);
+  return pushed_range_key(writer.state().own.thread_id, domain, level);
 }
 
 // Levels count from 0, whether or not the ranges are being recorded now.
