@@ -9,6 +9,7 @@
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/schema.h"
 #include "lanescope/trace.pb.h"
+#include "model/file/limits.h"
 #include "model/file/wire.h"
 
 namespace lanescope {
@@ -162,6 +163,9 @@ std::uint64_t numbers_in(const Shape::Field& field, const WireField& wire) {
   return field.packed_width != 0 ? wire.bytes.size() / field.packed_width : varints_in(wire.bytes);
 }
 
+enum class Columns : std::uint8_t { kCounted, kPassedOver };
+
+template <Columns columns>
 class Measurement {
  public:
   explicit Measurement(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
@@ -169,7 +173,7 @@ class Measurement {
   void add(const Shape& shape, std::string_view payload) {
     size.bytes += shape.object_bytes;
     std::array<std::uint64_t, Shape::kMostFields> column_lengths;
-    if (shape.has_columns) column_lengths.fill(0);
+    if (columns == Columns::kCounted && shape.has_columns) column_lengths.fill(0);
     WireReader reader(payload);
     while (size.bytes <= most_bytes_) {
       const auto wire = reader.next();
@@ -183,6 +187,7 @@ class Measurement {
         case Shape::Kind::kNumber:
           break;
         case Shape::Kind::kColumn: {
+          if constexpr (columns == Columns::kPassedOver) break;
           const std::uint64_t count = numbers_in(field, *wire);
           size.bytes += count * field.width;
           size.numbers += count;
@@ -215,13 +220,34 @@ class Measurement {
   const std::uint64_t most_bytes_;
 };
 
+template <Columns columns>
+MessageSize measured(std::string_view type, std::string_view payload, std::uint64_t most_bytes) {
+  static const Shapes shapes(proto::schema());
+  Measurement<columns> measurement(most_bytes);
+  measurement.add(shapes.of(type), payload);
+  return measurement.size;
+}
+
 }  // namespace
 
 MessageSize measure_message(std::string_view type, std::string_view payload, std::uint64_t most_bytes) {
-  static const Shapes shapes(proto::schema());
-  Measurement measurement(most_bytes);
-  measurement.add(shapes.of(type), payload);
-  return measurement.size;
+  return measured<Columns::kCounted>(type, payload, most_bytes);
+}
+
+FrameContent content_of(std::uint16_t frame_type, std::string_view payload) {
+  const std::string_view type = message_of_frame(frame_type);
+  if (type.empty()) return {};
+  // All lie in the payload: none is more than it has bytes.
+  const MessageSize size = measured<Columns::kPassedOver>(type, payload, limits::kDecodedFrameBytes);
+  return {static_cast<std::uint32_t>(payload.size()), static_cast<std::uint32_t>(size.entries), static_cast<std::uint32_t>(size.text_bytes)};
+}
+
+FrameContent content_of(const FrameView& frame) {
+  if (frame.header.codec == Codec::kRaw)
+    return content_of(frame.header.type, {reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size()});
+  if (message_of_frame(frame.header.type).empty()) return {};
+  const auto payload = open_frame(frame);
+  return payload ? content_of(frame.header.type, *payload) : FrameContent();
 }
 
 std::string_view message_of_frame(std::uint16_t frame_type) noexcept {

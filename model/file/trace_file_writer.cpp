@@ -66,26 +66,22 @@ using Taken = limits::FileBudget;
 constexpr std::uint64_t kCopies = 4;
 constexpr std::uint64_t kEntryMemory = 64;
 
-// The most that a frame can take, by its header.
-Taken most_taken(const FrameHeader& header) {
-  constexpr std::uint64_t kShortestEntry = 2;  // bytes
+// The most that a frame can hold, by its header.
+FrameContent most_content(const FrameHeader& header) {
+  constexpr std::uint32_t kShortestEntry = 2;  // bytes
   if (message_of_frame(header.type).empty()) return {};
-  Taken most{.unpacked = header.raw_size, .entries = header.raw_size / kShortestEntry, .events = header.event_count};
-  most.memory = limits::kEventMemory * most.events + kCopies * most.unpacked + kEntryMemory * most.entries;
-  return most;
+  return {header.raw_size, header.raw_size / kShortestEntry, header.raw_size};
 }
 
-Taken taken(const FrameHeader& header, std::string_view payload) {
+Taken taken(const FrameContent& content, std::uint64_t events) {
   constexpr std::uint64_t kEventPayload = 40;  // bytes in the columns of an event, at most about
-  const std::string_view type = message_of_frame(header.type);
-  if (type.empty()) return {};
-  const MessageSize size = measure_message(type, payload, limits::kDecodedFrameBytes);
-  const std::uint64_t of_events = std::min<std::uint64_t>(header.raw_size, kEventPayload * header.event_count);
-  const std::uint64_t copied = std::max(size.text_bytes, header.raw_size - of_events);
-  return {.unpacked = header.raw_size,
-          .entries = size.entries,
-          .events = header.event_count,
-          .memory = limits::kEventMemory * header.event_count + kCopies * copied + kEntryMemory * size.entries};
+  if (content.unpacked == 0) return {};        // what is damaged, readers skip
+  const std::uint64_t of_events = std::min<std::uint64_t>(content.unpacked, kEventPayload * events);
+  const std::uint64_t copied = std::max<std::uint64_t>(content.text_bytes, content.unpacked - of_events);
+  return {.unpacked = content.unpacked,
+          .entries = content.entries,
+          .events = events,
+          .memory = limits::kEventMemory * events + kCopies * copied + kEntryMemory * content.entries};
 }
 
 Taken operator+(const Taken& a, const Taken& b) {
@@ -117,9 +113,11 @@ struct TraceFileWriter::State {
   };
   std::optional<Addition> addition;
   std::vector<TraceIndex::Entry> index;
-  std::uint64_t head_bytes = 0;  // of segments, in the index
-  Taken all_taken;                // to read what is there: the most by headers, or exactly
-  bool is_taken_exactly = false;
+  std::uint64_t head_bytes = 0;         // of segments, in the index
+  std::vector<FrameContent> contents;   // of each frame in the index
+  std::vector<std::size_t> unopened;    // of which that is the most that their headers let them hold
+  bool opens_frames = false;            // as soon as they come, where their contents are not given
+  Taken all_taken;                      // to read what is there
 
   // 0, or why not all of it could be written.
   [[nodiscard]] int put(std::span<const std::byte> bytes, std::uint64_t at) const {
@@ -183,23 +181,25 @@ struct TraceFileWriter::State {
     return write_all(&header, sizeof(header));
   }
 
-  // What it takes to read a frame. While all may take the most that their headers let them take, which is so of small files alone, none is
-  // decompressed for that.
-  [[nodiscard]] Taken taken_by(const FrameView& frame) const {
-    if (!is_taken_exactly) return most_taken(frame.header);
-    const auto payload = open_frame(frame);
-    return payload ? taken(frame.header, *payload) : Taken();  // what is damaged, readers skip
-  }
-  [[nodiscard]] Taken taken_by(const IndexedFrame& indexed) const {
-    std::vector<std::byte> bytes(sizeof(FrameHeader) + indexed.stored_size);
-    return read_back(indexed.offset, bytes) == bytes.size() ? taken_by(first_of(bytes)) : Taken();
+  [[nodiscard]] Taken taken_by(std::size_t position) const { return taken(contents[position], index[position].event_count); }
+
+  // Adds what a file that is reopened holds. Small ones are opened where that is needed.
+  void count_at_most(const FrameHeader& header) {
+    unopened.push_back(contents.size());
+    contents.push_back(most_content(header));
+    all_taken = all_taken + taken(contents.back(), header.event_count);
   }
 
-  // Counts what is in the file by what it holds.
-  void take_exactly() {
-    is_taken_exactly = true;
-    all_taken = {};
-    for (const IndexedFrame& indexed : index) all_taken = all_taken + taken_by(indexed);
+  // The most that headers allow is soon more than a file may hold that is not small. From then on it is known exactly.
+  void open_frames() {
+    opens_frames = true;
+    for (const std::size_t position : unopened) {
+      all_taken = all_taken - taken_by(position);
+      std::vector<std::byte> bytes(sizeof(FrameHeader) + index[position].stored_size);
+      contents[position] = read_back(index[position].offset, bytes) == bytes.size() ? content_of(first_of(bytes)) : FrameContent();
+      all_taken = all_taken + taken_by(position);
+    }
+    unopened.clear();
   }
 
   // Of whole frames, back to back.
@@ -210,39 +210,65 @@ struct TraceFileWriter::State {
     return frame;
   }
 
-  struct Readable {
-    std::optional<std::vector<std::byte>> frames;  // none where they are so as they were given
-    Taken taken;                                   // with them
+  // What becomes of frames that are added to what is there.
+  struct Foreseen {
+    struct Padding {
+      std::size_t at;  // in front of the frame that begins there
+      std::uint64_t bytes;
+    };
+    std::vector<Padding> padding;
+    std::vector<FrameContent> contents;  // of each frame that is not padding itself
+    std::size_t frames = 0;              // with padding
+    std::uint64_t bytes = 0;             // likewise
+    Taken taken;                         // by all that is in the file then
   };
-  // Where readers would refuse one of the frames, since it says very much in few bytes: the same frames, and padding in front of that one.
-  [[nodiscard]] Readable kept_readable(std::span<const std::byte> frames) {
-    std::optional<std::vector<std::byte>> kept;
-    Taken so_far = all_taken;
-    for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
-      const FrameView frame = first_of(frames.subspan(at));
-      const std::span<const std::byte> as_given = frames.subspan(at, sizeof(frame.header) + frame.header.stored_size);
-      const std::uint64_t file_bytes = size + (kept ? kept->size() : at) + as_given.size();
-      const Taken of_it = taken_by(frame);
-      so_far = so_far + of_it;
-      const std::uint64_t wanted_bytes = of_it.unpacked > 0 ? limits::size_for(so_far) : 0;
-      if (wanted_bytes > file_bytes && !is_taken_exactly) {
-        take_exactly();
-        return kept_readable(frames);
+  // Readers would refuse a frame that says very much in few bytes: it gets padding in front.
+  [[nodiscard]] Foreseen foresee(std::span<const FrameRun> runs) {
+    Foreseen foreseen{.taken = all_taken};
+    std::size_t at = 0;
+    for (const FrameRun& run : runs) {
+      std::size_t number = 0;
+      for (std::size_t in_run = 0; in_run + sizeof(FrameHeader) <= run.frames.size(); ++number) {
+        const FrameView frame = first_of(run.frames.subspan(in_run));
+        const std::size_t bytes = sizeof(frame.header) + frame.header.stored_size;
+        const FrameContent content = number < run.contents.size() ? run.contents[number] : opens_frames ? content_of(frame) : most_content(frame.header);
+        foreseen.taken = foreseen.taken + taken(content, frame.header.event_count);
+        foreseen.bytes += bytes;
+        const std::uint64_t wanted_bytes = content.unpacked > 0 ? limits::size_for(foreseen.taken) : 0;
+        if (wanted_bytes > size + foreseen.bytes && !opens_frames) {
+          open_frames();
+          return foresee(runs);
+        }
+        if (wanted_bytes > size + foreseen.bytes) {
+          constexpr std::uint64_t kLeast = 64u << 10;  // so that there are few of them
+          const std::uint64_t padding = std::max(wanted_bytes - size - foreseen.bytes, kLeast);
+          const std::size_t frames_of_it = (padding + kMaximumPayloadBytes - 1) / kMaximumPayloadBytes;
+          foreseen.padding.push_back({at, padding});
+          foreseen.frames += frames_of_it;
+          foreseen.bytes += padding + frames_of_it * sizeof(FrameHeader);
+        }
+        if (frame.header.type != proto::FRAME_PADDING) foreseen.contents.push_back(content);
+        ++foreseen.frames;
+        at += bytes;
+        in_run += bytes;
       }
-      if (wanted_bytes > file_bytes) {
-        if (!kept) kept.emplace(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(at));
-        append_padding(wanted_bytes - file_bytes, *kept);
-      }
-      if (kept) kept->insert(kept->end(), as_given.begin(), as_given.end());
-      at += as_given.size();
     }
-    return {std::move(kept), so_far};
+    return foreseen;
   }
 
-  // At least so many bytes.
+  static std::vector<std::byte> with_padding(std::span<const std::byte> frames, std::span<const Foreseen::Padding> padding) {
+    std::vector<std::byte> padded;
+    std::size_t at = 0;
+    for (const Foreseen::Padding& each : padding) {
+      padded.insert(padded.end(), frames.begin() + static_cast<std::ptrdiff_t>(at), frames.begin() + static_cast<std::ptrdiff_t>(each.at));
+      append_padding(each.bytes, padded);
+      at = each.at;
+    }
+    padded.insert(padded.end(), frames.begin() + static_cast<std::ptrdiff_t>(at), frames.end());
+    return padded;
+  }
+
   static void append_padding(std::uint64_t bytes, std::vector<std::byte>& frames) {
-    constexpr std::uint64_t kLeast = 64u << 10;  // so that there are few of them
-    bytes = std::max(bytes, kLeast);
     FrameHeader header;
     header.type = proto::FRAME_PADDING;
     for (std::uint64_t part = 0; bytes > 0; bytes -= part) {
@@ -270,9 +296,13 @@ std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
 std::uint64_t TraceFileWriter::finished_size() const noexcept {
   return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes + state_->head_bytes;
 }
-std::uint64_t TraceFileWriter::finished_size_with(std::span<const std::byte> frames) {
-  const State::Readable readable = state_->kept_readable(frames);
-  return finished_size() + (readable.frames ? readable.frames->size() : frames.size());
+std::uint64_t TraceFileWriter::finished_size_with(std::span<const std::byte> frames, std::span<const FrameContent> contents) {
+  const FrameRun run{frames, contents};
+  return finished_size_with(std::span(&run, 1));
+}
+std::uint64_t TraceFileWriter::finished_size_with(std::span<const FrameRun> runs) {
+  const State::Foreseen foreseen = state_->foresee(runs);
+  return finished_size() + foreseen.bytes + foreseen.frames * kIndexEntryBytes;
 }
 const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
 
@@ -337,13 +367,15 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
     state->head_bytes += frame.segment_head.size();
     FrameHeader header;
     if (pread(state->descriptor, &header, sizeof(header), static_cast<off_t>(frame.offset)) != static_cast<ssize_t>(sizeof(header))) return unfinished;
-    state->all_taken = state->all_taken + most_taken(header);
+    state->count_at_most(header);
   }
   // A long recording is not decompressed for what is added: all that its size allows counts as taken, and what comes is measured.
   constexpr std::uint64_t kLong = 4 * limits::kSmallFileBytes;
   if (index.begin > kLong) {
     state->all_taken = limits::budget_of(index.begin);
-    state->is_taken_exactly = true;
+    state->contents.assign(state->index.size(), {});
+    state->unopened.clear();
+    state->opens_frames = true;
   }
   State::Addition addition{index.begin, std::vector<std::byte>(static_cast<std::uint64_t>(end) - index.begin)};
   if (state->read_back(addition.begin, addition.index) != addition.index.size()) return unfinished;
@@ -352,24 +384,30 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   return TraceFileWriter(std::move(state));
 }
 
-Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
-  const State::Readable readable = state_->kept_readable(frames);
-  if (readable.frames) frames = *readable.frames;
+Result<void> TraceFileWriter::append(std::span<const std::byte> frames, std::span<const FrameContent> contents) {
+  const FrameRun run{frames, contents};
+  const State::Foreseen foreseen = state_->foresee(std::span(&run, 1));
+  std::vector<std::byte> padded;
+  if (!foreseen.padding.empty()) frames = padded = State::with_padding(frames, foreseen.padding);
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
   bool has_events = false;
+  std::size_t number = 0;  // of those that are not padding
   for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
     const FrameHeader header = State::first_of(frames.subspan(at)).header;
+    const bool is_padding = header.type == proto::FRAME_PADDING;
+    if (!is_padding && contents.empty() && !state_->opens_frames) state_->unopened.push_back(state_->index.size());
+    state_->contents.push_back(is_padding ? FrameContent() : foreseen.contents[number++]);
     state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count, {}});
     has_events = has_events || header.event_count > 0;
     at += sizeof(FrameHeader) + header.stored_size;
   }
-  state_->all_taken = readable.taken;
+  state_->all_taken = foreseen.taken;
   return has_events ? state_->take_place() : Result<void>();
 }
 
-Result<void> TraceFileWriter::append_segment(std::span<const std::byte> frame, std::string segment_head) {
-  if (auto appended = append(frame); !appended) return appended;
+Result<void> TraceFileWriter::append_segment(std::span<const std::byte> frame, const FrameContent& content, std::string segment_head) {
+  if (auto appended = append(frame, std::span(&content, 1)); !appended) return appended;
   state_->head_bytes += segment_head.size();
   state_->index.back().segment_head = std::move(segment_head);
   return {};
@@ -380,7 +418,10 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
   std::uint64_t events = 0;
   while (state_->index.size() > 1 && finished_size() + bytes > room) {
     events += state_->index.back().event_count;
-    state_->all_taken = state_->all_taken - state_->taken_by(state_->index.back());
+    const std::size_t last = state_->index.size() - 1;
+    state_->all_taken = state_->all_taken - state_->taken_by(last);
+    if (!state_->unopened.empty() && state_->unopened.back() == last) state_->unopened.pop_back();
+    state_->contents.pop_back();
     state_->size = state_->index.back().offset;
     state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();

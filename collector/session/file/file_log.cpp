@@ -27,6 +27,14 @@ std::vector<std::byte> frame_of_recording(proto::FrameType type, const google::p
   return frame;
 }
 
+std::vector<FrameContent> contents_of(std::span<const std::byte> frames) {
+  std::vector<FrameContent> contents;
+  for_each_frame(frames, [&](const FrameHeader& header, std::span<const std::byte> frame) {
+    contents.push_back(content_of({header, frame.subspan(sizeof(header)), nullptr}));
+  });
+  return contents;
+}
+
 // What is small, and of which the last one counts.
 bool is_last_word(std::uint16_t type) {
   return type == proto::FRAME_PROCESS_START || type == proto::FRAME_COUNTERS || type == proto::FRAME_PROCESS_END || type == proto::FRAME_DIAGNOSTIC;
@@ -44,28 +52,29 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   events_ = 0;
   opened_ = start.epoch();
   gives_up_ = true;
-  if (!append(frame_of_recording(proto::FRAME_SESSION_START, start), 0) || rules_.keep_last) return;
+  const std::vector<std::byte> first = frame_of_recording(proto::FRAME_SESSION_START, start);
+  if (!append({first, {}}, 0) || rules_.keep_last) return;
   std::vector<std::byte> known;
   prologue_.append_to(known, opened_);
-  if (!known.empty()) append(known, 0);
+  if (!known.empty()) append({known, {}}, 0);
 }
 
-void FileLog::take(std::span<const std::byte> frames, std::uint64_t events) {
+void FileLog::take(const FrameRun& run, std::uint64_t events) {
   if (!file_) {
-    absorb(frames);
+    absorb(run.frames);
   } else if (rules_.keep_last) {
-    hold(frames, events);
+    hold(run, events);
   } else {
-    append_or_count(frames, events);
-    if (rules_.several_files) absorb(frames);
+    append_or_count(run, events);
+    if (rules_.several_files) absorb(run.frames);
   }
 }
 
-void FileLog::hold(std::span<const std::byte> frames, std::uint64_t events) {
+void FileLog::hold(const FrameRun& run, std::uint64_t events) {
   const std::int64_t now = monotonic_now();
   std::uint64_t bytes = 0;
-  for_each_frame(frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
-  held_.push_back({now, {frames.begin(), frames.end()}, events, bytes});
+  for_each_frame(run.frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
+  held_.push_back({now, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
   held_bytes_ += bytes;
   events_ += events;
   const std::uint64_t most = rules_.maximum_bytes ? *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, file_->finished_size()) : most_held();
@@ -86,20 +95,37 @@ std::vector<std::byte> FileLog::held_to_size() {
     std::vector<std::byte> known;
     prologue_.append_to(known, opened_);
     if (!rules_.maximum_bytes || held_.empty()) return known;
-    std::uint64_t first = file_->finished_size() + kEndBytes + kEntryBytes;
-    for_each_frame(known, [&](const FrameHeader&, std::span<const std::byte> frame) { first += frame.size() + kEntryBytes; });
-    const std::uint64_t left = *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, first);
-    if (held_bytes_ <= left) return known;
-    while (held_bytes_ > left) give_up_oldest();
+    const std::size_t too_many = too_many_behind(known);
+    if (too_many == 0) return known;
+    for (std::size_t i = 0; i < too_many; ++i) give_up_oldest();
   }
+}
+
+std::size_t FileLog::too_many_behind(std::span<const std::byte> known) {
+  for (Held& part : held_)
+    if (part.contents.empty()) part.contents = contents_of(part.frames);
+  const std::vector<FrameContent> contents = contents_of(known);
+  std::vector<FrameRun> runs;
+  const auto has_room = [&](std::size_t first) {
+    runs.assign(1, {known, contents});
+    for (std::size_t i = first; i < held_.size(); ++i) runs.push_back(held_[i].run());
+    return file_->finished_size_with(runs) + kEndBytes + kEntryBytes <= *rules_.maximum_bytes;
+  };
+  std::size_t first = 0;
+  for (std::size_t end = held_.size(); first < end;) {
+    const std::size_t middle = first == 0 ? 0 : first + (end - first) / 2;  // mostly there is room for all
+    if (has_room(middle)) end = middle;
+    else first = middle + 1;
+  }
+  return first;
 }
 
 void FileLog::write_held() {
   const std::vector<std::byte> known = held_to_size();
   events_ = 0;
-  if (!known.empty()) append(known, 0);
+  if (!known.empty()) append({known, {}}, 0);
   for (const Held& part : held_) {
-    append_or_count(part.frames, part.events);
+    append_or_count(part.run(), part.events);
     absorb(part.frames);
   }
   held_.clear();
@@ -112,10 +138,13 @@ void FileLog::absorb(std::span<const std::byte> frames) {
   });
 }
 
-void FileLog::append_or_count(std::span<const std::byte> frames, std::uint64_t events) {
-  const bool fits = !rules_.maximum_bytes || file_->finished_size_with(frames) <= *rules_.maximum_bytes;
-  has_no_room_ = has_no_room_ || !fits;
-  if (has_no_room_ || !append(frames, events)) set_aside(frames);
+void FileLog::append_or_count(FrameRun run, std::uint64_t events) {
+  std::vector<FrameContent> contents;
+  if (rules_.maximum_bytes && !has_no_room_) {
+    if (run.contents.empty()) run.contents = contents = contents_of(run.frames);
+    has_no_room_ = file_->finished_size_with(run.frames, run.contents) > *rules_.maximum_bytes;
+  }
+  if (has_no_room_ || !append(run, events)) set_aside(run.frames);
 }
 
 void FileLog::set_aside(std::span<const std::byte> frames) {
@@ -144,15 +173,15 @@ bool FileLog::is_full() const noexcept {
   return has_no_room_ || file_->finished_size() >= enough;
 }
 
-bool FileLog::append(std::span<const std::byte> frames, std::uint64_t events) {
-  if (Result<void> written = file_->append(frames); !written) {
+bool FileLog::append(const FrameRun& run, std::uint64_t events) {
+  if (Result<void> written = file_->append(run.frames, run.contents); !written) {
     if (!failure_) failure_ = written.error();
     has_no_room_ = true;
     return false;
   }
   events_ += events;
   bytes_ = file_->size();
-  if (sink_) sink_(frames);
+  if (sink_) sink_(run.frames);
   return true;
 }
 
@@ -167,7 +196,7 @@ bool FileLog::close(proto::SessionEnd end) {
     events_ -= events;
     unwritten_ += events;
     end.set_unwritten_events(unwritten_);
-    is_finished = (words.empty() || append(words, 0)) && finish(end);
+    is_finished = (words.empty() || append({words, {}}, 0)) && finish(end);
   }
   bytes_ = file_->size();
   const bool is_there = file_->is_in_place();
@@ -181,7 +210,7 @@ bool FileLog::finish(proto::SessionEnd& end) {
     has_no_room_ = true;
     return false;
   }
-  if (!append(frame, 0)) return false;
+  if (!append({frame, {}}, 0)) return false;
   const Result<void> finished = file_->finish();
   if (!finished && !failure_) failure_ = finished.error();
   return finished.has_value();

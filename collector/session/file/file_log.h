@@ -53,8 +53,8 @@ class FileLog {
   void open(TraceFileWriter file, const proto::SessionStart& start);
   [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
 
-  // Whole frames, and how many events they hold.
-  void take(std::span<const std::byte> frames, std::uint64_t events);
+  // How many events these hold.
+  void take(const FrameRun& run, std::uint64_t events);
   // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
   // makes no difference.
   void keep_rest() noexcept { gives_up_ = false; }
@@ -82,17 +82,22 @@ class FileLog {
   struct Held {
     std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
     std::vector<std::byte> frames;
+    std::vector<FrameContent> contents;  // none where they are not known
     std::uint64_t events;
     std::uint64_t bytes;  // in a file, with their entries in its index
+
+    [[nodiscard]] FrameRun run() const { return {frames, contents}; }
   };
 
-  void hold(std::span<const std::byte> frames, std::uint64_t events);
+  void hold(const FrameRun& run, std::uint64_t events);
   void give_up_oldest();
   // Gives up what the file has no room for, the oldest first. Returns what is to be said before the rest.
   std::vector<std::byte> held_to_size();
+  // How many parts that are held, the oldest first, the file has no room for behind these frames.
+  [[nodiscard]] std::size_t too_many_behind(std::span<const std::byte> known);
   void write_held();
-  bool append(std::span<const std::byte> frames, std::uint64_t events);
-  void append_or_count(std::span<const std::byte> frames, std::uint64_t events);
+  bool append(const FrameRun& run, std::uint64_t events);
+  void append_or_count(FrameRun run, std::uint64_t events);
   // What there is no room for.
   void set_aside(std::span<const std::byte> frames);
   bool finish(proto::SessionEnd& end);

@@ -49,18 +49,18 @@ void FrameLog::open_share(const Variables& share, FileLog& file) {
   std::vector<std::byte> known;
   file.known().append_to(known, start_.epoch());
   for_each_frame(known, [this](const FrameHeader& header, std::span<const std::byte> frame) {
-    if (header.process != 0) main_.take(frame, 0);
+    if (header.process != 0) main_.take({frame, {}}, 0);
   });
   std::erase_if(share_of_, [&share](const auto& entry) { return entry.second == share; });
 }
 
-void FrameLog::take(FrameHeader header, std::span<const std::byte> frames, std::uint64_t events) {
-  file_of(header.process).take(frames, events);
+void FrameLog::take(FrameHeader header, const FrameRun& run, std::uint64_t events) {
+  file_of(header.process).take(run, events);
   if (!rules_.has_shares || !is_common(header)) return;
-  for_each_frame(frames, [this](const FrameHeader& each, std::span<const std::byte> frame) {
+  for_each_frame(run.frames, [this](const FrameHeader& each, std::span<const std::byte> frame) {
     common_.absorb({each, frame.subspan(sizeof(each))});
   });
-  for (auto& [share, file] : shares_) file.take(frames, events);
+  for (auto& [share, file] : shares_) file.take(run, events);
 }
 
 void FrameLog::write(const FrameTag& tag, const google::protobuf::MessageLite& message) {
@@ -73,14 +73,15 @@ void FrameLog::write(const FrameTag& tag, const google::protobuf::MessageLite& m
   header.event_count = tag.events;
   buffer_.clear();
   append_frame(header, payload_, buffer_);
-  take(header, buffer_, tag.events);
+  const FrameContent content = content_of(header.type, payload_);
+  take(header, {buffer_, std::span(&content, 1)}, tag.events);
 }
 
 void FrameLog::pass_on(std::span<const std::byte> frames, std::uint64_t events) {
   FrameHeader first;
   if (frames.size() < sizeof(first)) return;
   std::memcpy(&first, frames.data(), sizeof(first));
-  take(first, frames, events);
+  take(first, {frames, {}}, events);
 }
 
 void FrameLog::keep_rest() noexcept {

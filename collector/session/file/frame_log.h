@@ -72,7 +72,7 @@ class FrameLog {
   [[nodiscard]] std::filesystem::path path() const { return main_.path(); }  // of the recording's own file
 
  private:
-  void take(FrameHeader header, std::span<const std::byte> frames, std::uint64_t events);
+  void take(FrameHeader header, const FrameRun& run, std::uint64_t events);
   // The file of a process's share, opened where that is due; the recording's own for all others.
   FileLog& file_of(std::uint32_t process);
   void open_share(const Variables& share, FileLog& file);

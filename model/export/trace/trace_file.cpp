@@ -231,8 +231,10 @@ class TraceFileExport {
     header.process = instance;
     header.event_count = events;
     frame_.clear();
-    append_frame(header, message.SerializeAsString(), frame_);
-    written_ = writer_.append(frame_);
+    const std::string payload = message.SerializeAsString();
+    append_frame(header, payload, frame_);
+    const FrameContent content = content_of(header.type, payload);
+    written_ = writer_.append(frame_, std::span(&content, 1));
   }
 
   // With the GPUs of counters that belong to no process, which a GPU that none used is known by alone.

@@ -240,7 +240,8 @@ class Compaction {
     header.process = instance;
     std::vector<std::byte> frame;
     append_frame(header, payload, frame);
-    return writer_.append(frame);
+    const FrameContent content = content_of(header.type, payload);
+    return writer_.append(frame, std::span(&content, 1));
   }
 
   Result<void> report(double fraction) {

@@ -73,7 +73,7 @@ Result<void> LaneWriter::begin_track(TrackId id, std::uint32_t instance) {
     if (!frame) return frame.error();
     give_frame_to(instance, *frame);
     written_ += waiting.events;
-    if (auto written = file_->append_segment(*frame, std::move(waiting.head)); !written) return written;
+    if (auto written = file_->append_segment(*frame, waiting.content, std::move(waiting.head)); !written) return written;
   }
   return {};
 }
@@ -131,7 +131,9 @@ void LaneWriter::encode(Segment& segment) const {
   header.source = proto::SOURCE_COMPACTION;
   header.process = segment.instance;
   header.event_count = static_cast<std::uint32_t>(segment.events.size());
-  append_frame(header, encode_lane_segment(segment.lane, segment.events, epoch_), segment.frame);
+  const std::string payload = encode_lane_segment(segment.lane, segment.events, epoch_);
+  append_frame(header, payload, segment.frame);
+  segment.content = content_of(header.type, payload);
   segment.head = encode_segment_head(head_of(segment.lane, segment.events, epoch_));
 }
 
@@ -166,11 +168,11 @@ Result<void> LaneWriter::put(Segment& segment) {
   const auto events = static_cast<std::uint32_t>(segment.events.size());
   if (file_ != nullptr) {
     written_ += events;
-    return file_->append_segment(segment.frame, std::move(segment.head));
+    return file_->append_segment(segment.frame, segment.content, std::move(segment.head));
   }
   const std::uint64_t offset = frames_.size();
   tracks_[segment.lane.track].waiting.push_back(
-      {segment.lane.lane, events, offset, static_cast<std::uint32_t>(segment.frame.size()), std::move(segment.head)});
+      {segment.lane.lane, events, offset, static_cast<std::uint32_t>(segment.frame.size()), segment.content, std::move(segment.head)});
   return frames_.append(segment.frame);
 }
 

@@ -49,6 +49,7 @@ class LaneWriter final : public EventRuns::EarlyTaker {
     std::uint32_t events = 0;
     std::uint64_t offset = 0;
     std::uint32_t bytes = 0;
+    FrameContent content;
     std::string head;
   };
   struct Track {
@@ -61,6 +62,7 @@ class LaneWriter final : public EventRuns::EarlyTaker {
     std::uint32_t instance = 0;
     std::vector<Event> events;
     std::vector<std::byte> frame;
+    FrameContent content;
     std::string head;
   };
 

@@ -116,6 +116,40 @@ TEST_CASE("a ring gives up what is older than it keeps, but no names") {
   }
 }
 
+TEST_CASE("a ring gives up its oldest where the size that its file may have would be taken by padding") {
+  const test::TemporaryFolder folder;
+  constexpr std::uint64_t kMost = 12'000'000;          // bytes; so many may hold 8,400,000 events
+  constexpr std::uint32_t kEvents = 60'000, kFrames = 300;  // of 200 bytes each
+  FrameLog log({.keep_last = std::chrono::hours(1), .maximum_bytes = kMost}, {});
+  auto file = TraceFileWriter::create(folder.path() / "ring.trace", Overwrite::kRefuse);
+  REQUIRE(file);
+  log.open(std::move(*file), {});
+  for (std::uint32_t i = 1; i <= kFrames; ++i) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(i);
+    for (std::uint32_t k = 0; k < kEvents; ++k) chunk.mutable_nvtx_ranges()->add_start_delta(2);
+    log.write({proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, kEvents}, chunk);
+  }
+  log.close({});
+  CHECK(log.unwritten() == 0);
+  auto reader = TraceFileReader::open(folder.path() / "ring.trace");
+  REQUIRE(reader);
+  std::vector<std::int64_t> kept;
+  while (const auto frame = reader->next()) {
+    proto::EventChunk chunk;
+    if (frame->header.type != proto::FRAME_EVENTS) continue;
+    REQUIRE(chunk.ParseFromString(*open_frame(*frame)));
+    kept.push_back(chunk.base_time());
+  }
+  REQUIRE_FALSE(kept.empty());
+  CHECK(kept.back() == kFrames);
+  CHECK(kept.front() == kFrames + 1 - static_cast<std::int64_t>(kept.size()));  // none between is missing
+  CHECK(reader->size() <= kMost);
+  constexpr std::size_t kRoom = kMost * 7 / 10 / kEvents;
+  CHECK(kept.size() <= kRoom);
+  CHECK(kept.size() + 3 >= kRoom);  // and no more is given up than must be
+}
+
 TEST_CASE("what a ring holds when the recording is over stays, however long the rest takes") {
   const test::TemporaryFolder folder;
   Recorded recorded({.several_files = true, .keep_last = std::chrono::milliseconds(20)});

@@ -131,3 +131,33 @@ TEST_CASE("what the schema does not know is measured by its bytes, and a message
   CHECK(unknown.entries == 0);
   CHECK(unknown.bytes >= payload.size());
 }
+
+TEST_CASE("what a frame holds is counted in its payload as in the frame, without its columns") {
+  proto::EventChunk chunk;
+  for (int i = 0; i < 300; ++i) chunk.add_strings(std::string(20, 's'));
+  for (int i = 0; i < 40; ++i) chunk.add_launch_shapes()->set_grid_x(7);
+  for (int i = 0; i < 5'000; ++i) {
+    chunk.mutable_nvtx_ranges()->add_start_delta(i);
+    chunk.mutable_nvtx_ranges()->add_name(i % 300);
+  }
+  const std::string payload = chunk.SerializeAsString();
+  FrameHeader header;
+  header.type = proto::FRAME_EVENTS;
+  header.event_count = 5'000;
+  for (const auto append : {append_frame, append_uncompressed_frame}) {
+    std::vector<std::byte> bytes;
+    append(header, payload, bytes);
+    FrameView frame;
+    std::memcpy(&frame.header, bytes.data(), sizeof(frame.header));
+    frame.stored = std::span(bytes).subspan(sizeof(frame.header));
+    for (const FrameContent& content : {content_of(header.type, payload), content_of(frame)}) {
+      CHECK(content.unpacked == payload.size());
+      CHECK(content.entries == 300 + 40);
+      CHECK(content.text_bytes == 300 * 20);
+    }
+    if (frame.header.codec != Codec::kZstd) continue;
+    bytes[sizeof(frame.header)] ^= std::byte{0xff};  // no zstd frame any more
+    CHECK(content_of(frame).unpacked == 0);
+  }
+  CHECK(content_of(proto::FRAME_PADDING, "000").unpacked == 0);
+}

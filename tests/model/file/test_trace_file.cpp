@@ -628,3 +628,74 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
   CHECK(reader->condition().sentence().empty());
   CHECK(reader->indexed_events() == events);
 }
+
+namespace {
+
+// Frames that say very much: many equal texts in few bytes.
+std::vector<FrameContent> append_texts(std::size_t count, std::vector<std::byte>& frames) {
+  std::vector<FrameContent> contents;
+  FrameHeader header;
+  header.type = proto::FRAME_EVENTS;
+  for (std::size_t i = 0; i < count; ++i) {
+    proto::EventChunk chunk;
+    for (int text = 0; text < 50'000; ++text) chunk.add_strings("t" + std::to_string(i));
+    const std::string payload = chunk.SerializeAsString();
+    append_frame(header, payload, frames);
+    contents.push_back(content_of(header.type, payload));
+  }
+  return contents;
+}
+
+std::string whole(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a file is the same whether it is told what its frames hold, or finds it out, or finds it out of some") {
+  const TemporaryFolder folder;
+  std::vector<std::string> files;
+  for (const std::size_t told_of_three : {0u, 1u, 3u}) {
+    const auto path = folder.path() / "a.trace";
+    auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+    REQUIRE(writer);
+    for (std::size_t i = 0; i < 90; ++i) {  // 4,500,000 texts, where small files may have 2,500,000
+      std::vector<std::byte> frames;
+      std::vector<FrameContent> contents = append_texts(1, frames);
+      if (i % 3 >= told_of_three) contents.clear();
+      const std::uint64_t foreseen = writer->finished_size_with(frames, contents);
+      REQUIRE(writer->append(frames, contents));
+      CHECK(writer->finished_size() == foreseen);
+    }
+    REQUIRE(writer->finish());
+    files.push_back(whole(path));
+  }
+  CHECK(files[0].size() > 18'000'000);  // four bytes for each text
+  CHECK((files[0] == files[1]));
+  CHECK((files[0] == files[2]));
+}
+
+TEST_CASE("what frames are told to hold is believed: they are not decompressed for it") {
+  const TemporaryFolder folder;
+  auto writer = TraceFileWriter::create(folder.path() / "a.trace", Overwrite::kAllow);
+  REQUIRE(writer);
+  std::vector<std::byte> frames;
+  const std::vector<FrameContent> contents = append_texts(60, frames);
+  const std::uint64_t foreseen = writer->finished_size_with(frames, contents);
+  CHECK(foreseen > 12'000'000);
+  std::vector<std::byte> unreadable = frames;
+  for (std::size_t at = 0; at < unreadable.size();) {
+    FrameHeader header;
+    std::memcpy(&header, unreadable.data() + at, sizeof(header));
+    unreadable[at + sizeof(header)] ^= std::byte{0xff};  // no zstd frame any more
+    at += sizeof(header) + header.stored_size;
+  }
+  CHECK(writer->finished_size_with(unreadable, contents) == foreseen);
+  CHECK(writer->finished_size_with(unreadable) < 1'000'000);  // readers would skip them
+  // Foreseen as one, in whatever runs they come.
+  const std::array<FrameRun, 2> runs{FrameRun{frames, contents}, FrameRun{frames, {}}};
+  std::vector<std::byte> twice = frames;
+  twice.insert(twice.end(), frames.begin(), frames.end());
+  CHECK(writer->finished_size_with(runs) == writer->finished_size_with(twice));
+}

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/file/frame_codec.h"
+
 namespace lanescope {
 
 struct MessageSize {
@@ -20,5 +22,16 @@ struct MessageSize {
 
 // The type of the message that frames of a type hold (proto::FrameType); empty where readers skip them.
 [[nodiscard]] std::string_view message_of_frame(std::uint16_t frame_type) noexcept;
+
+// What of a frame, beside its events, readers count against what its file may hold (limits.h). All 0 where they skip it.
+struct FrameContent {
+  std::uint32_t unpacked = 0;    // bytes of its payload
+  std::uint32_t entries = 0;     // as of MessageSize
+  std::uint32_t text_bytes = 0;  // likewise
+};
+// Of one whose payload is at hand: that costs little, since columns are not looked into. O(fields). Requires: payload.size() <= kMaximumPayloadBytes.
+[[nodiscard]] FrameContent content_of(std::uint16_t frame_type, std::string_view payload);
+// Of one that must be decompressed for it.
+[[nodiscard]] FrameContent content_of(const FrameView& frame);
 
 }  // namespace lanescope

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/file/frame_codec.h"
+#include "model/file/message_size.h"
 #include "model/file/new_file.h"
 #include "model/file/result.h"
 
@@ -26,6 +27,12 @@ struct IndexedFrame {
   std::uint32_t stored_size = 0;
   std::uint32_t event_count = 0;
   std::string segment_head;  // of a lane segment: a proto::SegmentHead; else empty
+};
+
+// Whole frames, back to back, and what each of them holds (content_of); none where whoever made them does not say.
+struct FrameRun {
+  std::span<const std::byte> frames;
+  std::span<const FrameContent> contents;
 };
 
 // Appends frames to a new file. What append() was given is in the file (the kernel's cache) when it returns, so a killed host loses
@@ -51,11 +58,11 @@ class TraceFileWriter {
   TraceFileWriter& operator=(TraceFileWriter&&) noexcept;
   ~TraceFileWriter();
 
-  // Appends frames as they are: one or more whole frames, back to back. In front of one that says so much in so few bytes that readers would
-  // refuse the file (limits.h) comes padding. Fails when the disk is full; the partial frame is then cut off again, so that the file stays whole.
-  Result<void> append(std::span<const std::byte> frames);
+  // Appends frames as they are: one or more, as of a FrameRun. In front of one that says so much in so few bytes that readers would refuse the
+  // file (limits.h) comes padding. To know that of frames without contents, they are decompressed, once a file is no longer small. Fails when the disk is full; the partial frame is then cut off again, so that the file stays whole.
+  Result<void> append(std::span<const std::byte> frames, std::span<const FrameContent> contents = {});
   // The same of one frame, of which the index has this head (IndexedFrame).
-  Result<void> append_segment(std::span<const std::byte> frame, std::string segment_head);
+  Result<void> append_segment(std::span<const std::byte> frame, const FrameContent& content, std::string segment_head);
 
   // Makes room for `bytes` of frames and the index: takes whole frames from the end until all of that fits into the place that the file has
   // now, where `limit` is none, else into `limit` bytes in all. The first frame stays. What is appended next is written over the others:
@@ -69,7 +76,9 @@ class TraceFileWriter {
 
   [[nodiscard]] std::uint64_t size() const noexcept;           // bytes so far
   [[nodiscard]] std::uint64_t finished_size() const noexcept;  // at most so many if it were finished now
-  [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames);        // and if these were appended before
+  // And if these were appended before, with the padding that they need. O(frames), where their contents are known.
+  [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames, std::span<const FrameContent> contents = {});
+  [[nodiscard]] std::uint64_t finished_size_with(std::span<const FrameRun> runs);
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
 

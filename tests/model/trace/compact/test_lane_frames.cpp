@@ -112,9 +112,10 @@ TEST_CASE("the index takes as many frames as its heads need, and goes on when th
     header.event_count = 3;
     for (std::size_t i = 0; i < kFrames; ++i) {
       std::vector<std::byte> frame;
-      append_frame(header, noise(), frame);
+      const std::string payload = noise();
+      append_frame(header, payload, frame);
       heads.push_back(noise().substr(100));
-      REQUIRE(writer->append_segment(frame, heads.back()));
+      REQUIRE(writer->append_segment(frame, content_of(header.type, payload), heads.back()));
     }
     const std::uint64_t at_most = writer->finished_size();
     REQUIRE(writer->finish());
