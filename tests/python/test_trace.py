@@ -278,6 +278,64 @@ class Limits(unittest.TestCase):
                     with lanescope.open(path) as trace:
                         self.assertEqual(trace.lost.unread, 0)
 
+    def test_a_gpu_that_all_processes_see_is_one(self):
+        uuids = [bytes([number]) * 16 for number in range(8)]
+        devices = b"".join(support.field(1, (support.field(1, number) if number else b"") + support.field(3, uuid)) for number, uuid in enumerate(uuids))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "node.trace"
+            # More together than the GPUs that a small file may have; the program charges each once, too (model/trace/building/trace_builder.cpp).
+            seen = b"".join(support.process_start(number, 100 + number) + support.frame(5, devices, process=number) for number in range(1, 101))
+            path.write_bytes(support.HEADER + support.session_start() + seen + support.session_end())
+            with lanescope.open(path) as trace:
+                self.assertFalse(trace.lost)
+                self.assertEqual({len(process.devices) for process in trace.processes.values()}, {8})
+
+    def test_times_that_make_no_sense_are_left_out_and_counted_as_the_program_does(self):
+        field, zigzags = support.field, lambda *numbers: b"".join(map(support.zigzag, numbers))
+
+        def ranges(base_time, starts, durations):
+            """One of the process; times of sint64 and uint64."""
+            times = field(4, zigzags(*starts)) + field(5, b"".join(map(support.varint, durations))) + field(6, bytes(len(starts))) + field(7, bytes(len(starts)))
+            return support.frame(6, field(1, base_time << 1 ^ base_time >> 63 if base_time >= 0 else (-base_time << 1) - 1) + field(24, times), count=len(starts))
+
+        far = 1 << 61
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "wild.trace"
+            for frames, valid, invalid in (
+                ([ranges(1_000, [5, 5], [3, 3])], 2, 0),
+                ([ranges(1_000, [5, far + 5, -far], [3, 3, 3])], 2, 1),
+                ([ranges(1_000, [5, 5], [3, (1 << 64) - 3])], 1, 1),
+                ([ranges(1_000, [5, 5], [3, far + 1]), ranges((1 << 63) - 1, [-5], [3])], 1, 2),
+                ([ranges(-(1 << 63) + 1, [-5], [3])], 0, 1),
+            ):
+                with self.subTest(valid=valid, invalid=invalid):
+                    path.write_bytes(support.HEADER + support.session_start() + support.process_start() + b"".join(frames) + support.session_end())
+                    with lanescope.open(path) as trace:
+                        self.assertEqual(len(trace.nvtx_ranges["start"]), valid)
+                        self.assertEqual(len(trace.nvtx_ranges["duration"]), valid)  # counted once
+                        self.assertEqual(len(trace.nvtx_ranges), valid)
+                        self.assertEqual(trace.lost.invalid, invalid)
+                    said = support.lanescope("query", "-f", "json", path, "SELECT count(*) AS count FROM nvtx_ranges")
+                    self.assertEqual(json.loads(said)[0]["count"], valid)
+
+    def test_of_two_chunks_of_one_time_of_a_counter_the_first_is_read(self):
+        data = support.recording("gpu_metrics").read_bytes()
+        with lanescope.open(support.recording("gpu_metrics")) as trace:
+            frames = [place.frame for place in trace._places["counter_samples"]]
+            values = len(trace.counters["value"])
+            self.assertFalse(trace.lost)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "twice.trace"
+            chosen = frames[len(frames) // 2]
+            at, behind = chosen.payload_at - 32, chosen.payload_at + chosen.stored_size
+            path.write_bytes(data[:behind] + data[at:behind] + data[behind:])
+            with lanescope.open(path) as trace:
+                for _ in range(2):
+                    self.assertEqual(len(trace.counters["value"]), values)
+                self.assertEqual(trace.lost.damaged_chunks, 1)
+            said = support.lanescope("query", "-f", "json", path, "SELECT count(*) AS count FROM counters")
+            self.assertEqual(json.loads(said)[0]["count"], values)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,7 +10,7 @@ from ._dictionary import Dictionary, Texts
 from ._message import decode
 from ._schema import DETAIL_COLUMNS, MESSAGES, TRACK_KINDS
 from ._tables import LARGEST_CHUNK, Array, Chunk
-from ._wire import WireError, fields, running_sum, varints, zigzag
+from ._wire import WireError, fields, running_sum, varints, wrapped, zigzag
 
 if TYPE_CHECKING:
     from ._frames import Frame
@@ -167,7 +167,8 @@ class SegmentChunk(Chunk):
         first = self.scalar("first_start")
         start: Array = np.cumsum(self._stored("gap").astype(np.int64) + duration)
         start -= duration
-        start += np.int64(((first >> 1) ^ -(first & 1)) - self._epoch)
+        with np.errstate(over="ignore"):
+            start += wrapped(((first >> 1) ^ -(first & 1)) - self._epoch)
         return start
 
     def _details(self) -> Array:

@@ -16,6 +16,7 @@ Bytes = Union[bytes, memoryview]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10  # bytes
+_FARTHEST = 1 << 61  # ns from when the recording began
 _LONGEST_RUN = 4_096
 
 
@@ -155,8 +156,18 @@ def running_sum(deltas: npt.NDArray[np.int64], start: int = 0) -> npt.NDArray[np
     total = np.cumsum(deltas, dtype=np.int64)
     if start:
         with np.errstate(over="ignore"):
-            total += np.int64(start)
+            total += wrapped(start)
     return total
+
+
+def wrapped(number: int) -> np.int64:
+    """Modulo 2^64, as the program's 64 bits are."""
+    return np.int64((number + (1 << 63)) % (1 << 64) - (1 << 63))
+
+
+def is_near(times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which are times of a recording, or durations: none lasts 73 years."""
+    return (times >= -_FARTHEST) & (times <= _FARTHEST)
 
 
 def fixed(packed: memoryview, dtype: str) -> npt.NDArray[np.generic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import os
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from ._message import decode, text, with_texts
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of, tracks_in_index
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, TableSchema
-from ._wire import WireError, running_sum, varints, zigzag
+from ._wire import WireError, is_near, running_sum, varints, wrapped, zigzag
 from .table import PROVENANCE, Array, Batch, Table, distinct
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
@@ -160,7 +161,9 @@ class Trace:
         self._cached = 0  # bytes of them
         self._record_frames: "dict[str, list[Frame]]" = {schema.frame: [] for schema in RECORD_SCHEMAS.values()}
         self._damaged: "set[int]" = set()  # where payloads lie that make no sense
+        self._invalid: "dict[tuple[str, int], int]" = {}  # events whose times make none, by table and payload
         self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
+        self._gpus: "set[bytes | tuple[int, bytes]]" = set()  # by UUID, or number and name
         self._losses: "dict[tuple[int, int], dict[str, Any]]" = {}
         self._unreturned: "dict[int, int]" = {}  # buffers of CUPTI's, by process
         self._scan()
@@ -401,8 +404,10 @@ class Trace:
         process.threads.update((thread["id"], text(thread["name"])) for thread in resources["threads"])
         process.nvtx_domains.update((domain["id"], text(domain["name"])) for domain in resources["nvtx_domains"])
         for device in resources["devices"]:
-            if device["id"] not in process.devices:
+            gpu = device["uuid"] or (device["id"], device["name"])
+            if gpu not in self._gpus:  # all processes may see it
                 self._texts.take_memory(_DEVICE_BYTES)
+                self._gpus.add(gpu)
             process.devices[device["id"]] = device | {"name": text(device["name"]), "uuid": device["uuid"].hex(), "bus_id": text(device["bus_id"])}
 
     def _take_diagnostic(self, frame: Frame, payload: memoryview) -> None:
@@ -446,6 +451,11 @@ class Trace:
         if frame.payload_at not in self._damaged:
             self._damaged.add(frame.payload_at)
             self.lost.damaged_chunks += 1
+
+    def _note_invalid(self, table: str, frame: Frame, events: int) -> None:
+        if (table, frame.payload_at) not in self._invalid:
+            self._invalid[table, frame.payload_at] = events
+            self.lost.invalid += events
 
     def _events_of(self, place: _Place) -> Optional[memoryview]:
         """The bytes of a chunk's events; None, counted, where the file was changed meanwhile."""
@@ -510,7 +520,8 @@ class _Events(_Texts):
         places = self._trace._places[self._schema.chunk]
         if any(place.rows is None for place in places):
             return sum(len(batch["start"]) for batch in self.batches(["start"]))
-        return sum(place.rows or 0 for place in places if place.frame.payload_at not in self._trace._damaged)
+        invalid = self._trace._invalid
+        return sum((place.rows or 0) - invalid.get((self._schema.name, place.frame.payload_at), 0) for place in places if place.frame.payload_at not in self._trace._damaged)
 
     def batches(self, columns: "list[str]") -> Iterator[Batch]:
         trace = self._trace
@@ -527,9 +538,23 @@ class _Events(_Texts):
                     chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
                 if place.rows is not None and chunk.size != place.rows:
                     raise WireError("a chunk has another number of events than its frame says")
-                yield Batch({name: self._column(chunk, place, name) for name in columns})
+                times = {name: self._columns[name].make(chunk) for name in ("start", "duration") if name in self._columns}
+                batch = Batch({name: times[name] if name in times else self._column(chunk, place, name) for name in columns})
+                valid = self._valid(times)
+                if valid is not None:
+                    trace._note_invalid(self._schema.name, place.frame, int(np.count_nonzero(~valid)))
+                    batch = Batch({name: column[valid] for name, column in batch.items()})
+                yield batch
             except WireError:
                 trace._note_damaged(place.frame)
+
+    @staticmethod
+    def _valid(times: "dict[str, Array]") -> Optional[Array]:
+        """Which events have times that make sense; None: all, as in any recording but a damaged one."""
+        if not all(is_near(np.array([column.min(initial=0), column.max(initial=0)])).all() for column in times.values()):
+            return np.logical_and.reduce([is_near(column) for column in times.values()]) & (times.get("duration", np.int64(0)) >= 0)
+        duration = times.get("duration")
+        return None if duration is None or duration.min(initial=0) >= 0 else duration >= 0
 
     def _column(self, chunk: Chunk, place: _Place, name: str) -> Array:
         if name == "process":
@@ -589,15 +614,18 @@ class _CounterValues(_Texts):
 
     def batches(self, columns: "list[str]") -> Iterator[Batch]:
         trace = self._trace
+        known: "dict[tuple[int, ...], list[tuple[int, int]]]" = {}  # of chunks of the same counters, of which times they speak
         for place in trace._places["counter_samples"]:
+            if place.frame.payload_at in trace._damaged:
+                continue
             try:
                 events = trace._events_of(place)
                 if events is not None:
-                    yield from self._chunk(place, events, columns)
+                    yield from list(self._chunk(place, events, columns, known))
             except WireError:
-                trace.lost.damaged_chunks += 1
+                trace._note_damaged(place.frame)
 
-    def _chunk(self, place: _Place, events: memoryview, columns: "list[str]") -> Iterator[Batch]:
+    def _chunk(self, place: _Place, events: memoryview, columns: "list[str]", known: "dict[tuple[int, ...], list[tuple[int, int]]]") -> Iterator[Batch]:
         from ._wire import fields
 
         schema, column_schema = MESSAGES["CounterSamples"], MESSAGES["CounterColumn"]
@@ -613,7 +641,14 @@ class _CounterValues(_Texts):
         if len(deltas) > 10 * LARGEST_CHUNK:
             raise WireError("a chunk has too many times")
         start = running_sum(zigzag(varints(memoryview(deltas))), place.base_time)
-        duration = np.diff(start, append=start[-1:] + np.int64(last_duration & (1 << 62) - 1)) if len(start) else start
+        if not len(start):
+            return
+        end = int(start[-1]) + last_duration
+        if not (is_near(start).all() and is_near(np.array([wrapped(end)])).all() and (np.diff(start) > 0).all() and start[-1] < end < 1 << 63):
+            raise WireError("a chunk's times make no sense")
+        if not len(counters) or len(counters) != len(parts.get(schema["columns"][0], [])):
+            raise WireError("a chunk has another number of columns than counters")
+        duration = np.diff(start, append=np.int64(end))
         for counter_id, column in zip(counters.tolist(), parts.get(schema["columns"][0], [])):
             pieces: "dict[int, bytes]" = {}
             for number, value in fields(column):
@@ -622,10 +657,12 @@ class _CounterValues(_Texts):
             values = running_sum(zigzag(varints(memoryview(pieces.get(column_schema["value_delta"][0], b"")))))
             if len(values) != len(start):
                 raise WireError("a counter has another number of values than times")
-            known = np.ones(len(start), dtype=bool)
+            said = np.ones(len(start), dtype=bool)
             missing = varints(memoryview(pieces.get(column_schema["missing"][0], b"")))
-            known[missing[missing < len(start)].astype(np.intp)] = False
-            counter = self._trace._counters.get((place.frame.process, place.frame.source, counter_id), {})
+            said[missing[missing < len(start)].astype(np.intp)] = False
+            counter = self._trace._counters.get((place.frame.process, place.frame.source, counter_id))
+            if counter is None:
+                raise WireError("a chunk is of a counter that nothing describes")
             texts = self._trace._texts
             row: "dict[str, Any]" = {
                 "process": place.frame.process,
@@ -634,15 +671,27 @@ class _CounterValues(_Texts):
                 "unit": texts.number(counter.get("unit", b"")),
                 **self._trace._provenance(place.frame.process),
             }
-            count = int(known.sum())
+            count = int(said.sum())
             batch = Batch({name: np.full(count, row[name], dtype=np.int64) for name in columns if name in row})
             if "start" in columns:
-                batch["start"] = start[known]
+                batch["start"] = start[said]
             if "duration" in columns:
-                batch["duration"] = duration[known]
+                batch["duration"] = duration[said]
             if "value" in columns:
-                batch["value"] = values[known] * (counter.get("resolution") or 1.0)
+                batch["value"] = values[said] * (counter.get("resolution") or 1.0)
             yield batch
+        _take_time(known.setdefault((place.frame.process, place.frame.source, *counters.tolist()), []), int(start[0]), end)
+
+
+def _take_time(known: "list[tuple[int, int]]", begin: int, end: int) -> None:
+    """Adds a stretch to those of the same counters, which are sorted. Raises WireError where one of them is of the same time."""
+    at = bisect.bisect_left(known, (begin, begin))
+    if (at < len(known) and known[at][0] < end) or (at > 0 and known[at - 1][1] > begin):
+        raise WireError("two chunks speak of the same time of a counter")
+    if at == len(known) and at > 0 and known[-1][1] == begin:
+        known[-1] = (known[-1][0], end)
+    else:
+        known.insert(at, (begin, end))
 
 
 def open(path: "os.PathLike[str] | str") -> Trace:
