@@ -22,6 +22,7 @@ from lanescope.fleet.collective_recipes import median_of_others
 from lanescope.fleet.collectives import RankCollectives, collectives_of
 from lanescope.fleet.engine import Outcome
 from lanescope.fleet.intervals import covered, union
+from lanescope.fleet.same_recording import distinct_recordings
 from lanescope.fleet.sums import Summary, summed_groups
 from lanescope.trace import Trace
 
@@ -354,6 +355,27 @@ class SameRecordings(unittest.TestCase):
             left_out = [state for state in files.values() if not state.read]
             self.assertEqual(len(left_out), 1)
             self.assertIn("holds the same recording as", left_out[0].reason)
+
+    def test_parts_with_other_rows_are_two(self):
+        field, zigzags = support.field, lambda *numbers: b"".join(map(support.zigzag, numbers))
+
+        def of_gpu(device):
+            """Of a recording of one process that used two GPUs in turn: what one of them did."""
+            start = support.frame(1, field(1, 2) + field(2, 4), process=0)  # both clocks
+            queue = field(6, 1) + field(7, (field(1, device) if device else b"") + field(2, device + 1) + field(3, 7))
+            kernels = field(1, zigzags(10, 100)) + field(2, b"\x32\x32") + field(3, b"\x01\x01") + field(4, b"\x01\x01")
+            return support.HEADER + start + support.process_start() + support.frame(6, field(2, 1) + field(3, b"kernel") + queue + field(16, kernels), source=2, count=2) + support.session_end()
+
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"gpu{device}.trace") for device in range(2)]
+            for device, path in enumerate(paths):
+                pathlib.Path(path).write_bytes(of_gpu(device))
+                with Trace(path) as trace:
+                    self.assertEqual(trace.kernels["device"].tolist(), [device, device])
+            self.assertEqual(distinct_recordings(paths), (paths, {}))
+            again = os.path.join(folder, "again.trace")
+            shutil.copy(paths[1], again)
+            self.assertEqual(distinct_recordings([*paths, again]), (paths, {again: paths[1]}))
 
     def test_parts_that_follow_each_other_are_two(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,12 @@
-"""Files that hold the same recording: one and its compacted form, or a part of it. Asked as two, each of their events would count twice."""
+"""Files that hold the same recording: one and its compacted form, or a part of it. Asked as two, each of their events would count twice. Two parts
+that have other rows of it, such as those of two GPUs, are two."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Iterator, NamedTuple, Optional
+
+import numpy as np
 
 from .._frames import FrameFile, TraceError
 from .._message import decode
@@ -12,6 +15,7 @@ from .._wire import WireError
 from ..trace import Trace
 
 _MOST_FRAMES = 8  # within which a session says when it began
+_COLUMNS_OF_ROWS = ("device", "context", "stream", "thread", "domain", "processor")
 
 
 def distinct_recordings(paths: "list[str]") -> "tuple[list[str], dict[str, str]]":
@@ -52,12 +56,12 @@ def _began(path: str) -> "Optional[tuple[Any, ...]]":
 
 
 def _held_by_others(group: "list[str]") -> "Iterator[tuple[str, str]]":
-    """Of files that began alike, those whose processes and time another has, which has as many events or more."""
+    """Of files that began alike, those whose processes, rows and time another has, which has as many events or more."""
     known: "list[_Known]" = []
     for path in group:
         try:
             with Trace(path) as trace:
-                known.append(_Known(path, trace.event_count(), {(process.pid, process.start) for process in trace.processes.values()}, *_extent(trace)))
+                known.append(_Known(path, trace.event_count(), {(process.pid, process.start) for process in trace.processes.values()}, _rows(trace), _lengths(trace), *_extent(trace)))
         except (OSError, TraceError):
             continue  # which is told when it is asked
     wholes: "list[_Known]" = []
@@ -73,14 +77,38 @@ class _Known(NamedTuple):
     path: str
     events: int
     processes: "set[tuple[int, int]]"
+    rows: "set[tuple[Any, ...]]"
+    lengths: "dict[str, int]"  # of its tables
     begin: int
     end: int
 
     def is_held_by(self, other: "_Known") -> bool:
-        return bool(self.processes) and self.processes <= other.processes and (self.begin >= self.end or (other.begin <= self.begin and self.end <= other.end))
+        has_all = bool(self.processes) and self.processes <= other.processes and self.rows <= other.rows
+        return has_all and all(count <= other.lengths.get(name, 0) for name, count in self.lengths.items()) and (self.begin >= self.end or (other.begin <= self.begin and self.end <= other.end))
 
 
 def _extent(trace: Trace) -> "tuple[int, int]":
     """When its first event began and its last one ended, in ns since the recording began; equal without events."""
     starts = [int(batch["start"].min()) for table in trace.tables.values() if "start" in table.columns and len(table) for batch in table[["start"]].batches() if len(batch["start"])]
     return (min(starts), trace.last_end()) if starts else (0, 0)
+
+
+def _lengths(trace: Trace) -> "dict[str, int]":
+    return {name: len(table) for name, table in trace.tables.items()}
+
+
+def _rows(trace: Trace) -> "set[tuple[Any, ...]]":
+    """In which rows of a timeline its events and values lie, as each file of the recording would have them, whatever its own numbers of processes are."""
+    found: "set[tuple[Any, ...]]" = set()
+    for name, table in trace.tables.items():
+        if not len(table):
+            continue
+        columns = ["process", *(column for column in _COLUMNS_OF_ROWS if column in table.columns)]
+        texts = ["gpu_uuid", "name"] if name == "counters" else []
+        for batch in table[columns + texts].batches():
+            for process, *numbers in np.unique(np.column_stack([batch[column].astype(np.int64) for column in columns + texts]), axis=0).tolist():
+                known = trace.processes.get(process)
+                places = numbers[: len(columns) - 1]
+                named = [trace._texts.values[number] for number in numbers[len(columns) - 1 :]]
+                found.add((name, (known.pid, known.start) if known else None, *zip(columns[1:], places), *named))
+    return found
