@@ -306,8 +306,55 @@ Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace p
   return read.result();
 }
 
+// What a file has of its recording: how many events of each row and kind, and which counters, as each file of the recording would have them,
+// whatever its own numbers for them are.
+class RowsOfRecording {
+ public:
+  explicit RowsOfRecording(const Trace& trace) : trace_(trace) {
+    for (const Track& track : trace.tracks()) {
+      std::uint64_t events = 0;
+      for (const LaneId lane : track.lanes) events += trace.lane(lane).size();
+      if (events == 0) continue;
+      const TrackKey& key = track.key;
+      const std::uint32_t thread = key.thread < trace.threads().size() ? trace.threads()[key.thread].tid : kNone;
+      rows_.insert({key.kind, process(key.process), thread, gpu(key.gpu), key.context, key.stream, key.domain, key.processor});
+      events_[key.kind] += events;
+    }
+    for (CounterId id = 0; id < trace.counters().size(); ++id) {
+      const Counter& counter = trace.counters()[id];
+      if (!trace.counter_series(id).empty()) counters_.insert({process(counter.process), gpu(counter.gpu), counter.group, counter.name});
+    }
+  }
+  [[nodiscard]] bool are_among(const RowsOfRecording& others) const {
+    const auto is_less = [&](const auto& kind) {
+      const auto of_others = others.events_.find(kind.first);
+      return of_others != others.events_.end() && kind.second <= of_others->second;
+    };
+    return std::includes(others.rows_.begin(), others.rows_.end(), rows_.begin(), rows_.end()) &&
+           std::includes(others.counters_.begin(), others.counters_.end(), counters_.begin(), counters_.end()) &&
+           std::all_of(events_.begin(), events_.end(), is_less);
+  }
+
+ private:
+  using ProcessKey = std::pair<std::uint32_t, Nanoseconds>;  // number and start
+  using GpuKey = std::pair<std::uint32_t, std::string>;      // its UUID; where there is none, CUDA's number and its name
+  [[nodiscard]] ProcessKey process(ProcessId id) const {
+    return id < trace_.processes().size() ? ProcessKey(trace_.processes()[id].pid, trace_.processes()[id].start) : ProcessKey(kNone, 0);
+  }
+  [[nodiscard]] GpuKey gpu(GpuId id) const {
+    if (id >= trace_.gpus().size()) return {kNone, {}};
+    const Gpu& gpu = trace_.gpus()[id];
+    return gpu.uuid.empty() ? GpuKey(gpu.ordinal, gpu.name) : GpuKey(kNone, gpu.uuid);
+  }
+
+  const Trace& trace_;
+  std::set<std::tuple<TrackKind, ProcessKey, std::uint32_t, GpuKey, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> rows_;
+  std::map<TrackKind, std::uint64_t> events_;
+  std::set<std::tuple<ProcessKey, GpuKey, std::string, std::string>> counters_;
+};
+
 // Whether a file holds what another one holds, too, as far as can be told without comparing events: they began in the same nanosecond of the same
-// clocks, and the other has all of its processes and all of its time.
+// clocks, and the other has all of its processes, all of its rows and all of its time.
 bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const auto origin = [](const Trace& trace) {
     const Provenance& from = trace.provenance();
@@ -320,7 +367,7 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const bool is_dated = part.provenance().format == "Lanescope" && (part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0);
   const TimeRange a = part.extent(), b = whole.extent();
   return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
-         (a.empty() || (b.begin <= a.begin && a.end <= b.end));
+         (a.empty() || (b.begin <= a.begin && a.end <= b.end)) && RowsOfRecording(part).are_among(RowsOfRecording(whole));
 }
 
 // Of files with the same recording, the one that has most of it; of equals one whose events stay in the file, then the first.

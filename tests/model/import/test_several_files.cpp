@@ -103,6 +103,32 @@ TEST_CASE("a recording and its compacted form are one, and parts that follow eac
     REQUIRE(export_trace_file(**alone, folder.path() / name, Overwrite::kRefuse, selection));
     return folder.path() / name;
   };
+  // Each GPU's rows, and each kind's, are saved by themselves in the viewer.
+  const auto with_rows = [&](const std::string& name, const auto& is_wanted) {
+    ExportSelection selection;
+    selection.rows.emplace();
+    std::uint64_t events = 0;
+    for (const Track& track : (*alone)->tracks())
+      for (const LaneId lane : track.lanes)
+        if (is_wanted(track.key)) {
+          selection.rows->lanes.push_back(lane);
+          events += (*alone)->lane(lane).size();
+        }
+    std::sort(selection.rows->lanes.begin(), selection.rows->lanes.end());
+    REQUIRE(events > 0);
+    REQUIRE(export_trace_file(**alone, folder.path() / name, Overwrite::kAllow, selection));
+    return std::pair(folder.path() / name, events);
+  };
+  const auto [of_gpus, on_gpus] = with_rows("gpus.trace", [](const TrackKey& key) { return key.gpu != kNone; });
+  const auto [of_calls, calls] = with_rows("calls.trace", [](const TrackKey& key) { return key.kind == TrackKind::kCudaApi; });
+  for (const EventPlace place : {EventPlace::kInFile, EventPlace::kInMemory}) {
+    const auto rows = open_traces(std::array{of_gpus, of_calls}, place);
+    REQUIRE(rows);
+    CHECK((*rows)->event_count() == on_gpus + calls);
+    const auto with_all = open_traces(std::array{of_gpus, run, of_calls}, place);
+    REQUIRE(with_all);
+    CHECK((*with_all)->event_count() == (*alone)->event_count());
+  }
   const fs::path begin = part("begin.trace", {0, middle - 1'000'000'000}), end = part("end.trace", {middle + 1'000'000'000, (*alone)->extent().end});
   const auto both = open_traces(std::array{begin, end});
   REQUIRE(both);
