@@ -57,13 +57,13 @@ void append_entry(const Entry& entry, std::string& payload) {
   append_field(proto::Index::kEntriesFieldNumber, bytes, payload);
 }
 
-// Adds the entries of one index frame. `end` is where the frame of the last entry ends.
+// Adds the entries of one index frame. `end` is where the frame of the last entry ends, and the next one begins: who reads by the index reads all.
 bool add_entries(std::string_view payload, std::uint64_t index_begin, std::uint64_t& end, std::vector<Entry>& entries) {
   WireReader reader(payload);
   while (const auto field = reader.next()) {
     if (field->number != proto::Index::kEntriesFieldNumber || field->type != WireField::kBytes) continue;
     const auto entry = entry_of(field->bytes);
-    if (!entry || entry->offset < end || entry->offset > index_begin) return false;
+    if (!entry || entry->offset != end || entry->offset > index_begin) return false;
     const std::uint64_t bytes = sizeof(FrameHeader) + std::uint64_t{entry->stored_size};
     if (index_begin - entry->offset < bytes) return false;
     end = entry->offset + bytes;
@@ -100,6 +100,7 @@ TraceIndex read_index(std::uint64_t size, const ReadAt& read_at) {
     const auto payload = open_frame(frame);
     if (!payload || !add_entries(*payload, trailer.index_offset, entries_end, index.entries)) return {};
   }
+  if (entries_end != trailer.index_offset) return {};
   index.begin = trailer.index_offset;
   return index;
 }
