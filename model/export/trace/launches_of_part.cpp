@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "model/events/launch_index.h"
-
 namespace lanescope::exporters {
 namespace {
 
 class LaunchesOfPart {
  public:
-  LaunchesOfPart(const Trace& trace, const ExportSelection& selection) : trace_(trace), selection_(selection), launches_(trace, selection.stop) {
+  LaunchesOfPart(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches)
+      : trace_(trace), selection_(selection), launches_(launches) {
     threads_.resize(trace.threads().size());
     for (const Track& track : trace.tracks()) {
       if (track.key.thread >= threads_.size()) continue;
@@ -27,8 +26,10 @@ class LaunchesOfPart {
       if (!is_gpu_work(track.key.kind)) continue;
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
+        constexpr EventIndex kAsked = 4'096;  // events between two questions whether to stop
         const auto [first, last] = selection_.events(trace_, id);
         for (EventIndex i = first; i < last; ++i) {
+          if ((i - first) % kAsked == 0 && selection_.stop.stop_requested()) return {};
           const EventRef call = launches_.find(track.key.process, lane.correlation(i), lane.start(i));
           if (call.valid() && call != last_call_) add_launch(call);
           last_call_ = call;
@@ -96,7 +97,7 @@ class LaunchesOfPart {
 
   const Trace& trace_;
   const ExportSelection& selection_;
-  const LaunchIndex launches_;
+  const LaunchIndex& launches_;
   std::vector<LanesOfThread> threads_;
   EventsByLane more_;
   EventRef last_call_;
@@ -106,7 +107,11 @@ class LaunchesOfPart {
 }  // namespace
 
 EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection) {
-  return selection.window ? LaunchesOfPart(trace, selection).find() : EventsByLane();
+  return selection.window ? launches_of_part(trace, selection, LaunchIndex(trace, selection.stop)) : EventsByLane();
+}
+
+EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches) {
+  return LaunchesOfPart(trace, selection, launches).find();
 }
 
 }  // namespace lanescope::exporters

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../event_order.h"
+#include "model/events/launch_index.h"
 #include "model/export/selection.h"
 #include "model/trace/trace.h"
 
@@ -10,7 +11,9 @@ namespace lanescope::exporters {
 
 // Of each GPU operation of the selection whose launching call is not in it: the call, those within it and the few in front of it that may have made
 // the stream wait, the call chain that was taken there, and the push/pop ranges around it. Of rows that the selection leaves out,
-// nothing, and nothing that the selection has. None where it has no window. O(GPU work of the window · log n).
+// nothing, and nothing that the selection has. None where it has no window, and where it is asked
+// to stop. O(GPU work of the window · log n), after the index of launches is made.
 [[nodiscard]] EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection);
+[[nodiscard]] EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches);
 
 }  // namespace lanescope::exporters
