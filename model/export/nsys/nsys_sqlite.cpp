@@ -340,12 +340,26 @@ class NsysExport {
   bool nvtx_rows_are_known_ = false;
 };
 
+Result<void> check_any_is_there(const NamePatterns& tables) {
+  std::string known;
+  bool is_any_there = false;
+  const auto add = [&](const char* name) {
+    is_any_there |= tables.match(name);
+    known.append(known.empty() ? "" : ", ").append(name);
+  };
+  for (std::size_t i = 0; i < kNsysTableCount; ++i) add(table_schema(static_cast<NsysTable>(i)).name);
+  for (const EnumTable& table : enum_tables()) add(table.name);
+  if (is_any_there) return {};
+  return Error{"--tables names none of the tables that there are: " + known + ".", ErrorKind::kUsage};
+}
+
 }  // namespace
 
 Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                 const NsysSqliteOptions& options) {
   auto tables = NamePatterns::of(options.tables);
   if (!tables) return tables.error();
+  if (Result<void> named = check_any_is_there(*tables); !named) return named;
   return write_beside(path, overwrite, options.readers, [&](NewFile& place) -> Result<void> {
     auto database = NsysDatabase::create(place.beside(), std::move(*tables));
     if (!database) return database.error();

@@ -119,6 +119,14 @@ TEST_CASE("only tables with rows are made, and only those that were asked for") 
   const auto refused = export_nsys_sqlite(*sample_trace(), folder.path() / "x.sqlite", Overwrite::kRefuse, options);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().kind == ErrorKind::kUsage);
+  options.tables = {"nosuch", "OSRT"};
+  const auto none = export_nsys_sqlite(*sample_trace(), folder.path() / "x.sqlite", Overwrite::kRefuse, options);
+  REQUIRE_FALSE(none.has_value());
+  CHECK(none.error().kind == ErrorKind::kUsage);
+  CHECK_THAT(none.error().text, contains_text("names none of the tables that there are: StringIds, ") && contains_text("OSRT_API, "));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  options.tables = {"nosuch", "ENUM_CUDA_MEMCPY_OPER"};
+  CHECK(export_nsys_sqlite(*sample_trace(), folder.path() / "x.sqlite", Overwrite::kRefuse, options));
 }
 
 TEST_CASE("only events within the times that were asked for are written") {
