@@ -66,13 +66,24 @@ std::string piece_of(int descriptor, std::uint64_t offset, std::uint64_t size) {
   return piece;
 }
 
+// A copy would be taken for a recording. One that has just begun may be empty, and what is of a newer format is copied, too.
+Result<void> check_recording(const OpenFile& opened, const fs::path& path) {
+  const std::string_view mark(reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
+  const std::string head = piece_of(opened.descriptor.get(), 0, opened.size).substr(0, mark.size());
+  if (head == mark || (mark.starts_with(head) && TraceFileWriter::is_being_written(path))) return {};
+  const Result<TraceFileReader> reader = TraceFileReader::open(path);
+  return reader ? Result<void>() : Error{reader.error().text, ErrorKind::kUsage};
+}
+
 }  // namespace
 
 Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, const Recordings& recordings) {
   Followed followed(request);
   followed.recordings_ = &recordings;
   if (!request.file().empty()) {
-    if (!open_file(request.file())) return Error{"There is no file " + request.file() + " that can be read.", ErrorKind::kUsage};
+    const std::optional<OpenFile> opened = open_file(request.file());
+    if (!opened) return Error{"There is no file " + request.file() + " that can be read.", ErrorKind::kUsage};
+    if (const Result<void> recording = check_recording(*opened, request.file()); !recording) return recording.error();
     return followed;
   }
   const Result<fs::path> folder = recordings.folder_of(request.recording());

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "collector/remote/remote_work.h"
+#include "model/file/frame.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -29,11 +30,12 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
+// That begin as recordings do.
 std::string random_bytes(std::size_t size, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::string bytes(size, '\0');
   std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
-  return bytes;
+  return bytes.replace(0, sizeof(kFileMagic), reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
 }
 
 void write_file(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
@@ -317,6 +319,35 @@ TEST_CASE("a file here is not replaced unasked, and one that may be is whole unt
   };
   REQUIRE_FALSE(work_on(settings).failure);
   CHECK((content(machines.here() / "1.trace") == content(machines.there() / "file")));
+}
+
+TEST_CASE("a file that is no recording is not copied as one") {
+  const Machines machines;
+  const std::string bytes = GENERATE(as<std::string>{}, "model weights", std::string("SQLite format 3\0", 16) + std::string(100, 'x'), std::string());
+  write_file(machines.there() / "file", bytes);
+  const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}));
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: ") && contains_text((machines.there() / "file").string() + " is "));
+  CHECK(outcome.failure->kind == ErrorKind::kUsage);
+  CHECK(machines.files_here() == 0);
+}
+
+TEST_CASE("a recording that has just begun is copied though nothing is in it yet") {
+  const Machines machines;
+  const std::string bytes = random_bytes(1'000);
+  std::thread writer;
+  {
+    auto growing = std::make_unique<GrowingFile>(machines.there() / "file");
+    writer = std::thread([&, growing = std::move(growing)] {
+      const auto give_up = std::chrono::steady_clock::now() + 60s;
+      while (machines.files_here() == 0 && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(2ms);
+      growing->append(bytes);
+    });
+  }
+  const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}));
+  writer.join();
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(content(outcome.files.front().path) == bytes);
 }
 
 TEST_CASE("what is no file, is not there, or is no recording, is refused in a sentence") {

@@ -119,6 +119,7 @@ TEST_CASE("a far end that is asked for anything in any order answers or refuses,
   for (unsigned seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](unsigned end) { return static_cast<std::uint32_t>(random() % end); };
+    const std::string recording = test::data_file("cuda_streams.trace").string();
     const std::string names[] = {"", "20260101-000000-00000000", "../..", std::string(300, 'a'), std::string("a\0b", 3), "-a"};
     std::string bytes = greeting(1);
     for (int i = 0; i < 30; ++i) {
@@ -137,7 +138,7 @@ TEST_CASE("a far end that is asked for anything in any order answers or refuses,
         case 3: {
           auto& follow = *request.mutable_follow();
           if (below(2) != 0) follow.set_recording(names[below(6)]);
-          else follow.set_file(below(2) != 0 ? "/proc/self/exe" : "/dev/tty");
+          else follow.set_file(below(2) != 0 ? recording : "/dev/tty");
           auto& position = *follow.add_files();
           position.set_name("file");
           position.set_size(below(2) != 0 ? UINT64_MAX : below(100'000'000));
