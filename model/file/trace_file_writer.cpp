@@ -18,7 +18,7 @@ namespace {
 
 const char* what_to_do(int reason) {
   if (reason == EFBIG) return "allow larger files (ulimit -f).";
-  return "free some space, or record to another disk.";
+  return "free some space, or write to another disk.";
 }
 
 constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame
@@ -119,6 +119,9 @@ struct TraceFileWriter::State {
   bool opens_frames = false;            // as soon as they come, where their contents are not given
   Taken all_taken;                      // to read what is there
 
+  // Whoever brings the file to its place does so when it is whole.
+  [[nodiscard]] bool is_of_others() const noexcept { return !own.valid() && !beside; }
+
   // 0, or why not all of it could be written.
   [[nodiscard]] int put(std::span<const std::byte> bytes, std::uint64_t at) const {
     while (!bytes.empty()) {
@@ -138,6 +141,7 @@ struct TraceFileWriter::State {
       addition->bytes.insert(addition->bytes.end(), bytes.begin(), bytes.end());
     } else if (const int reason = put(bytes, size); reason != 0) {
       const bool cut = ftruncate(descriptor, static_cast<off_t>(size)) == 0;
+      if (is_of_others()) return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) + ". Nothing is kept of it; " + what_to_do(reason)};
       return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
                    (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
                         : ". The last frame is cut off; everything before it can be read.")};
