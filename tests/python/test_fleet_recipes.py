@@ -18,10 +18,12 @@ import numpy as np
 from lanescope import TraceError
 from lanescope.fleet import Engine, Fleet, find_traces, recipes
 from lanescope.fleet.__main__ import expanded, main
+from lanescope.fleet.families import name_family
 from lanescope.fleet.filters import _range, _time_window
 from lanescope.fleet.intervals import covered_before, overlapped, summed, union
 from lanescope.fleet.metric_recipes import samples_of
 from lanescope.fleet.projection import projected_ranges, ranges_of
+from lanescope.fleet.sums import Summary
 from lanescope.trace import Trace
 
 HERE = Engine(kind="none")
@@ -201,6 +203,26 @@ class Sums(unittest.TestCase):
         self.assertEqual(of_first.keys(), durations.keys())
         for name, values in durations.items():
             self.assertAlmostEqual(of_first[name], statistics.stdev(values) if len(values) > 1 else 0, places=3)
+
+    def test_medians_and_names_of_one_program_are_those_of_stats(self):
+        for report, recording, part in (("cuda_api_sum", "cuda_streams", "set-up"), ("cuda_gpu_kern_sum", "cause_stream_wait", "")):
+            path = support.recording(recording)
+            with self.subTest(report=report):
+                chosen = {"filter_nvtx": part} if part else {}
+                rows = {row["Name"]: row["Median"] for row in Fleet(path, HERE).ask(report, **chosen).tables[0].records()}
+                said = {row["Name"]: row["Med (ns)"] for row in stats(report, *(["--filter-nvtx", part] if part else []), path)}
+                self.assertEqual(rows, said)
+
+    def test_quantiles_of_several_files_lie_between_the_two_values_in_the_middle(self):
+        def summary(*values):
+            return Summary.of(np.array(values, dtype=np.int64), np.zeros(len(values), dtype=np.int64), "file")
+
+        self.assertEqual(summary(1_000, 5_000).quantile(0.5), 3_000)
+        self.assertEqual(summary(1_000).merged(summary(5_000)).quantile(0.5), 3_000)
+        four = summary(10, 1_000).merged(summary(5_000, 9_000))
+        self.assertAlmostEqual(four.quantile(0.5) / 3_000, 1, delta=0.006)
+        self.assertEqual((four.quantile(0), four.quantile(1)), (10, 9_000))
+        self.assertEqual(Summary.from_json(json.loads(json.dumps(four.to_json()))).quantile(0.5), four.quantile(0.5))
 
     def test_a_histogram_counts_every_duration(self):
         with Trace(RANKS[2]) as trace:
@@ -424,6 +446,25 @@ class Rules(unittest.TestCase):
             for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text()):
                 said[row["Kernel"]] = said.get(row["Kernel"], 0) + row["Winnable at Most (ns)"]
         self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
+
+    def test_what_a_rule_can_not_tell_is_no_gain(self):
+        answer = Fleet(RANKS[:2], HERE).ask("kernels")
+        product = next(row for row in answer.tables[0].records() if row["Name"].startswith("nvjet_"))
+        self.assertEqual((product["Rule"], product["Winnable at most"]), ("low_occupancy", None))  # analyze: "Costs: not known"
+        self.assertFalse([text for text in answer.sentences if "nvjet" in text and "could be won" in text])
+
+    def test_ranges_are_put_together_by_their_family(self):
+        names = ["step 7", "step 12", "step_3", "conv2d", "layer1", "iter12", "Batch9", "a-1.5", "7", "9x", "x9", "step", "r2d2 44", "epoch 1 step 200"]
+        families = [name_family(name) for name in names]
+        self.assertEqual(families, ["step *", "step *", "step_*", "conv2d", "layer1", "iter*", "Batch*", "a-*.*", "*", "9x", "x9", "step", "r2d2 *", "epoch * step *"])
+        answer = Fleet([support.recording("torch_training_workers4")], HERE).ask("check", against=[str(support.recording("torch_training_workers0"))])
+        ranges = {row["Name"] for row in answer.tables[0].records() if row["Name"].startswith("NVTX step")}
+        self.assertEqual(ranges, {"NVTX step *"})
+
+    def test_one_is_no_plural(self):
+        answer = Fleet([support.recording("cause_pageable_copies")], HERE).ask("cuda_memcpy_async", rows=1)
+        self.assertEqual(answer.sentences, ["1 row of 1 file."])
+        self.assertTrue(Fleet([RANKS[0]], HERE).ask("idle_causes").sentences[0].startswith("1 GPU was idle for "))
 
     def test_advice_is_that_of_analyze_with_ranks(self):
         for recipe, paths in (("cuda_api_sync", RANKS), ("cuda_memcpy_async", [support.recording("cause_pageable_copies")]), ("gpu_time_util", RANKS)):

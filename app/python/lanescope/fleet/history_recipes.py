@@ -11,6 +11,7 @@ import numpy as np
 
 from ..trace import Trace
 from .engine import Outcome
+from .families import name_family
 from .recipe import Recipe, number_within, recipe
 from .result import Answer, ResultTable
 
@@ -34,7 +35,7 @@ class History(Recipe):
             counts, totals = np.bincount(data["name"], minlength=len(names)), np.zeros(len(names), dtype=np.int64)
             np.add.at(totals, data["name"], data["duration"])
             for name, count, total in zip(names, counts.tolist(), totals.tolist()):
-                family = prefix + "".join("#" if c.isdigit() else c for c in name) if prefix else name
+                family = prefix + name_family(name) if prefix else name
                 before = sums.get(family, [0, 0])
                 sums[family] = [before[0] + count, before[1] + total]
         return [[trace.utc_epoch, path, dict(sorted(sums.items()))]]

@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 
+def counted(number: int, thing: str, things: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"
+
+
 @dataclass
 class ResultTable:
     """One table of an answer. Cells are numbers, texts or None."""

@@ -10,7 +10,7 @@ from ..trace import Trace
 from .engine import Outcome
 from .filters import add_filter_arguments
 from .recipe import Member, Recipe, members, number_within, recipe
-from .result import Answer, ResultTable
+from .result import Answer, ResultTable, counted
 from .sum_recipes import KernelSum
 from .sums import Summary
 
@@ -84,17 +84,22 @@ class IdleCauses(RuleRecipe):
             by_cause: "dict[str, int]" = {}
             for row in table:
                 by_cause[row[0]] = by_cause.get(row[0], 0) + row[4]
-            answer.sentences.append(f"{len(rows)} GPUs were idle for {idle / 1e9:.3f} s in all, {100 * idle / max(1, sum(row[4] for row in rows)):.1f} % of their time.")
+            answer.sentences.append(f"{counted(len(rows), 'GPU was', 'GPUs were')} idle for {idle / 1e9:.3f} s in all, {100 * idle / max(1, sum(row[4] for row in rows)):.1f} % of their time.")
             in_loop = [row for row in table if row[3] == _LOOP] or table
             if in_loop:
                 where = "".join(f", in {text}" for text in in_loop[0][1:3] if text)
                 what = f" in the loop, where {sum(row[4] for row in in_loop) / 1e9:.3f} s are lost" if in_loop is not table else ""
-                answer.sentences.append(f"Most of it{what}: {in_loop[0][0]}{where}, {in_loop[0][4] / 1e9:.3f} s on {in_loop[0][7]} GPUs.")
+                answer.sentences.append(f"Most of it{what}: {in_loop[0][0]}{where}, {in_loop[0][4] / 1e9:.3f} s on {counted(in_loop[0][7], 'GPU')}.")
         return answer
 
 
 # Of the rules about kernels: what each says could be won at most.
 _KERNEL_RULES = ("fp32_products", "kernel_bounds", "kernel_stalls", "low_occupancy", "small_grid", "tail_wave")
+
+
+def _is_gain_known(rule: str, row: "dict[str, Any]") -> bool:
+    """Occupancy wins nothing that could be told without counters, nor do more blocks of a kernel that is serial as it stands."""
+    return rule != "low_occupancy" and not (rule == "small_grid" and row["Blocks"] == 1)
 
 
 @recipe
@@ -108,7 +113,7 @@ class Kernels(KernelSum):
         for rule in _KERNEL_RULES:
             for row in said.get(rule, []):
                 of_kernel = won.setdefault(row["Kernel"], {})
-                of_kernel[rule] = of_kernel.get(rule, 0) + row["Winnable at Most (ns)"]
+                of_kernel[rule] = of_kernel.get(rule, 0) + (row["Winnable at Most (ns)"] if _is_gain_known(rule, row) else 0)
         return super().map(trace, path) | {"won": won}
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -137,7 +142,7 @@ class Kernels(KernelSum):
             rules = outcome.partial["won"].get(name, {})
             best = min(rules, key=lambda rule: (-rules[rule], rule)) if rules else None
             rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.quantile(0.5), len(of_ranks), slowest[1],
-                         100.0 * (slowest[0] / median - 1) if median else 0.0, best, rules[best] if best else None])  # fmt: skip
+                         100.0 * (slowest[0] / median - 1) if median else 0.0, best, (rules[best] or None) if best else None])  # fmt: skip
         rows.sort(key=lambda row: (-row[2], row[0]))
         columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than median (%)", "Rule", "Winnable at most"]
         answer.tables.insert(0, ResultTable("kernels", columns, rows, dict.fromkeys(("Total", "Mean", "Median", "Winnable at most"), "ns")))
@@ -178,7 +183,7 @@ class AdviceRecipe(RuleRecipe):
             rows.sort(key=lambda row: row[key] if least_first else -row[key])
         answer = Answer(self.name, tables=[ResultTable("analysis", columns, rows)])
         files = len({row[-1] for row in rows})
-        answer.sentences.append(f"{len(rows)} rows of {files} files." if rows else "The rule found nothing in any file.")
+        answer.sentences.append(f"{counted(len(rows), 'row')} of {counted(files, 'file')}." if rows else "The rule found nothing in any file.")
         return answer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, Optional
 
 import numpy as np
@@ -15,6 +16,7 @@ from .result import Answer, ResultTable
 from .sums import Summary, merged_groups, summed_groups
 
 _WHO = ["Rank", "Host", "PID", "File"]
+_VERSION = re.compile(r"(?<=.)_v[0-9]{4}$")  # of a CUDA function, as CUPTI names it
 # Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
 _RANK_COLUMNS = ["Count", "Total", "Mean", "StdDev", "Min", "Q1", "Median", "Q3", "Max"]
 
@@ -134,6 +136,10 @@ class KernelSum(SumRecipe):
 @recipe
 class ApiSum(SumRecipe):
     name, help, table = "cuda_api_sum", "Time in CUDA calls by function", "api_calls"
+
+    def titles(self, trace: Trace, data: "dict[str, Any]", texts: "dict[str, list[str]]") -> "tuple[Any, list[str]]":
+        numbers, titles = super().titles(trace, data, texts)
+        return numbers, [_VERSION.sub("", title) for title in titles]
 
 
 @recipe
