@@ -1,5 +1,8 @@
 // Kernels of NCCL, by the collective that enqueued them.
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
 
 #include "../call_ranges.h"
 #include "../kernel_names.h"
@@ -12,13 +15,16 @@ namespace {
 
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kNcclDomain = "NCCL";
-constexpr std::string_view kMessageSize = "Message size [bytes]";  // field of its payloads
+constexpr std::string_view kMessageSize = "Message size [bytes]";  // fields of its payloads
+constexpr std::string_view kCommunicator = "NCCL communicator ID";
+// So many kernels are matched with those of other ranks.
+constexpr std::size_t kMostMatched = 4'000'000;
 
 // Kernels of one name under ranges of one name; 0: no range.
 struct Group {
   Samples durations;
   std::int64_t bytes = kNoInteger;  // sum over those that have a size
-  Nanoseconds time_of_bytes = 0;    // what these took
+  Nanoseconds time_of_bytes = 0;    // what these took, without what they waited for other ranks
 };
 using Groups = GroupsByIds<2, Group>;
 
@@ -30,12 +36,23 @@ class NcclKernels {
     selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
       if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
     });
+    take_out_waiting();
   }
 
   [[nodiscard]] Groups& groups() noexcept { return groups_; }
 
  private:
   enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
+  using Key = std::array<NameId, 2>;
+  // A kernel with a size, of a collective that other ranks may have, too.
+  struct Transfer {
+    std::uint32_t communicator = 0;
+    ProcessId process = kNone;
+    Nanoseconds called = 0;
+    TimeRange kernel;
+    Key group;
+    std::size_t number = 0;  // of its call, among those of the process in the communicator
+  };
 
   [[nodiscard]] bool is_nccl(NameId kernel) {
     Answer& answer = is_nccl_[kernel];
@@ -51,16 +68,54 @@ class NcclKernels {
     return whole ? static_cast<std::int64_t>(detail.payload) : kNoInteger;
   }
 
+  // 0: not known.
+  [[nodiscard]] std::uint32_t communicator_of(const NvtxRange& range) {
+    const NameId json = trace_.nvtx_detail(range.detail).payload_json;
+    if (json == 0) return 0;
+    const auto [known, is_new] = communicators_of_payloads_.try_emplace(json, 0);
+    if (!is_new) return known->second;
+    for (const PayloadField& field : payload_fields(trace_.name(json)))
+      if (field.name == kCommunicator)
+        known->second = communicators_.try_emplace(field.value, static_cast<std::uint32_t>(communicators_.size() + 1)).first->second;
+    return known->second;
+  }
+
+  // NCCL demands one order of all ranks of a communicator. A collective ends on all at once, so the shortest of its kernels is that of the rank that
+  // came last, and the transfer; the others take longer by what they waited for it.
+  void take_out_waiting() {
+    std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
+      return std::tie(a.communicator, a.process, a.called) < std::tie(b.communicator, b.process, b.called);
+    });
+    for (std::size_t i = 1; i < transfers_.size(); ++i) {
+      const Transfer& before = transfers_[i - 1];
+      if (before.communicator == transfers_[i].communicator && before.process == transfers_[i].process)
+        transfers_[i].number = before.number + (before.called == transfers_[i].called ? 0 : 1);
+    }
+    const auto is_before = [](const Transfer& a, const Transfer& b) { return std::tie(a.communicator, a.number) < std::tie(b.communicator, b.number); };
+    std::stable_sort(transfers_.begin(), transfers_.end(), is_before);
+    for (auto first = transfers_.begin(); first != transfers_.end();) {
+      const auto end = std::upper_bound(first, transfers_.end(), *first, is_before);
+      const TimeRange shortest =
+          std::min_element(first, end, [](const Transfer& a, const Transfer& b) { return a.kernel.length() < b.kernel.length(); })->kernel;
+      for (; first != end; ++first)  // what runs at another time is another collective
+        if (!first->kernel.intersected(shortest).empty()) groups_[first->group].time_of_bytes -= first->kernel.length() - shortest.length();
+    }
+  }
+
   void add(ProcessId process, const EventView& kernel, EventRef call) {
     const NvtxRange* collective = nullptr;
     for (const NvtxRange* range : ranges_.around(call))
       if (trace_.domain_name(process, range->domain) == kNcclDomain) collective = range;
-    Group& group = groups_[{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)}];
+    const Key key{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)};
+    Group& group = groups_[key];
     group.durations.push_back(kernel.duration());
     const std::int64_t bytes = collective ? bytes_of(*collective) : kNoInteger;
     if (bytes == kNoInteger) return;
     group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
     group.time_of_bytes += kernel.duration();
+    const std::uint32_t communicator = communicator_of(*collective);
+    if (communicator == 0 || transfers_.size() == kMostMatched) return;
+    transfers_.push_back({communicator, process, collective->time.begin, {kernel.start(), kernel.start() + kernel.duration()}, key});
   }
 
   const Trace& trace_;
@@ -68,6 +123,9 @@ class NcclKernels {
   std::vector<Answer> is_nccl_;  // by name
   CallRanges ranges_;
   Groups groups_;
+  std::map<NameId, std::uint32_t> communicators_of_payloads_;
+  std::map<std::string, std::uint32_t> communicators_;
+  std::vector<Transfer> transfers_;
 };
 
 }  // namespace

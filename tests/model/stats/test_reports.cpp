@@ -360,6 +360,35 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
         "20.0,100,1,100.0,100.0,100,100,0.0,,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
 }
 
+TEST_CASE("the bandwidth of a collective is that of its transfer, and not of waiting for the rank that comes last") {
+  TraceBuilder builder;
+  NvtxDetail described;
+  described.payload_json = builder.intern(R"({"NCCL communicator ID":12433202088602036422,"Message size [bytes]":3000000})");
+  const NameId ring = builder.intern("ncclDevKernel_AllReduce"), launch = builder.intern("cudaLaunchKernel"), collective = builder.intern("ncclAllReduce");
+  // Both end at 2'000 and at 4'000. The second rank comes last to the first one, for 100 ns of transfer, the first one to the second, for 200 ns.
+  const std::array<std::array<Nanoseconds, 2>, 2> begins{{{1'000, 3'800}, {1'900, 2'500}}};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const ProcessId process = builder.process_of_instance(rank + 1);
+    TrackKey calls{.kind = TrackKind::kCudaApi, .process = process};
+    calls.thread = builder.thread(process, 1);
+    builder.set_domain(process, 7, "NCCL");
+    TrackKey ranges = calls;
+    ranges.kind = TrackKind::kNvtxRanges;
+    ranges.domain = 7;
+    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const Nanoseconds begin = begins[rank][i], end = 2'000 * (i + 1);
+      builder.add(ranges, {{begin - 50, 30, collective, 0, builder.intern(described)}});
+      builder.add(calls, {{begin - 40, 10, launch, i + 1, 0}});
+      builder.add(kernels, {{begin, end - begin, ring, i + 1, 0}});
+    }
+  }
+  const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
+  REQUIRE(table);
+  // 12,000,000 B in 2 * 100 + 2 * 200 ns.
+  CHECK_THAT(format_table(*table, Format::kCsv), contains_text(",12.000,20000000.000,ncclAllReduce,"));
+}
+
 TEST_CASE("a GPU's idle time is the sum of its causes") {
   // GPU work: [105,155) [260,410) [500,600) [620,640): 535 long, 320 busy.
   const auto total = [](const ReportOptions& options) {
