@@ -18,7 +18,8 @@ bool has_any(std::string_view text, const std::array<std::string_view, count>& p
 }
 
 constexpr std::array<std::string_view, 6> kProducts{"gemm", "fprop", "dgrad", "wgrad", "convolve", "scudnn"};
-constexpr std::array<std::string_view, 5> kFp32{"sgemm", "simt_s", "_ffma", "f32f32_f32f32", "scudnn"};
+// cuDNN's gradients of convolutions name their type as the first argument of a template, readable or mangled.
+constexpr std::array<std::string_view, 7> kFp32{"sgemm", "simt_s", "_ffma", "f32f32_f32f32", "scudnn", "_engine<float", "_engineif"};
 constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s884", "s1688", "s16816", "hmma", "gmma", "fp16"};
 
 // Attention of PyTorch and of FlashAttention has CUTLASS' products within its template's arguments.

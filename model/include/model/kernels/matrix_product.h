@@ -10,7 +10,7 @@
 namespace lanescope::kernels {
 
 // Whether a kernel of this name, mangled or not, is a matrix product or convolution of cuBLAS, cuDNN or CUTLASS that multiplies in FP32 without
-// tensor cores. By what these libraries name their kernels: "sgemm", "simt_s", "ffma" and "f32f32_f32f32" against "tf32", "tensorop", "s1688", ...
+// tensor cores. By what these libraries name their kernels: "sgemm", "simt_s", "ffma" and "f32f32_f32f32", "_engine<float" against "tf32", "tensorop", "s1688", ...
 // Products of a matrix and a vector (gemv) are none: memory bounds them. O(length).
 [[nodiscard]] bool is_fp32_product(std::string_view kernel) noexcept;
 
