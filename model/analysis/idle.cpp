@@ -20,7 +20,7 @@ constexpr Nanoseconds kLaunchLatency = 10'000;
 class Attribution {
  public:
   Attribution(const Trace& trace, const LaunchIndex& launches)
-      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()) {}
+      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(find_readings()) {}
 
   [[nodiscard]] EventRef launch_of(EventRef operation) const {
     const Lane& lane = trace_.lane(operation.lane);
@@ -30,6 +30,18 @@ class Attribution {
   // Replaces `parts` by those of the gap.
   void attribute(const IdleGap& gap, std::vector<IdlePart>& parts) {
     parts.clear();
+    attribute_to_launch(gap, parts);
+    if (!readings_.empty()) attribute_to_readings(gap, parts);
+  }
+
+ private:
+  // A call that launched a kernel whose counters were read.
+  struct Reading {
+    TimeRange time;
+    NameId call = 0;
+  };
+
+  void attribute_to_launch(const IdleGap& gap, std::vector<IdlePart>& parts) {
     if (!gap.launch.valid()) {
       parts.push_back({gap.range, moves_unified_memory(gap.next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
       return;
@@ -42,7 +54,60 @@ class Attribution {
     after_launch(gap, thread, call.end, launching, parts);
   }
 
- private:
+  // While a kernel is run again for its counters it has the GPU to itself, whichever thread would launch next. That has emptied the queue as well,
+  // which would have hidden launches behind it and the code between them.
+  void attribute_to_readings(const IdleGap& gap, std::vector<IdlePart>& parts) {
+    const std::vector<Reading>& readings = readings_[gap.gpu];
+    auto reading = std::upper_bound(readings.begin(), readings.end(), gap.range.begin,
+                                    [](Nanoseconds t, const Reading& candidate) { return t < candidate.time.end; });
+    if (reading == readings.end() || reading->time.begin >= gap.range.end) return;
+    without_readings_.swap(parts);
+    parts.clear();
+    for (const IdlePart& part : without_readings_) {
+      Nanoseconds t = part.range.begin;
+      for (; reading != readings.end() && reading->time.begin < part.range.end; ++reading) {
+        TimeRange time = reading->time;
+        const auto next = std::next(reading);
+        const Nanoseconds behind = next == readings.end() ? gap.range.end : std::min(gap.range.end, next->time.begin);
+        if (behind - time.end <= kShortGap) time.end = std::max(time.end, behind);
+        const TimeRange within = time.intersected(part.range);
+        append(parts, part, {t, within.begin});
+        append(parts, {{}, IdleCause::kOverhead, reading->call, part.nvtx}, within);
+        t = within.end;
+        if (time.end > part.range.end) break;
+      }
+      append(parts, part, {t, part.range.end});
+    }
+  }
+
+  // By GPU, in order, not overlapping; empty where no counters were read.
+  [[nodiscard]] std::vector<std::vector<Reading>> find_readings() const {
+    std::vector<std::vector<Reading>> readings;
+    if (names_.measured.empty()) return readings;
+    readings.resize(trace_.gpus().size());
+    for (const Track& track : trace_.tracks()) {
+      if (track.key.kind != TrackKind::kKernels || track.key.gpu >= readings.size()) continue;
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = trace_.lane(id);
+        for (EventIndex i = 0; i < lane.size(); ++i) {
+          if (!names_.is_measured(track.key.process, lane.correlation(i))) continue;
+          const EventRef call = launches_.find(track.key.process, lane.correlation(i), lane.start(i));
+          if (call.valid()) readings[track.key.gpu].push_back({range_of(call), trace_.lane(call.lane).name(call.index)});
+        }
+      }
+    }
+    for (std::vector<Reading>& of_gpu : readings) {
+      std::sort(of_gpu.begin(), of_gpu.end(), [](const Reading& a, const Reading& b) { return a.time.begin < b.time.begin; });
+      Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+      for (Reading& reading : of_gpu) {
+        reading.time.begin = std::max(reading.time.begin, end);
+        end = std::max(end, reading.time.end);
+      }
+      std::erase_if(of_gpu, [](const Reading& reading) { return reading.time.end <= reading.time.begin; });
+    }
+    return readings;
+  }
+
   // What is known of a launching call: of a graph's launch, asked for each of its operations.
   struct Surroundings {
     EventRef launch;
@@ -87,17 +152,27 @@ class Attribution {
       first.cause = IdleCause::kCopy;
   }
 
+  // Whether a wait or a blocking copy that the gap began in has emptied the GPU's queue, which would have hidden what ended at `enqueued`.
+  static bool has_emptied_queue(const std::vector<IdlePart>& before, Nanoseconds enqueued) {
+    if (before.empty() || (before.front().cause != IdleCause::kSynchronize && before.front().cause != IdleCause::kCopy)) return false;
+    const IdlePart& wait = before.front();
+    Nanoseconds end = wait.range.end;
+    for (const IdlePart& part : before)
+      if (part.cause == wait.cause && part.call == wait.call && part.range.begin == end) end = part.range.end;
+    return enqueued - end <= kLongLaunch;
+  }
+
   // The launching call, and the way from there to the GPU: hidden behind earlier work unless a wait or a blocking copy of the same thread
   // had emptied the GPU's queue, which is then the cause.
   IdlePart launching_part(const IdleGap& gap, ThreadActivity& thread, const std::vector<IdlePart>& before) {
-    const bool emptied = !before.empty() && (before.front().cause == IdleCause::kSynchronize || before.front().cause == IdleCause::kCopy);
     IdlePart part;
-    part.nvtx = around(gap.launch, thread).range;
-    if (emptied) {
+    if (has_emptied_queue(before, range_of(gap.launch).end)) {
       part.cause = before.front().cause;
       part.call = before.front().call;
+      part.nvtx = before.front().nvtx;
       return part;
     }
+    part.nvtx = around(gap.launch, thread).range;
     part.call = trace_.lane(gap.launch.lane).name(gap.launch.index);
     const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(gap.next);
     part.cause = copies ? IdleCause::kCopy : IdleCause::kLaunch;
@@ -146,7 +221,9 @@ class Attribution {
   ThreadTracks tracks_;
   std::vector<std::unique_ptr<ThreadActivity>> threads_;
   std::vector<Activity> pieces_;
+  std::vector<IdlePart> without_readings_;
   Surroundings last_;
+  std::vector<std::vector<Reading>> readings_;
 };
 
 // Of the operations that start within the time, each with the gap in front of it.

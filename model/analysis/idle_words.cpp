@@ -50,9 +50,6 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
 }};
 const CauseWords& words(IdleCause cause) noexcept { return kCauseWords[static_cast<std::size_t>(cause)]; }
 
-// Calls that launch take a few microseconds; those that take this long on average did something else first.
-constexpr Nanoseconds kLongLaunch = 200'000;
-
 constexpr std::string_view kBetweenLaunches =
     "The CPU takes longer to launch an operation than the GPU to run it. Launch fewer and larger ones: larger batches, fused kernels and "
     "optimizers, torch.compile; or all at once, as a CUDA graph (PyTorch: torch.compile with mode=\"reduce-overhead\").";

@@ -1,6 +1,7 @@
 // sync_storm: calls that wait for the GPU again and again, blocking copies among them.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "../call_class.h"
@@ -51,6 +52,14 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
   return any;
 }
 
+// The call that a part of a gap is laid to: the part lies in it or behind it.
+EventRef call_of(const Trace& trace, const IdleGap& gap, const IdlePart& part) {
+  const Lane& calls = trace.lane(gap.launch.lane);
+  EventIndex end = calls.lower_bound(part.range.begin + 1);
+  while (end > 1 && calls.name(end - 1) != part.call) --end;
+  return {gap.launch.lane, end - 1};
+}
+
 struct GpuSums {
   std::uint64_t operations = 0;
   Nanoseconds span = 0;
@@ -59,11 +68,21 @@ struct GpuSums {
 GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
+  RangeLookup ranges(trace);
+  std::set<EventRef> begun_before;  // calls that are not counted yet, and leave GPUs idle in the time that counts
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
       const bool waits_in_call = part.cause == IdleCause::kSynchronize || (part.cause == IdleCause::kCopy && classes(part.call) == CallClass::kCopy);
       if (!waits_in_call || !work.has(gap, part)) continue;
-      Waits& entry = waits[{trace.track_of(gap.launch.lane).key.thread, part.call, families.of(part.nvtx)}];
+      const EventRef call = call_of(trace, gap, part);
+      const Lane& lane = trace.lane(call.lane);
+      const TrackKey& track = trace.track_of(call.lane).key;
+      Waits& entry = waits[{track.thread, part.call, families.of(ranges.innermost(track.thread, lane.start(call.index)))}];
+      const bool is_counted = context.time.contains(lane.start(call.index)) && work.has(track.process, lane.start(call.index));
+      if (!is_counted && begun_before.insert(call).second) {
+        ++entry.calls;
+        entry.blocked += lane.duration(call.index);
+      }
       entry.idle += part.range.length();
       if (part.range.length() <= entry.longest.range.length()) continue;
       entry.longest = part;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/analysis/idle.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/python_lock.h"
 #include "scenario.h"
 #include "support/catch.h"
@@ -332,6 +333,53 @@ TEST_CASE("a wait that empties the queue answers for the launch behind it, and n
   program.call("cudaDeviceSynchronize", 20, 130);
   program.kernel("b", 150, 160, 165, 200);
   CHECK(time_by_cause(*program.trace()) == Causes{{"synchronize", 30 + 10 + 5}, {"cpu_code", 20}});
+}
+
+TEST_CASE("a wait answers for no launch that nothing enqueued would have hidden") {
+  Scenario held_up;  // by a lock, or code that is loaded: 600 us
+  held_up.kernel("a", 0, 10, 12, 100);
+  held_up.call("cudaDeviceSynchronize", 20, 130);
+  held_up.kernel("b", 150, 600'150, 600'155, 700'000);
+  CHECK(time_by_cause(*held_up.trace()) == Causes{{"synchronize", 30}, {"cpu_code", 20}, {"launch", 600'005}});
+  Scenario later;  // the CPU computed for 14 ms in between
+  later.kernel("a", 0, 10, 12, 100);
+  later.call("cudaDeviceSynchronize", 20, 130);
+  later.kernel("b", 14'000'130, 14'000'140, 14'000'145, 14'001'000);
+  CHECK(time_by_cause(*later.trace()) == Causes{{"synchronize", 30}, {"cpu_code", 14'000'000}, {"launch", 15}});
+  const auto launched_within = [](Nanoseconds time) {  // from the end of the wait to that of the launch
+    Scenario program;
+    program.kernel("a", 0, 10, 12, 100);
+    program.copy("cudaMemcpy", MemoryKind::kPinned, 4096, 90, 130, 100, 120);
+    program.kernel("b", 120 + time, 130 + time, 130 + time, 700'000);
+    return time_by_cause(*program.trace());
+  };
+  CHECK(launched_within(200'000) == Causes{{"copy", 10 + 10}, {"cpu_code", 199'990}});
+  CHECK(launched_within(200'001) == Causes{{"copy", 10}, {"cpu_code", 199'991}, {"launch", 10}});
+}
+
+TEST_CASE("while a kernel is run again for its counters, its GPU is idle for that, whichever thread launches next") {
+  Scenario forward;
+  Scenario backward = forward.on_another_thread();
+  backward.kernel("before", 0, 5, 6, 10, 8);
+  forward.kernel("measured", 10, 40'000, 12, 100);  // the call returns when all passes are done
+  forward.builder()->add(MeasuredLaunch{forward.process(), 1, KernelReplay::kKernel, 3, {}, 0, {}});
+  backward.kernel("next", 39'000, 45'010, 45'015, 45'100, 8);  // what lies behind the reading, a queue would have hidden
+  backward.on_gpu(1).kernel("elsewhere", 5, 8, 9, 100, 9);
+  backward.kernel("elsewhere", 30'100, 30'110, 30'110, 30'200, 9);
+  std::map<GpuId, Causes> causes;
+  const auto trace = forward.trace();
+  visit_idle(*trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    for (const IdlePart& part : parts) causes[gap.gpu][std::string(idle_cause_key(part.cause))] += part.range.length();
+  });
+  REQUIRE(causes.size() == 2);
+  CHECK(causes[0] == Causes{{"overhead", 2 + 44'915}});
+  CHECK(causes[1] == Causes{{"cpu_code", 30'000}, {"launch", 10}});
+
+  Scenario loads;  // for longer than a queue hides
+  loads.kernel("measured", 10, 40'000, 12, 100);
+  loads.builder()->add(MeasuredLaunch{loads.process(), 1, KernelReplay::kKernel, 3, {}, 0, {}});
+  loads.kernel("next", 9'040'000, 9'040'010, 9'040'010, 9'040'100);
+  CHECK(time_by_cause(*loads.trace()) == Causes{{"overhead", 39'900}, {"cpu_code", 9'000'000}, {"launch", 10}});
 }
 
 TEST_CASE("what had been enqueued before the gap waited on the GPU") {

@@ -33,7 +33,7 @@ enum class IdleCause : std::uint8_t {
   kDependency,     // it had been enqueued, and waited on the GPU: for another stream, an event, a host function
   kCommunication,  // its thread was in a communication library, or it is a communication kernel that waited
   kMigration,      // it moves pages of unified memory, which no call asked for: the other side had touched them
-  kOverhead,       // its thread ran the profiler
+  kOverhead,       // its thread ran the profiler, or the GPU was taken by a kernel whose counters were read
   kUnknown,        // its launch was not recorded
 };
 inline constexpr std::size_t kIdleCauses = static_cast<std::size_t>(IdleCause::kUnknown) + 1;
@@ -45,6 +45,10 @@ inline constexpr std::size_t kIdleCauses = static_cast<std::size_t>(IdleCause::k
 // Between launches of code that runs operators one by one, such as PyTorch's, gaps are shorter than this; where the CPU does something
 // else, they are longer.
 inline constexpr Nanoseconds kShortGap = 500'000;
+
+// Calls that launch take a few microseconds. Those that take this long did something else first, and nothing that had been enqueued would have
+// hidden it.
+inline constexpr Nanoseconds kLongLaunch = 200'000;
 
 // What is known of idle time with one cause.
 struct IdleSum {
@@ -63,7 +67,7 @@ struct IdlePart {
   TimeRange range;
   IdleCause cause = IdleCause::kUnknown;
   NameId call = 0;  // the CUDA or C library call, or the communication range; 0 when none
-  EventRef nvtx;    // the innermost NVTX range of the launching thread; invalid when none
+  EventRef nvtx;    // the innermost NVTX range of the launching thread, of what a wait answers for that of the wait; invalid when none
 };
 
 struct IdleGap {
