@@ -1,5 +1,8 @@
 #include "model/analysis/loop.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "iterations.h"
 #include "repeating_work.h"
 
@@ -17,36 +20,26 @@ Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
     iterations_ += times.size() - warm_up;
     left_out_ += series.left_out;
     const EventRef last = series.ranges.back();
-    add(series.process, {times[warm_up].begin, trace.lane(last.lane).end(last.index)});
+    by_process_[series.process] = {times[warm_up].begin, trace.lane(last.lane).end(last.index)};
     family_ = series.family;
   }
   if (known()) return;
   for (ProcessId process = 0; process < trace.processes().size(); ++process)
     if (const std::vector<RepeatingWork> work = find_repeating_work(trace, process); !work.empty())
-      add(process, {work.front().begin, trace.extent().end});
+      by_process_[process] = {work.front().begin, trace.extent().end};
 }
 
-void Loop::add(ProcessId process, TimeRange time) {
-  hull_ = by_process_.empty() ? time : TimeRange{std::min(hull_.begin, time.begin), std::max(hull_.end, time.end)};
-  by_process_[process] = time;
-}
-
-TimeRange Loop::time(const Trace& trace, const LaunchIndex& launches) const {
-  TimeRange time = hull_;
-  for (const Track& track : trace.tracks()) {
-    const auto process = by_process_.find(track.key.process);
-    if (!is_gpu_work(track.key.kind) || process == by_process_.end()) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > time.end; --i) {
-        const EventRef launch = launches.find(track.key.process, lane.correlation(i - 1), lane.start(i - 1));
-        if (!launch.valid() || trace.lane(launch.lane).start(launch.index) >= process->second.end) continue;
-        time.end = lane.end(i - 1);
-        break;
-      }
-    }
+std::size_t Loop::runs() const {
+  std::vector<TimeRange> times;
+  for (const auto& [process, time] : by_process_) times.push_back(time);
+  std::sort(times.begin(), times.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
+  std::size_t runs = 0;
+  Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+  for (const TimeRange time : times) {
+    if (time.begin >= end) ++runs;
+    end = std::max(end, time.end);
   }
-  return time;
+  return runs;
 }
 
 }  // namespace lanescope::analysis

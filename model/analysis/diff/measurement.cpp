@@ -5,11 +5,13 @@
 #include <limits>
 
 #include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../range_lookup.h"
 #include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
+#include "model/trace/interval_union.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -41,6 +43,7 @@ class Measurement {
       : trace_(trace), samples_(samples), stop_(stop), collector_(samples.size()), launches_(trace, stop), families_(trace), ranges_(trace) {}
 
   std::map<ItemKey, Measured> run() {
+    if (reads_counters(trace_)) find_readings();
     measure_durations();
     for (const Track& track : trace_.tracks()) measure_track(track);
     measure_idle();
@@ -53,12 +56,39 @@ class Measurement {
   }
 
  private:
+  // When each GPU was idle because counters of kernels were read, and which GPUs a process uses.
+  void find_readings() {
+    for (const Track& track : trace_.tracks())
+      if (is_gpu_work(track.key.kind)) gpus_[track.key.process].insert(track.key.gpu);
+    std::map<GpuId, IntervalUnion::Writer> writers;
+    const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+      for (const IdlePart& part : parts)
+        if (part.cause == IdleCause::kOverhead) writers.try_emplace(gap.gpu).first->second.add(part.range.begin, part.range.end);
+    };
+    visit_idle(trace_, launches_, 1, add, stop_);
+    for (auto& [gpu, writer] : writers) readings_.emplace(gpu, writer.take());
+  }
+
+  // Of a process on the CPU, or of all; without what reading counters of kernels took, which was asked for. All GPUs are idle for one and the same
+  // reading.
+  [[nodiscard]] Nanoseconds own_time(ProcessId process, TimeRange time) const {
+    if (readings_.empty()) return time.length();
+    const auto uses = [&](GpuId gpu) {
+      const auto gpus = gpus_.find(process);
+      return process == kNone || (gpus != gpus_.end() && gpus->second.contains(gpu));
+    };
+    Nanoseconds longest = 0;
+    for (const auto& [gpu, reading] : readings_)
+      if (uses(gpu)) longest = std::max(longest, reading.covered(time));
+    return time.length() - longest;
+  }
+
   void measure_durations() {
     Measured& duration = collector_.item({DiffKind::kDuration, samples_.are_iterations() ? "Iteration" : "Trace"});
     duration.count = samples_.are_iterations() ? 0 : 1;
-    samples_.for_each([&](std::size_t sample, TimeRange time) {
+    samples_.for_each([&](ProcessId process, std::size_t sample, TimeRange time) {
       if (samples_.are_iterations()) ++duration.count;
-      Collector::add(duration, sample, time.length());
+      Collector::add(duration, sample, own_time(process, time));
     });
   }
 
@@ -93,11 +123,11 @@ class Measurement {
           if (!key) return;  // tracks of this kind are not compared
           entry->second = &collector_.item(*key);
         }
-        const Nanoseconds time = on_gpu ? enqueued(track.key.process, lane, i) : lane.start(i);
-        const std::optional<std::size_t> sample = samples_.at(track.key.process, time);
+        const std::optional<std::size_t> sample =
+            on_gpu ? sample_of_work(track.key.process, lane, i) : samples_.at(track.key.process, lane.start(i));
         if (!sample) continue;
         ++entry->second->count;
-        Collector::add(*entry->second, *sample, lane.duration(i));
+        Collector::add(*entry->second, *sample, on_gpu ? lane.duration(i) : own_time(track.key.process, {lane.start(i), lane.end(i)}));
         if (track.key.kind == TrackKind::kKernels && is_product(lane.name(i))) add_product(track.key.process, lane, i, *sample);
       }
     }
@@ -132,22 +162,27 @@ class Measurement {
     return text.empty() ? std::string(kNoRange) : text;
   }
 
-  // GPU work belongs to the sample that enqueued it.
-  [[nodiscard]] Nanoseconds enqueued(ProcessId process, const Lane& lane, EventIndex i) const {
+  // GPU work belongs to the sample that enqueued it, unless samples are cut on the GPU.
+  [[nodiscard]] std::optional<std::size_t> sample_of_work(ProcessId process, const Lane& lane, EventIndex i) const {
+    if (samples_.are_cut_on_gpu()) return samples_.on_gpu_at(process, lane.start(i));
     const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
-    return launch.valid() ? trace_.lane(launch.lane).start(launch.index) : lane.start(i);
+    return samples_.at(process, launch.valid() ? trace_.lane(launch.lane).start(launch.index) : lane.start(i));
   }
 
-  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample.
+  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample. Where samples
+  // are cut on the GPU, they begin with an operation each, so that no gap lies in two.
   void measure_idle() {
     Measured& idle = collector_.item({DiffKind::kGpuIdle, "GPU idle"});
     std::array<Measured*, kIdleCauses> causes{};
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
-      const std::optional<std::size_t> sample = samples_.at(process, enqueued(process, trace_.lane(gap.next.lane), gap.next.index));
+      const std::optional<std::size_t> sample = samples_.are_cut_on_gpu()
+                                                    ? samples_.on_gpu_at(process, gap.range.begin)
+                                                    : sample_of_work(process, trace_.lane(gap.next.lane), gap.next.index);
       if (!sample) return;
-      const Nanoseconds begin = samples_.begin(process);
+      const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.begin(process);
       for (const IdlePart& part : parts) {
+        if (part.cause == IdleCause::kOverhead && !readings_.empty()) continue;
         const Nanoseconds time = part.range.end - std::max(part.range.begin, begin);
         if (time <= 0) continue;
         Measured*& cause = causes[static_cast<std::size_t>(part.cause)];
@@ -171,8 +206,7 @@ class Measurement {
         const Nanoseconds begin = std::max(end, operation->range.begin);
         end = std::max(end, operation->range.end);
         const ProcessId process = trace_.track_of(operation->event.lane).key.process;
-        const std::optional<std::size_t> sample =
-            samples_.at(process, enqueued(process, trace_.lane(operation->event.lane), operation->event.index));
+        const std::optional<std::size_t> sample = sample_of_work(process, trace_.lane(operation->event.lane), operation->event.index);
         if (!sample) continue;
         Collector::add(busy, *sample, std::max<Nanoseconds>(0, end - begin));
         ++busy.count;
@@ -189,7 +223,27 @@ class Measurement {
   Families families_;
   RangeLookup ranges_;
   std::map<NameId, bool> products_;
+  std::map<GpuId, IntervalUnion> readings_;  // empty where no counters were read
+  std::map<ProcessId, std::set<GpuId>> gpus_;
 };
+
+}  // namespace
+
+namespace {
+
+std::vector<TimeRange> times_between(const std::vector<Nanoseconds>& borders) {
+  std::vector<TimeRange> times;
+  for (std::size_t i = 0; i + 1 < borders.size(); ++i) times.push_back({borders[i], borders[i + 1]});
+  return times;
+}
+
+Nanoseconds median_length(const std::vector<TimeRange>& times) {
+  std::vector<Nanoseconds> lengths;
+  for (const TimeRange time : times) lengths.push_back(time.length());
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return lengths.empty() ? 0 : *middle;
+}
 
 }  // namespace
 
@@ -221,8 +275,11 @@ class Samples::Ranks {
     samples.skipped_ += first;
     for (const Steps& process : processes_) samples.by_process_[process.process];
     for (std::size_t step = first; step < steps.size(); ++step) {
-      for (std::size_t rank = 0; rank < processes_.size(); ++rank)
-        samples.by_process_[processes_[rank].process].push_back({processes_[rank].times[steps[step][rank]], samples.size()});
+      for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+        const Steps& process = processes_[rank];
+        samples.by_process_[process.process].push_back({process.times[steps[step][rank]], samples.size()});
+        if (!process.on_gpu.empty()) samples.on_gpu_[process.process].push_back({process.on_gpu[steps[step][rank]], samples.size()});
+      }
       samples.ranks_.push_back(processes_.size());
     }
     for (const Steps& process : processes_)
@@ -283,7 +340,7 @@ Samples Samples::of_steps(std::vector<Steps> processes, std::optional<std::size_
 Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip) {
   std::vector<Steps> processes;
   for (const IterationSeries& of_process : series) {
-    Steps steps{of_process.process, iteration_times(trace, of_process), {}, warm_up_iterations(trace, of_process)};
+    Steps steps{of_process.process, iteration_times(trace, of_process), {}, {}, warm_up_iterations(trace, of_process)};
     for (std::size_t i = 0; i < steps.times.size(); ++i) steps.names.emplace_back(range_name(trace, of_process.ranges[i]));
     processes.push_back(std::move(steps));
   }
@@ -296,15 +353,18 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
   std::vector<Steps> processes;
   const LaunchIndex launches(trace);
   for (const auto& [process, repeating] : work) {
-    std::vector<Nanoseconds> enqueued;
+    std::vector<Nanoseconds> enqueued, started;
     for (const EventRef event : repeating.occurrences) {
       const Lane& lane = trace.lane(event.lane);
       const EventRef launch = launches.find(process, lane.correlation(event.index), lane.start(event.index));
       enqueued.push_back(launch.valid() ? trace.lane(launch.lane).start(launch.index) : lane.start(event.index));
+      started.push_back(lane.start(event.index));
     }
     std::sort(enqueued.begin(), enqueued.end());
-    Steps steps{process, {}, {}, repeating.warm_up};
-    for (std::size_t i = 0; i + 1 < enqueued.size(); ++i) steps.times.push_back({enqueued[i], enqueued[i + 1]});
+    Steps steps{process, times_between(enqueued), times_between(started), {}, repeating.warm_up};
+    // Launches that load code take long, though the work that they enqueue may follow at once.
+    const Nanoseconds usual = std::max(median_length(steps.times), median_length(steps.on_gpu));
+    while (steps.warm_up < steps.times.size() / 4 && steps.times[steps.warm_up].length() > usual + usual / 2) ++steps.warm_up;
     processes.push_back(std::move(steps));
   }
   return of_steps(std::move(processes), skip);
@@ -341,9 +401,17 @@ Nanoseconds Samples::begin(ProcessId process) const noexcept {
 
 std::optional<std::size_t> Samples::at(ProcessId process, Nanoseconds t) const noexcept {
   const Windows* windows = windows_of(process);
-  if (windows == nullptr) return std::nullopt;
-  const auto window = first_that_ends_after(*windows, t);
-  return window != windows->end() && window->time.begin <= t ? std::optional(window->sample) : std::nullopt;
+  return windows == nullptr ? std::nullopt : sample_at(*windows, t);
+}
+
+std::optional<std::size_t> Samples::on_gpu_at(ProcessId process, Nanoseconds t) const noexcept {
+  const auto found = on_gpu_.find(process);
+  return found == on_gpu_.end() ? std::nullopt : sample_at(found->second, t);
+}
+
+std::optional<std::size_t> Samples::sample_at(const Windows& windows, Nanoseconds t) noexcept {
+  const auto window = first_that_ends_after(windows, t);
+  return window != windows.end() && window->time.begin <= t ? std::optional(window->sample) : std::nullopt;
 }
 
 std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) {

@@ -24,7 +24,8 @@ class Samples {
  public:
   // Without the first `skip` of each series, or without those that warm up.
   static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip);
-  // From each occurrence of a kernel to the next, as the CPU enqueued them; without the first `skip`, or those that warm up.
+  // From each occurrence of a kernel to the next on the GPU, and on the CPU from each launch of it to the next: a program that runs ahead of its GPU
+  // enqueues in less time than an iteration takes. Without the first `skip`, or those that warm up or load code.
   static Samples of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
@@ -34,16 +35,20 @@ class Samples {
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // How many processes the sample is of.
   [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
-  // The sample that the time of the process lies in. O(log n).
+  // The sample that the time of the process on the CPU lies in. O(log n).
   [[nodiscard]] std::optional<std::size_t> at(ProcessId process, Nanoseconds t) const noexcept;
+  // Whether GPU work, and idle time in front of it, belong to the sample in whose time on the GPU they lie; else to that which enqueued them.
+  [[nodiscard]] bool are_cut_on_gpu() const noexcept { return !on_gpu_.empty(); }
+  // The sample that the time on the GPU lies in. Requires: are_cut_on_gpu(). O(log n).
+  [[nodiscard]] std::optional<std::size_t> on_gpu_at(ProcessId process, Nanoseconds t) const noexcept;
   // Where the first sample of the process begins.
   [[nodiscard]] Nanoseconds begin(ProcessId process) const noexcept;
-  // Calls visit(sample, window) for each sample.
+  // Calls visit(process, sample, window) for each sample; of slices with no process.
   template <typename Visit>
   void for_each(Visit visit) const {
-    for (const auto& [process, windows] : by_process_)
-      for (const Window& window : windows) visit(window.sample, window.time);
-    for (const Window& window : slices_) visit(window.sample, window.time.intersected(sliced_));
+    for (const auto& [process, windows] : are_cut_on_gpu() ? on_gpu_ : by_process_)
+      for (const Window& window : windows) visit(process, window.sample, window.time);
+    for (const Window& window : slices_) visit(kNone, window.sample, window.time.intersected(sliced_));
   }
 
  private:
@@ -56,6 +61,7 @@ class Samples {
   struct Steps {
     ProcessId process = kNone;
     std::vector<TimeRange> times;
+    std::vector<TimeRange> on_gpu;  // of each; empty where steps are not cut there
     std::vector<std::string> names;
     std::size_t warm_up = 0;
   };
@@ -63,8 +69,10 @@ class Samples {
   static Samples of_steps(std::vector<Steps> processes, std::optional<std::size_t> skip);
   [[nodiscard]] const Windows* windows_of(ProcessId process) const noexcept;
   [[nodiscard]] static Windows::const_iterator first_that_ends_after(const Windows& windows, Nanoseconds t) noexcept;
+  [[nodiscard]] static std::optional<std::size_t> sample_at(const Windows& windows, Nanoseconds t) noexcept;
 
   std::map<ProcessId, Windows> by_process_;
+  std::map<ProcessId, Windows> on_gpu_;
   Windows slices_;  // the last one has room for what begins at the very end...
   TimeRange sliced_;  // ...of this time
   std::vector<std::size_t> ranks_;  // of each sample

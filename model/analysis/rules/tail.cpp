@@ -214,9 +214,8 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
   }
   Nanoseconds reading = 0;
   for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, work.reading(gpu));
-  const Loop& loop = work.loop();
-  const Nanoseconds least =
-      std::max(all, loop.known() ? loop.time(trace, context.launches()).length() - reading : 0);  // GPUs may take longer than the CPU
+  const std::optional<TimeRange> loop = work.of_process(series.process);
+  const Nanoseconds least = std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
   if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
   const Excess most = largest_excess(gpus);
   finding.rule = "tail";
@@ -282,7 +281,9 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
     answer.message =
-        all.empty() ? Message("The trace has no NVTX ranges that repeat like iterations.") : Message("No iteration is much slower than the median.");
+        all.empty()             ? Message("The trace has no NVTX ranges that repeat like iterations.")
+        : answer.tables.empty() ? Message("No iteration is much slower than the median.")
+                                : Message("Iterations that are much slower than the median cost little time.");
   return answer;
 }
 

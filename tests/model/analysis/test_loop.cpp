@@ -87,7 +87,7 @@ TEST_CASE("what a compiler measures is not taken for the program's loop") {
   REQUIRE(loop.known());
   CHECK_THAT(families.text(loop.family()), contains_text("hlo_module=jit_step"));
   CHECK(loop.iterations() == 39);
-  CHECK(loop.time(*trace, LaunchIndex(*trace)).begin == 4'000 * kMillisecond);
+  CHECK(loop.of(program.process())->begin == 4'000 * kMillisecond);
 }
 
 TEST_CASE("executions without GPU work are told from those of the compiler by its ranges") {
@@ -113,7 +113,7 @@ TEST_CASE("where compilation comes first, the executions of the module that take
   const Loop loop(*trace, families);
   REQUIRE(loop.known());
   CHECK(loop.iterations() == 19);  // from one to the next
-  CHECK(loop.time(*trace, LaunchIndex(*trace)).begin == begin + kMillisecond);
+  CHECK(loop.of(program.process())->begin == begin + kMillisecond);
   CHECK_THAT(families.text(loop.family()), contains_text("hlo_module=jit_step"));
 
   const RuleAnswer bubbles = answer(*trace, "gpu_bubbles");

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "model/analysis/trace_diff.h"
+#include "model/trace/kernel_records.h"
 #include "scenario.h"
 #include "support/catch.h"
 
@@ -144,6 +145,51 @@ TEST_CASE("where no range marks iterations, a kernel that comes at regular times
   CHECK(item(diff, DiffKind::kGpuIdle, "Waiting for input or output").difference() == Approx(-2.0 * kMillisecond).epsilon(0.1));
   CHECK(item(diff, DiffKind::kGpuBusy, "GPU busy").verdict == DiffVerdict::kSame);
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 59);
+}
+
+TEST_CASE("where no range marks iterations, they take the time of the GPU, and the loading of a kernel belongs to none") {
+  const auto ahead = [](int iterations) {  // launches each 10 us, of kernels of 500 us; the first takes 600 ms
+    Scenario program;
+    constexpr Nanoseconds kLoaded = 600 * kMillisecond;
+    for (int i = 0; i < iterations; ++i) {
+      const Nanoseconds call = i == 0 ? 0 : kLoaded + i * 10'000, begin = kLoaded + 5'000 + i * 502'000;
+      program.kernel("k", call, i == 0 ? kLoaded : call + 5'000, begin, begin + 500'000);
+    }
+    return program.trace();
+  };
+  const Result<TraceDiff> diff = compare_traces(*ahead(40), *ahead(60));
+  REQUIRE(diff);
+  CHECK(diff->first_iterations == 38);
+  CHECK(diff->second_iterations == 58);
+  CHECK(diff->first_skipped == 1);
+  CHECK(item(*diff, DiffKind::kDuration, "Iteration").first.per_iteration == Approx(502'000));
+  CHECK(item(*diff, DiffKind::kGpuBusy, "GPU busy").first.per_iteration == Approx(500'000));
+  CHECK(item(*diff, DiffKind::kGpuIdle, "GPU idle").first.per_iteration == Approx(2'000));
+  CHECK(item(*diff, DiffKind::kApi, "cudaLaunchKernel").first.per_iteration == Approx(5'000));
+}
+
+TEST_CASE("what reading counters of kernels took is no time of the program") {
+  const auto run = [](Nanoseconds replay) {
+    Scenario program;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      const Nanoseconds t = i * 300 * kMillisecond;
+      program.range("step_" + std::to_string(i), t, t + 10 * kMillisecond + replay);
+      program.range("train", t, t + 4 * kMillisecond + replay, 1);
+      program.kernel("k", t + kMillisecond, t + 2 * kMillisecond + replay, t + kMillisecond, t + 2 * kMillisecond);
+      program.builder()->add(MeasuredLaunch{program.process(), i + 1, KernelReplay::kKernel, 3, {}, 0, {}});
+    }
+    program.kernel("last", 3'000 * kMillisecond, 3'001 * kMillisecond, 3'001 * kMillisecond, 3'002 * kMillisecond);
+    return program.trace();
+  };
+  const Result<TraceDiff> diff = compare_traces(*run(100 * kMillisecond), *run(200 * kMillisecond));
+  REQUIRE(diff);
+  for (const auto side : {&DiffItem::first, &DiffItem::second}) {
+    CHECK((item(*diff, DiffKind::kDuration, "Iteration").*side).per_iteration == Approx(10 * kMillisecond));
+    CHECK((item(*diff, DiffKind::kRange, "train").*side).per_iteration == Approx(4 * kMillisecond));
+    CHECK((item(*diff, DiffKind::kApi, "cudaLaunchKernel").*side).per_iteration == Approx(kMillisecond));
+  }
+  CHECK(item(*diff, DiffKind::kDuration, "Iteration").verdict == DiffVerdict::kSame);
+  CHECK(std::none_of(diff->items.begin(), diff->items.end(), [](const DiffItem& each) { return each.name == "Profiler overhead"; }));
 }
 
 TEST_CASE("whole traces count everything once") {

@@ -42,14 +42,11 @@ class Loop {
   // Of all processes, that the recording does not have whole, so that the loop is without them (iterations.h).
   [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }
   [[nodiscard]] std::size_t processes() const noexcept { return by_process_.size(); }
-  // From where the first process entered the loop to where the last left it, or to the end of the GPU work that was enqueued in it, which
-  // may go on. Requires: known(). O(GPU work behind the loop).
-  [[nodiscard]] TimeRange time(const Trace& trace, const LaunchIndex& launches) const;
+  // How many runs they are: processes whose loops run at the same time are ranks of one. O(processes · log processes).
+  [[nodiscard]] std::size_t runs() const;
 
  private:
-  void add(ProcessId process, TimeRange time);
   std::map<ProcessId, TimeRange> by_process_;
-  TimeRange hull_;
   FamilyId family_ = 0;
   std::size_t iterations_ = 0;
   std::size_t left_out_ = 0;
