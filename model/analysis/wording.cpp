@@ -79,14 +79,17 @@ void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table&
   table.set_columns(std::move(columns), gpus.size());
 }
 
-std::string gpu_text(const Trace& trace, GpuId gpu) {
-  const std::uint32_t ordinal = trace.gpus()[gpu].ordinal;
-  const auto has_number = [ordinal](const Gpu& one) { return one.ordinal == ordinal; };
-  std::string text = "GPU " + std::to_string(ordinal);
+namespace {
+std::string with_file(const Trace& trace, GpuId gpu, std::string text) {
+  const auto has_number = [ordinal = trace.gpus()[gpu].ordinal](const Gpu& one) { return one.ordinal == ordinal; };
   if (std::count_if(trace.gpus().begin(), trace.gpus().end(), has_number) < 2) return text;
   const std::string file = file_of_gpu(PartsOfGpus(trace), gpu);
   return file.empty() ? text : file + ": " + text;
 }
+}  // namespace
+
+std::string gpu_text(const Trace& trace, GpuId gpu) { return with_file(trace, gpu, "GPU " + std::to_string(trace.gpus()[gpu].ordinal)); }
+std::string named_gpu_text(const Trace& trace, GpuId gpu) { return with_file(trace, gpu, gpu_label(trace, gpu)); }
 
 Message range_text(const Trace& trace, std::string_view name) {
   const bool nvtx = trace.provenance().format != "Chrome JSON";

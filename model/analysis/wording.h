@@ -29,6 +29,7 @@ namespace lanescope::analysis {
 void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table);
 // "GPU 0"; where others of the trace have its number, with its file: "rank1.trace: GPU 0". O(GPUs), and O(tracks) where others have.
 [[nodiscard]] std::string gpu_text(const Trace& trace, GpuId gpu);
+[[nodiscard]] std::string named_gpu_text(const Trace& trace, GpuId gpu);  // likewise, "GPU 1 NVIDIA H200"
 
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] Message range_text(const Trace& trace, std::string_view name);

@@ -121,7 +121,11 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   std::size_t written = 0;
   if (const auto read = output.check_sources(); !read) return read;
   if (own && output.is_for_people(0)) {
-    std::cout << findings_text(trace, summary_of(answers), findings, language);
+    const bool may_find = std::any_of(answers.begin(), answers.end(), [](const Answered& answered) {  // and not tables alone
+      const analysis::Rule& rule = *answered.request->rule.rule;
+      return rule.origin == RuleOrigin::kLanescope && rule.name != "step_breakdown";
+    });
+    if (may_find) std::cout << findings_text(trace, summary_of(answers), findings, language);
   } else if (own) {  // also without findings: that there are none is the answer
     const auto done = output.write(written++, {"Findings", "findings", ""}, analysis::findings_table(trace, findings));
     if (!done) return done;

@@ -188,8 +188,9 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
-    answer.message = answer.tables.empty() ? Message("No kernels of a communication library were recorded.")
-                                           : Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).");
+    answer.message = !answer.tables.empty() ? Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).")
+                     : context.time == kWholeTrace ? Message("No kernels of a communication library were recorded.")
+                                                   : Message("No kernel of a communication library begins in the chosen part.");
   return answer;
 }
 
@@ -200,7 +201,7 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   std::erase_if(ranks, [&trace](const RankWork& rank) { return !meets_others(trace, rank); });
   RuleAnswer answer;
   if (ranks.size() < 2) {
-    answer.message = "The trace holds no two ranks that communicate.";
+    answer.message = context.time == kWholeTrace ? Message("The trace holds no two ranks that communicate.") : Message("The chosen part holds no two ranks that communicate.");
     return answer;
   }
   Nanoseconds sum = 0;

@@ -141,7 +141,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     Finding finding;
     finding.rule = "no_overlap";
     finding.title = Message("{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
-                            {{"gpu", gpu_label(trace, rank.gpu)},
+                            {{"gpu", named_gpu_text(trace, rank.gpu)},
                              {"copies", duration_text(exposure.copies)},
                              {"exposed", duration_text(exposure.copies - exposure.hidden)},
                              {"share", percent_text(exposure.copies - exposure.hidden, work.span(rank.gpu, rank.extent))},

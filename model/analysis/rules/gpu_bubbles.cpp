@@ -298,8 +298,10 @@ Message summary_of(const Trace& trace, const Families& families, const Loop& loo
   Message iterations;
   if (loop.iterations() > 0) iterations = Message(", {iterations}", {{"iterations", counted(loop.iterations(), "iteration")}});
   if (loop.iterations() > 0 && loop.processes() > 1)
-    iterations = Message(", {iterations} of {ranks} together",
-                         {{"iterations", counted(loop.iterations(), "iteration")}, {"ranks", counted(loop.processes(), "rank")}});
+    iterations = loop.runs() == 1 ? Message(", {iterations} of {ranks} together",
+                                            {{"iterations", counted(loop.iterations(), "iteration")}, {"ranks", counted(loop.processes(), "rank")}})
+                                  : Message(", {iterations} of {runs}, one after the other",
+                                            {{"iterations", counted(loop.iterations(), "iteration")}, {"runs", counted(loop.runs(), "run")}});
   if (idle == 0)
     return Message("{who} never idle in {span}{loop}{iterations}, but for gaps shorter than {gap}{shorter}.",
                    {{"who", who},
@@ -330,7 +332,7 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   const IdleGroups collected = group_idle(context, families, work, gap);
   RuleAnswer answer;
   if (collected.gpus.empty()) {
-    answer.message = "The trace holds no GPU work.";
+    answer.message = context.time == kWholeTrace ? Message("The trace holds no GPU work.") : Message("The chosen part holds no GPU work.");
     return answer;
   }
   answer.summary = summary_of(trace, families, loop, collected, gap);

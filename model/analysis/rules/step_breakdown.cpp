@@ -262,7 +262,7 @@ Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArgume
                   sum.communication, static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
   RuleAnswer answer;
   if (table.empty())
-    answer.message = "The trace has no NVTX ranges.";
+    answer.message = context.time == kWholeTrace ? Message("The trace has no NVTX ranges.") : Message("No NVTX range begins in the chosen part.");
   else
     answer.tables.push_back({"step_breakdown", "Time of NVTX ranges", std::move(table)});
   return answer;

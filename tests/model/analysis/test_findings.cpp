@@ -1,10 +1,14 @@
 // What findings say of idle time: where most of it lies, what kind it is, and what to do about that kind.
 #include <algorithm>
+#include <array>
 
 #include "answers.h"
 #include "model/analysis/rule.h"
+#include "model/trace/combine.h"
+#include "model/trace/load.h"
 #include "scenario.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -243,6 +247,82 @@ TEST_CASE("slow iterations are compared with the median of those that are no war
   CHECK_THAT(tail.findings[0].title, contains_text("1 of 8 iterations"));
   CHECK_THAT(tail.findings[0].title, contains_text("the median of 11.0 ms"));
   CHECK(tail.findings[0].cost == 29 * kMillisecond);
+}
+
+TEST_CASE("slow iterations are weighed by the time of their own program, and said to cost little where they do") {
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (const std::uint32_t pid : {100u, 200u}) {  // one program after the other, a minute later; in the first a step of 8 ms among 19 of 3 ms
+    Scenario program(builder, pid);
+    program.on_gpu(pid == 100 ? 0 : 1);
+    Nanoseconds t = pid == 100 ? 0 : 60'000 * kMillisecond;
+    for (int step = 0; step < 20; ++step) {
+      const Nanoseconds length = pid == 100 && step == 11 ? 8 * kMillisecond : 3 * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + length);
+      program.kernel("train", t, t + 5'000, t + 8'000, t + length);
+      t += length;
+    }
+  }
+  const RuleAnswer tail = answer(*builder->snapshot(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 5 * kMillisecond);  // 8 % of 65 ms
+  CHECK_THAT(answer(*builder->snapshot(), "gpu_bubbles").summary, contains_text(", 40 iterations of 2 runs, one after the other"));
+  const RuleAnswer little = answer(*builder->snapshot(), "tail:share=10");
+  CHECK(little.findings.empty());
+  CHECK(little.tables.size() == 1);
+  CHECK(little.message.english() == "Iterations that are much slower than the median cost little time.");
+}
+
+TEST_CASE("of several files, copies that nothing runs beside name the file whose GPU copied") {
+  const auto run = [](Nanoseconds copied) {
+    Scenario program;
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, t, t + 5'000, t + 10'000, t + 10'000 + copied);
+      program.kernel("k", t + 10'000, t + 15'000, t + 5 * kMillisecond, t + 9 * kMillisecond);
+    }
+    return program.trace();
+  };
+  const std::array sources{TraceSource{run(0), "a.trace", {}, "", false, ""}, TraceSource{run(4 * kMillisecond), "b.trace", {}, "", false, ""}};
+  const RuleAnswer copies = answer(*combine_traces(sources), "no_overlap");
+  REQUIRE(copies.findings.size() == 1);
+  CHECK_THAT(copies.findings[0].title, contains_text("b.trace: GPU 0 copied for 76.0 ms"));  // the first copy lies before the work that repeats
+  CHECK_THAT(answer(*run(4 * kMillisecond), "no_overlap").findings.at(0).title, !contains_text("trace"));
+}
+
+TEST_CASE("of a part, rules say what it lacks, and not that the trace does") {
+  const auto trace = load_trace(test::data_file("ranks_compute.trace"));  // two ranks, with NCCL's kernels and ranges of NVTX
+  REQUIRE(trace);
+  const TimeRange part{7'700 * kMillisecond, 7'750 * kMillisecond};
+  const auto message_in = [&](const char* rule, TimeRange time) {
+    const auto answers = apply_rules(**trace, std::vector{*parse_rule(rule)}, {}, time);
+    REQUIRE(answers);
+    return answers->front().message.english();
+  };
+  for (const char* rule : {"comm_overlap", "imbalance", "step_breakdown"}) {
+    CHECK_THAT(message_in(rule, part), contains_text("chosen part"));
+    CHECK_THAT(message_in(rule, kWholeTrace), !contains_text("part"));
+  }
+  CHECK(message_in("gpu_bubbles", {0, 1}) == "The chosen part holds no GPU work.");
+}
+
+TEST_CASE("idle time of a wait stands in the row of its call, whatever range launches next") {
+  Scenario program;
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds t = step * kMillisecond;
+    program.range("data " + std::to_string(step), t, t + 100'000);
+    program.kernel("copy", t + 40'000, t + 45'000, t + 50'000, t + 150'000);
+    program.range("train " + std::to_string(step), t + 100'000, t + 990'000);
+    program.call("cudaDeviceSynchronize", t + 110'000, t + 980'000);
+  }
+  const RuleAnswer waits = answer(*program.trace(), "sync_storm");
+  REQUIRE(waits.tables.size() == 1);
+  const stats::Table& table = waits.tables[0].table;
+  REQUIRE(table.row_count() == 1);
+  const auto integers = [&](std::size_t column) { return std::get<stats::Integers>(table.columns()[column].values)[0]; };
+  CHECK(integers(0) == 19 * (830'000 + 5'000 + 5'000));  // to the end of the call, in the launch, and from there to the GPU
+  CHECK(integers(1) == 20);
+  REQUIRE(waits.findings.size() == 1);
+  CHECK_THAT(waits.findings[0].seen, contains_text("NVTX range \"train *\": 20 calls"));
 }
 
 TEST_CASE("of several GPUs, an iteration is longer by what one of them has more of, not by the sum") {
