@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include <QColor>
@@ -16,6 +15,7 @@
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/core/navigation.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -25,6 +25,22 @@ constexpr std::size_t kFirstPage = 500;             // rows: more than a screen 
 constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
 constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
 constexpr std::size_t kPage = 2'000;                // rows that are read from a file at once
+
+// The rows of what is sought in an order of a list; -1 for what is not there. O(rows · log events).
+std::vector<int> rows_of(const EventTableModel::Sought& sought, const EventList& list, std::span<const EventRef> order, const std::stop_token& stop) {
+  std::vector<int> rows(sought.events.size(), -1);
+  std::vector<std::pair<EventRef, std::size_t>> wanted;
+  for (std::size_t i = 0; i < sought.events.size(); ++i)
+    if (const EventRef event = timeline::find_again(sought.list->values.trace(), sought.events[i], list.values.trace()); event.valid()) wanted.emplace_back(event, i);
+  std::sort(wanted.begin(), wanted.end());
+  std::size_t left = wanted.size();
+  for (std::size_t row = 0; left > 0 && row < std::min(order.size(), kLargestTable); ++row) {
+    if (row % 65'536 == 0 && stop.stop_requested()) return rows;
+    for (auto found = std::lower_bound(wanted.begin(), wanted.end(), std::pair(order[row], std::size_t{0})); found != wanted.end() && found->first == order[row]; ++found, --left)
+      rows[found->second] = static_cast<int>(row);
+  }
+  return rows;
+}
 
 }  // namespace
 
@@ -168,20 +184,6 @@ std::optional<int> EventTableModel::rowOf(EventRef event) const {
   return static_cast<int>(*position);
 }
 
-std::vector<int> EventTableModel::rowsOf(std::span<const EventRef> events) const {
-  std::vector<int> rows(events.size(), -1);
-  if (folds_ || stored_ || events.empty()) return rows;
-  if (events.size() == 1) {
-    if (events.front().valid()) rows.front() = rowOf(events.front()).value_or(-1);
-    return rows;
-  }
-  std::map<EventRef, std::size_t> wanted;
-  for (std::size_t i = 0; i < events.size(); ++i) wanted.emplace(events[i], i);
-  for (std::size_t row = 0; row < std::min(order_->size(), kLargestTable); ++row)
-    if (const auto found = wanted.find((*order_)[row]); found != wanted.end()) rows[found->second] = static_cast<int>(row);
-  return rows;
-}
-
 int EventTableModel::rowCount(const QModelIndex& parent) const {
   if (parent.isValid() || !list_) return 0;
   if (folds_) return first_rows_.back();
@@ -315,19 +317,40 @@ void EventTableModel::sort(int column, Qt::SortOrder order_of_column) {
 void EventTableModel::order(std::shared_ptr<const EventList> list) {
   wanted_ = list;
   if (list->stream) return folding_ == Folding::kFamilies ? foldStream(list) : orderInFile(list);
-  job_.start([this, list, column = sort_column_, direction = direction_, folding = folding_](const LatestJob::Context& job) {
+  job_.start([this, list, column = sort_column_, direction = direction_, folding = folding_, sought = soughtIn(list.get())](const LatestJob::Context& job) {
     const EventValues& values = list->values;
     const auto deliver_order = [&](Order order) {
       Folds folds;
       if (folding == Folding::kFamilies) folds = std::make_shared<const std::vector<EventFold>>(fold_events(values, *order, column, direction, job.stop()));
+      std::vector<int> rows;
+      if (!folds) rows = rows_of(sought, *list, *order, job.stop());
       if (job.stop().stop_requested()) return;
-      job.deliver([this, list, order = std::move(order), folds = std::move(folds)] { show(list, order, nullptr, folds); });
+      job.deliver([this, arrival = Arrival{list, std::move(order), std::move(folds), sought, std::move(rows)}] { arrive(arrival); });
     };
-    const auto deliver = [&](std::vector<EventRef> order) { deliver_order(std::make_shared<const std::vector<EventRef>>(std::move(order))); };
+    const auto deliver_first = [&](std::vector<EventRef> events) {
+      job.deliver([this, list, order = std::make_shared<const std::vector<EventRef>>(std::move(events))] {
+        if (soughtIn(list.get()).events.empty()) show(list, order);
+      });
+    };
     if (column == EventColumn::kStart && direction == SortDirection::kAscending) return deliver_order(Order(list, &list->events));  // as the list has them
-    if (list->events.size() > kSortedAtOnce && folding == Folding::kNone) deliver(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
-    if (!job.stop().stop_requested()) deliver(sort_events(values, list->events, column, direction, job.stop()));
+    if (list->events.size() > kSortedAtOnce && folding == Folding::kNone) deliver_first(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
+    if (!job.stop().stop_requested()) deliver_order(std::make_shared<const std::vector<EventRef>>(sort_events(values, list->events, column, direction, job.stop())));
   });
+}
+
+// The rows of the same list in another order: nothing is sought anew, as the table keeps its place.
+EventTableModel::Sought EventTableModel::soughtIn(const EventList* list) const { return list == list_.get() ? Sought() : sought_(); }
+
+void EventTableModel::arrive(Arrival arrival) {
+  Sought now = soughtIn(arrival.list.get());
+  if (!arrival.folds && now != arrival.sought) {
+    arrival.sought = std::move(now);
+    return job_.start([this, arrival = std::move(arrival)](const LatestJob::Context& job) mutable {
+      arrival.rows = rows_of(arrival.sought, *arrival.list, *arrival.order, job.stop());
+      if (!job.stop().stop_requested()) job.deliver([this, arrival = std::move(arrival)] { arrive(arrival); });
+    });
+  }
+  show(std::move(arrival.list), std::move(arrival.order), nullptr, std::move(arrival.folds), std::move(arrival.rows));
 }
 
 void EventTableModel::orderInFile(const std::shared_ptr<const EventList>& list) {
@@ -378,7 +401,8 @@ bool EventTableModel::isWhole() const {
   return !list_ || (list_->stream ? is_as_wanted_ : order_->size() == list_->events.size());
 }
 
-void EventTableModel::show(std::shared_ptr<const EventList> list, Order order, Stored stored, Folds folds) {
+void EventTableModel::show(std::shared_ptr<const EventList> list, Order order, Stored stored, Folds folds, std::vector<int> sought_rows) {
+  sought_rows_ = std::move(sought_rows);
   const bool is_same_list = list_ == list && list;
   const auto put = [&] {
     list_ = std::move(list);

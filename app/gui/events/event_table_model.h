@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +39,15 @@ class EventTableModel : public QAbstractTableModel {
 
   explicit EventTableModel(QObject* parent = nullptr);
 
+  // Events whose rows are to be known when another list takes the place of the one that is shown.
+  struct Sought {
+    std::shared_ptr<const EventList> list;  // that they are in: of an earlier state of the trace; null: none are sought
+    std::vector<EventRef> events;
+    bool operator==(const Sought&) const = default;
+  };
+  // `sought` is asked on the GUI thread, when the order of a list begins and when it has come: who chose other lines meanwhile finds those. They
+  // are found off the GUI thread, and while there are any, the first page of a list does not come before the rest.
+  void setSought(std::function<Sought()> sought) { sought_ = std::move(sought); }
   void setEvents(std::shared_ptr<const EventList> list);  // null: none
   [[nodiscard]] const std::shared_ptr<const EventList>& events() const { return list_; }
 
@@ -61,8 +69,8 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] EventRef event(int row) const;
   // Of an event in a closed family, the row of that. O(rows); of an order in a file, as StoredOrder::find().
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
-  // The same of several events, where the rows are events that are held; -1 for one that is not listed. O(rows · log events).
-  [[nodiscard]] std::vector<int> rowsOf(std::span<const EventRef> events) const;
+  // Of each event that was sought, in the list that came last; -1 for one that it does not have, or where the rows are families or kept in a file.
+  [[nodiscard]] const std::vector<int>& soughtRows() const { return sought_rows_; }
   // As far as it is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
   [[nodiscard]] std::shared_ptr<const std::vector<EventRef>> sharedOrder() const { return order_; }
@@ -99,7 +107,17 @@ class EventTableModel : public QAbstractTableModel {
   using Order = std::shared_ptr<const std::vector<EventRef>>;
   using Stored = std::shared_ptr<const StoredOrder>;
   using Folds = std::shared_ptr<const std::vector<EventFold>>;
-  void show(std::shared_ptr<const EventList> list, Order order, Stored stored = nullptr, Folds folds = nullptr);
+  void show(std::shared_ptr<const EventList> list, Order order, Stored stored = nullptr, Folds folds = nullptr, std::vector<int> sought_rows = {});
+  // A whole order, with the rows of what was sought when they were looked for.
+  struct Arrival {
+    std::shared_ptr<const EventList> list;
+    Order order;
+    Folds folds;
+    Sought sought;
+    std::vector<int> rows;
+  };
+  [[nodiscard]] Sought soughtIn(const EventList* list) const;
+  void arrive(Arrival arrival);
   void orderInFile(const std::shared_ptr<const EventList>& list);
   void foldStream(const std::shared_ptr<const EventList>& list);
   // Tells how far a job is, when that changes visibly.
@@ -114,6 +132,8 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] QString shortName(EventRef event) const;
   [[nodiscard]] QVariant color(EventRef event) const;  // as the timeline draws it
 
+  std::function<Sought()> sought_ = [] { return Sought(); };
+  std::vector<int> sought_rows_;
   std::shared_ptr<const EventList> list_;
   std::shared_ptr<const EventList> wanted_;  // what the job orders; list_ once it has come
   Order order_ = std::make_shared<const std::vector<EventRef>>();  // shorter than the list while only the first page is known

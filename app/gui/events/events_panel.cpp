@@ -139,6 +139,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     order_failure_ = sentence;
     showOrdering();
   });
+  model_->setSought([this] { return eventsOfPlace(); });
   connect(model_, &QAbstractItemModel::modelAboutToBeReset, this, &EventsPanel::keepPlace);
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
@@ -212,22 +213,28 @@ void EventsPanel::restoreHeaderState(const QByteArray& state) {
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
 }
 
+// Of the lines of the place, in their order.
+EventTableModel::Sought EventsPanel::eventsOfPlace() const {
+  if (begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return {};
+  EventTableModel::Sought sought{model_->events(), {}};
+  const TablePlace place(*table_);
+  for (const int line : place.lines()) sought.events.push_back(model_->event(line));
+  return sought;
+}
+
 void EventsPanel::keepPlace() {
   left_.reset();
-  if (begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return;
-  left_.emplace(Left{model_->events(), TablePlace(*table_), {}});
-  for (const int line : left_->place.lines()) left_->events.push_back(model_->event(line));
+  if (begins_at_top_ == BeginsAtTop::kNo && model_->events()) left_.emplace(*table_);
 }
 
 // In a list of a later state of the trace.
 void EventsPanel::returnToPlace() {
-  const std::optional<Left> left = std::exchange(left_, std::nullopt);
+  const std::optional<TablePlace> left = std::exchange(left_, std::nullopt);
   if (!left || begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return;
-  const Trace& before = left->list->values.trace();
-  std::vector<EventRef> events;
-  for (const EventRef event : left->events) events.push_back(timeline::find_again(before, event, model_->events()->values.trace()));
+  std::vector<int> rows = model_->soughtRows();
+  rows.resize(left->lines().size(), TablePlace::kGone);
   const QScopedValueRollback choosing(is_choosing_, true);
-  left->place.restore(*table_, model_->rowsOf(events));
+  left->restore(*table_, rows);
 }
 
 bool EventsPanel::keepsFamily() {

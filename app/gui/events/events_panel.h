@@ -63,6 +63,7 @@ class EventsPanel : public QWidget {
   [[nodiscard]] EventRef inTrace(EventRef listed) const;  // as it stands in the trace that is shown
   [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
+  [[nodiscard]] EventTableModel::Sought eventsOfPlace() const;
   void keepPlace();
   void returnToPlace();
   [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
@@ -96,13 +97,7 @@ class EventsPanel : public QWidget {
   QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
-  // Where its user was in the list that is being replaced.
-  struct Left {
-    std::shared_ptr<const EventList> list;
-    TablePlace place;
-    std::vector<EventRef> events;  // of its lines
-  };
-  std::optional<Left> left_;
+  std::optional<TablePlace> left_;  // where its user was in the list that is being replaced
   bool is_choosing_ = false;                       // while the table tells others of its current line
   LatestJob copying_;
 };

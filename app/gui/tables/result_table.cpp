@@ -22,27 +22,32 @@ namespace {
 
 constexpr stats::TimeUnit kPlainUnit = stats::TimeUnit::kNanoseconds;
 
-// Finds rows of a table in a later state of it. Of rows that can't be told apart, the second is the second again.
+// Finds rows of a table in a later state of it. Of rows that can't be told apart, the second is the second again. O(rows) each, however many are
+// wanted.
 class RowsAgain {
  public:
   void want(TableRow row, std::uint64_t identity) {
-    wanted_.push_back({row, identity, 0});
-    seen_[identity] = 0;
+    alike_[identity].wanted.push_back(wanted_.size());
+    wanted_.push_back({row, 0});
   }
   template <typename IdentityOf>
   void number(std::size_t rows, IdentityOf identity_of) {
-    pass(rows, identity_of, [this](TableRow row, std::uint64_t, std::size_t place) {
-      for (Wanted& wanted : wanted_)
-        if (wanted.row == row) wanted.place = place;
+    for (auto& [identity, alike] : alike_)
+      std::sort(alike.wanted.begin(), alike.wanted.end(), [this](std::size_t a, std::size_t b) { return wanted_[a].row < wanted_[b].row; });
+    pass(rows, identity_of, [this](TableRow row, std::size_t place, std::size_t i) {
+      if (wanted_[i].row != row) return false;
+      wanted_[i].place = place;
+      return true;
     });
   }
   // In the order in which they were wanted.
   template <typename IdentityOf>
   std::vector<std::optional<TableRow>> find(std::size_t rows, IdentityOf identity_of) {
     std::vector<std::optional<TableRow>> found(wanted_.size());
-    pass(rows, identity_of, [&](TableRow row, std::uint64_t identity, std::size_t place) {
-      for (std::size_t i = 0; i < wanted_.size(); ++i)
-        if (wanted_[i].identity == identity && wanted_[i].place == place) found[i] = row;
+    pass(rows, identity_of, [&](TableRow row, std::size_t place, std::size_t i) {
+      if (wanted_[i].place != place) return false;
+      found[i] = row;
+      return true;
     });
     return found;
   }
@@ -50,18 +55,29 @@ class RowsAgain {
  private:
   struct Wanted {
     TableRow row;
-    std::uint64_t identity;
     std::size_t place;  // among rows of the same identity
   };
+  // Rows of one identity.
+  struct Alike {
+    std::vector<std::size_t> wanted;  // by row, and so by place
+    std::size_t seen = 0;
+    std::size_t next = 0;  // of the wanted ones
+  };
+  // Visits rows that may be the next wanted one of their identity, until `visit` says that it is.
   template <typename IdentityOf, typename Visit>
   void pass(std::size_t rows, IdentityOf identity_of, Visit visit) {
     if (wanted_.empty()) return;
-    for (auto& [identity, count] : seen_) count = 0;
-    for (TableRow row = 0; row < rows; ++row)
-      if (const auto seen = seen_.find(identity_of(row)); seen != seen_.end()) visit(row, seen->first, seen->second++);
+    for (auto& [identity, alike] : alike_) alike.seen = alike.next = 0;
+    for (TableRow row = 0; row < rows; ++row) {
+      const auto found = alike_.find(identity_of(row));
+      if (found == alike_.end()) continue;
+      Alike& alike = found->second;
+      const std::size_t place = alike.seen++;
+      if (alike.next < alike.wanted.size() && visit(row, place, alike.wanted[alike.next])) ++alike.next;
+    }
   }
   std::vector<Wanted> wanted_;
-  std::unordered_map<std::uint64_t, std::size_t> seen_;
+  std::unordered_map<std::uint64_t, Alike> alike_;
 };
 
 std::vector<std::string> titles(const stats::Table* table) {
@@ -110,7 +126,7 @@ std::uint64_t ResultTable::identityOf(TableRow row) const {
 void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names) {
   const QScopedValueRollback fitting(fitting_, true);
   const QScopedValueRollback filling(is_being_filled_, true);
-  const bool was_empty = model_->table() == nullptr;
+  const bool was_empty = model_->rowCount() == 0;  // whose columns were fitted to their titles alone
   if (!table) {
     names_.clear();
     return model_->setTable(nullptr);
@@ -119,7 +135,7 @@ void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vecto
   if (other_columns) sorted_ = {-1, Qt::AscendingOrder};
   const auto [section, order] = sorted_;
   const TablePlace place(*this);
-  const bool is_kept = !was_empty && !other_columns;
+  const bool is_kept = model_->table() && !other_columns;
   RowsAgain again;
   if (is_kept)
     for (const int line : place.lines()) again.want(model_->tableRow(line), identityOf(model_->tableRow(line)));

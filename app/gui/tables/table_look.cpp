@@ -61,7 +61,7 @@ void apply_table_look(QTableView& table) {
 }
 
 // Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more
-// than one that is out of sight.
+// than one that is out of sight. Where there is more room, a text at the end has the rest of it, for longer ones that may come.
 void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
@@ -82,6 +82,12 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
   const auto rest = texts.begin() + static_cast<std::ptrdiff_t>(std::min(kFirstTexts, texts.size()));
   shrink(widths, {rest, texts.end()}, room, character * kNarrowInCharacters);
   shrink(widths, {texts.begin(), rest}, room, character * kLegibleInCharacters);
+  int last = header->count() - 1;  // in sight, from left to right
+  while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
+  if (last >= 0) {
+    int* const width = &widths[static_cast<std::size_t>(header->logicalIndex(last))];
+    if (std::find(texts.begin(), texts.end(), width) != texts.end()) *width += std::max(0, room - std::accumulate(widths.begin(), widths.end(), 0));
+  }
   for (int column = 0; column < header->count(); ++column)
     if (!header->isSectionHidden(column)) header->resizeSection(column, widths[static_cast<std::size_t>(column)]);
 }

@@ -1,4 +1,6 @@
 // Tables that are filled anew while a recording grows: whoever reads one stays at the line and the place where they were, in every panel.
+#include <ctime>
+
 #include <QComboBox>
 #include <QLineEdit>
 #include <QScrollBar>
@@ -37,6 +39,27 @@ std::shared_ptr<const Trace> after_rounds(int rounds) {
   trace.builder.add(trace.on_thread(TrackKind::kCudaApi), calls);
   trace.builder.add(trace.on_gpu(TrackKind::kKernels), kernels);
   return trace.builder.snapshot();
+}
+
+std::shared_ptr<const Trace> of_kernels(int count) {
+  SmallTrace trace;
+  std::vector<Event> kernels(static_cast<std::size_t>(count), trace.event(0, 500, "kernel"));
+  for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].start = static_cast<Nanoseconds>(i) * 1'000;
+  trace.builder.add(trace.on_gpu(TrackKind::kKernels), kernels);
+  return trace.builder.snapshot();
+}
+
+// Seconds of a processor that this thread has used.
+double used_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void select_first_lines(QTableView& table, int count) {
+  const QModelIndex last = table.model()->index(count - 1, table.model()->columnCount() - 1);
+  table.selectionModel()->setCurrentIndex(table.model()->index(0, 0), QItemSelectionModel::NoUpdate);
+  table.selectionModel()->select(QItemSelection(table.model()->index(0, 0), last), QItemSelectionModel::ClearAndSelect);
 }
 
 // What a line says that does not change as the recording goes on.
@@ -146,6 +169,49 @@ class RefreshTest : public QObject {
       window_->state().setTrace(after_rounds(2), ui::TraceChange::kOther);
       QVERIFY(settle(*window_));
     }
+  }
+
+  // The window does nothing else while a list takes the place of another: that takes no longer where the list is long.
+  void toFindSelectedEventsAgainHoldsNothingUp() {
+    QTableView* table = tableOf("events", "");
+    auto* model = static_cast<ui::EventTableModel*>(table->model());
+    double began = 0, took = 0;
+    connect(model, &QAbstractItemModel::modelAboutToBeReset, this, [&] { began = used_time(); });
+    connect(model, &ui::EventTableModel::orderChanged, this, [&] { took = used_time() - began; });
+    const auto seconds = [&](int kernels) {
+      window_->state().setTrace(of_kernels(kernels), ui::TraceChange::kOther);
+      if (!settle(*window_)) return -1.0;
+      select_first_lines(*table, 1'000);
+      window_->state().setTrace(of_kernels(kernels + 1), ui::TraceChange::kSnapshot);
+      return settle(*window_) && model->rowCount() == kernels + 1 && table->selectionModel()->selectedRows().size() == 1'000 ? took : -1.0;
+    };
+    const double of_few = seconds(10'000), of_many = seconds(3'000'000);
+    disconnect(model, nullptr, this, nullptr);
+    QVERIFY(of_few > 0 && of_many > 0);
+    QVERIFY2(of_many < 2 * of_few + 0.05, qPrintable(QString("%1 s, and %2 s of many events").arg(of_few).arg(of_many)));
+  }
+
+  // Lines that can't be told apart, as those of numbers alone: the second is the second again.
+  void toFindManyChosenLinesAgainTakesLittleLongerThanOne() {
+    ui::ResultTable table("Numbers");
+    const auto numbers = [] {
+      auto table_of = std::make_shared<stats::Table>(std::vector<stats::Column>{stats::integers("Duration", stats::Unit::kNanoseconds)});
+      for (std::int64_t i = 0; i < 200'000; ++i) table_of->add_row(i % 7);
+      return table_of;
+    };
+    const auto seconds = [&](int lines) {
+      table.setTable(nullptr);
+      table.setTable(numbers());
+      select_first_lines(table, lines);
+      const auto again = numbers();
+      const double began = used_time();
+      table.setTable(again);
+      return used_time() - began;
+    };
+    const double one = seconds(1), many = seconds(1'000);
+    QCOMPARE(table.selectionModel()->selectedRows().size(), qsizetype{1'000});
+    QVERIFY(table.selectionModel()->isRowSelected(999) && !table.selectionModel()->isRowSelected(1'000));
+    QVERIFY2(many < 2 * one + 0.1, qPrintable(QString("%1 s, and %2 s of many lines").arg(one).arg(many)));
   }
 
   // The answer to another question begins at its top, also where it has the same columns.
