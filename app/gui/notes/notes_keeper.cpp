@@ -1,10 +1,6 @@
 #include "notes/notes_keeper.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +11,7 @@
 #include <QFileInfo>
 
 #include "base/file_path.h"
-#include "model/file/new_file.h"
+#include "export/trace_writing.h"
 #include "model/file/privacy.h"
 
 namespace lanescope::ui {
@@ -36,16 +32,21 @@ std::filesystem::path path_of_notes(const QString& trace_file) {
   return path;
 }
 
-// Whether the text is in the file now, for those who may read the trace; else errno says why not.
-bool is_written(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& trace) {
-  Result<NewFile> file = NewFile::create(path, Overwrite::kAllow, readers_of({&trace, 1}));
-  return file && ::write(file->descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && file->take_place();
+// Brings the notes into the file, for those who may read the trace; where there are none, the file goes. Fails with one sentence, and leaves what
+// was there.
+Result<void> write(const std::filesystem::path& path, const Notes& notes, const std::filesystem::path& trace) {
+  if (notes.notes.empty() && notes.other_lines.empty()) {
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    return error ? Result<void>(Error{path.string() + " can't be removed: " + error.message() + "."}) : Result<void>();
+  }
+  return write_text({path.string(), readers_of({&trace, 1})}, {}, [&](const TextConsumer& consumer) { return consumer(format_notes(notes, trace.filename().string())); });
 }
 
 }  // namespace
 
 NotesKeeper::NotesKeeper(timeline::TimelineView& view, QObject* parent) : QObject(parent), view_(view) {
-  connect(&view, &timeline::TimelineView::markersEdited, this, qOverload<>(&NotesKeeper::save));
+  connect(&view, &timeline::TimelineView::markersEdited, this, &NotesKeeper::save);
 }
 
 void NotesKeeper::close() { places_.clear(); }
@@ -65,7 +66,9 @@ void NotesKeeper::open(const QString& trace_file, const std::vector<TracePart>& 
     any = any || place.may_write || !place.notes.notes.empty();
   }
   if (!any) return;
-  show(made);
+  std::vector<std::vector<Note>> kept;
+  for (const Place& place : places_) kept.push_back(place.notes.notes);
+  show(kept, made);
   if (!made.empty()) save();
 }
 
@@ -96,10 +99,10 @@ NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
   return Reading::kDone;
 }
 
-void NotesKeeper::show(const std::vector<timeline::TimelineView::Marker>& made) {
+void NotesKeeper::show(const std::vector<std::vector<Note>>& notes, const std::vector<timeline::TimelineView::Marker>& made) {
   std::vector<timeline::TimelineView::Marker> markers;
-  for (const Place& place : places_)
-    for (const Note& note : place.notes.notes) markers.push_back({place.clock(note.time), QString::fromStdString(note.text)});
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    for (const Note& note : notes[i]) markers.push_back({places_[i].clock(note.time), QString::fromStdString(note.text)});
   for (const timeline::TimelineView::Marker& marker : made)
     if (std::none_of(markers.begin(), markers.end(), [&](const auto& each) { return each.time == marker.time && each.text == marker.text; })) markers.push_back(marker);
   std::stable_sort(markers.begin(), markers.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
@@ -158,33 +161,33 @@ void NotesKeeper::cutLongTexts() {
 void NotesKeeper::save() {
   if (places_.empty() || std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.may_write; })) return;
   cutLongTexts();
-  const std::vector<std::vector<Note>> mine = notesOfPlaces();
-  for (std::size_t i = 0; i < places_.size(); ++i)
-    if (places_[i].may_write && mine[i] != places_[i].notes.notes) save(places_[i], mine[i]);
+  std::vector<std::vector<Note>> notes = notesOfPlaces();
+  bool are_others_there = false;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!places_[i].may_write || notes[i] == places_[i].notes.notes || !keep(places_[i], notes[i])) continue;
+    are_others_there |= std::exchange(notes[i], places_[i].notes.notes) != places_[i].notes.notes;
+  }
+  if (are_others_there) show(notes, {});  // with what could not be kept
 }
 
-void NotesKeeper::save(Place& place, const std::vector<Note>& mine) {
-  if (mine.size() > kMostNotes) return emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
-  const QString path = fileOf(place.trace_file);
+bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
+  if (mine.size() > kMostNotes) {
+    emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
+    return false;
+  }
   Notes there;
   const Reading reading = read(place, there);
   if (reading == Reading::kRefused || there.left_out > 0) {
-    emit said(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(path).fileName()));
-    return;
+    emit said(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(fileOf(place.trace_file)).fileName()));
+    return false;
   }
-  if (reading == Reading::kDone)
-    place.notes = merge_notes(place.notes, mine, there);
-  else
-    place.notes.notes = mine;
-  if (place.notes.notes != mine) show();
-  const std::filesystem::path file = path_of_notes(place.trace_file);
-  if (place.notes.notes.empty() && place.notes.other_lines.empty()) {
-    std::error_code gone;
-    std::filesystem::remove(file, gone);
-    return;
+  Notes notes = reading == Reading::kDone ? merge_notes(place.notes, mine, there) : Notes{mine, place.notes.other_lines};
+  if (const Result<void> written = write(path_of_notes(place.trace_file), notes, file_path(place.trace_file)); !written) {
+    emit said(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
+    return false;
   }
-  if (is_written(file, format_notes(place.notes, QFileInfo(place.trace_file).fileName().toStdString()), file_path(place.trace_file))) return;
-  emit said(tr("The markers can't be kept in %1: %2.").arg(path, QString::fromLocal8Bit(std::strerror(errno))));
+  place.notes = std::move(notes);
+  return true;
 }
 
 }  // namespace lanescope::ui

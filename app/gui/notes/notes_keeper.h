@@ -48,11 +48,12 @@ class NotesKeeper : public QObject {
   [[nodiscard]] static Reading read(const Place& place, Notes& notes);
   void load(Place& place);
   void save();
-  void save(Place& place, const std::vector<Note>& mine);
+  // Brings what changed in the notes of a place into its file; place.notes is then what that has. Else it says why not, and changes nothing.
+  [[nodiscard]] bool keep(Place& place, const std::vector<Note>& mine);
   // The notes that the markers are, of each place. A marker belongs where the note is that it was, or is a changed form of; else to the first.
   [[nodiscard]] std::vector<std::vector<Note>> notesOfPlaces() const;
-  // What is kept, and what was made besides.
-  void show(const std::vector<timeline::TimelineView::Marker>& made = {});
+  // The notes of each place, and what was made besides.
+  void show(const std::vector<std::vector<Note>>& notes, const std::vector<timeline::TimelineView::Marker>& made);
   void cutLongTexts();
 
   timeline::TimelineView& view_;

@@ -1,4 +1,9 @@
 // Notes on a trace: kept beside it, listed, changed and walked through; and files of notes that are not what they should be.
+#include <sys/file.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include <QDir>
 #include <QFile>
 #include <QLineEdit>
@@ -9,6 +14,26 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 using lanescope::ui::NotesKeeper;
+
+// While it lives, this process writes no file beyond so many bytes.
+class FilesOfAtMost {
+ public:
+  explicit FilesOfAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FilesOfAtMost(const FilesOfAtMost&) = delete;
+  FilesOfAtMost& operator=(const FilesOfAtMost&) = delete;
+  ~FilesOfAtMost() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
 
 class NotesTest : public QObject {
   Q_OBJECT
@@ -85,6 +110,19 @@ class NotesTest : public QObject {
     QCOMPARE(timeline().markers().size(), std::size_t{1});
     QVERIFY(content(notesFile()).contains("# by hand\nsee issue 12\n"));  // what somebody else wrote stays
     QVERIFY(!content(notesFile()).contains("earlier"));
+  }
+
+  // Times and texts are shown whole where there is room, whatever was in the table before.
+  void notesAreShownWhole() {
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    const ui::ResultTable& table = window_->notes().table();
+    const QAbstractItemView& view = table;
+    const auto is_whole = [&] { return table.columnWidth(0) >= view.sizeHintForColumn(0) && table.columnWidth(1) >= view.sizeHintForColumn(1); };
+    timeline().addMarker(300'000, "my first marker, with some words");
+    QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(0)).arg(view.sizeHintForColumn(0))));
+    timeline().setMarkerText(300'000, "and with yet more words than there were in it before");
+    QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(1)).arg(view.sizeHintForColumn(1))));
   }
 
   // The file of a recording comes when that has ended, with the notes that lie beside it, while somebody writes one.
@@ -199,6 +237,33 @@ class NotesTest : public QObject {
     window_ = window_of(known_);
     timeline().addMarker(300'000, "here");
     QCOMPARE(QFileInfo(notesFile()).size(), qint64{kLargestNotesFile} + 1);
+  }
+
+  // The file may be no larger than what fits: a write of the rest is short.
+  void aMarkerThatCouldNotBeKeptIsKeptWithTheNext() {
+    timeline().addMarker(300'000, "first");
+    const QByteArray before = content(notesFile());
+    {
+      const FilesOfAtMost limit(static_cast<rlim_t>(before.size()));
+      timeline().addMarker(500'000, "second");
+    }
+    QVERIFY2(window_->messages().text().contains("File too large"), qPrintable(window_->messages().text()));
+    QCOMPARE(content(notesFile()), before);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    timeline().addMarker(700'000, "third");
+    QCOMPARE(timeline().markers().size(), std::size_t{3});
+    QVERIFY(content(notesFile()).contains("first\n0.000500000  second\n0.000700000  third\n"));
+  }
+
+  void whyMarkersCantBeKeptIsSaidAsItIs() {
+    timeline().addMarker(300'000, "first");
+    const int writer = open(notesFile().toLocal8Bit().constData(), O_RDWR | O_CLOEXEC);
+    QVERIFY(writer >= 0 && flock(writer, LOCK_EX) == 0);  // as who writes the file locks it
+    timeline().addMarker(500'000, "second");
+    QVERIFY2(window_->messages().text().contains("is being recorded"), qPrintable(window_->messages().text()));
+    ::close(writer);
+    timeline().clearMarkers();
+    QVERIFY(!QFile::exists(notesFile()));
   }
 
   void whatAnotherWindowWritesMeanwhileStays() {

@@ -1,6 +1,7 @@
 // Several recordings as one trace: those of the ranks of a job, chosen one by one or by their folder.
 #include <algorithm>
 
+#include <QDir>
 #include <QFile>
 #include <QLabel>
 
@@ -150,6 +151,29 @@ class RanksTest : public QObject {
     QCOMPARE(view.markers().size(), std::size_t{1});
     QCOMPARE(view.markers()[0].time, Nanoseconds{3'000'000'000});
     QFile::remove(first);
+    QFile::remove(second);
+  }
+
+  // The notes of the first file can't be kept, and somebody else writes those of the second.
+  void markersThatCantBeKeptStayInSightWhenNotesOfAnotherFileChange() {
+    const QString first = files_[1] + ".notes", second = files_[0] + ".notes";
+    QVERIFY(QDir().mkpath(first));  // a folder of that name
+    const auto write = [&](const QByteArray& text) {
+      QFile file(second);
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+    };
+    write("2.0 of the second\n");
+    openTogether({files_[1], files_[0]});
+    timeline::TimelineView& view = window_->timelineView();
+    const ClockLine clock = trace().parts()[1].clock;
+    view.addMarker(1'500'000'000, "not kept");
+    write("2.0 of the second\n3.0 of somebody else\n");
+    view.setMarkerText(clock(2'000'000'000), "changed");
+    QStringList texts;
+    for (const auto& marker : view.markers()) texts << marker.text;
+    texts.sort();
+    QCOMPARE(texts, QStringList({"changed", "not kept", "of somebody else"}));
+    QVERIFY(QDir().rmdir(first));
     QFile::remove(second);
   }
 
