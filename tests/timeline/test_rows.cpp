@@ -40,6 +40,37 @@ struct TwoStreams : SmallTrace {
 
 }  // namespace
 
+TEST_CASE("where ranges have too many rows on GPUs, a row says so") {
+  SmallTrace small;
+  constexpr std::uint32_t kThreads = 400, kGpus = 260;  // 104,000 rows
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    const ThreadId thread = small.builder.thread(small.process, 5'000 + i);
+    small.builder.add({.kind = TrackKind::kCudaApi, .process = small.process, .thread = thread}, {small.event(0, 5, "cudaLaunchKernel")});
+    small.builder.add({.kind = TrackKind::kNvtxRanges, .process = small.process, .thread = thread}, {small.event(0, 9, "step")});
+  }
+  for (std::uint32_t i = 0; i < kGpus; ++i) {
+    Gpu description;
+    description.ordinal = i;
+    description.name = "NVIDIA H200";
+    description.uuid = std::string(14, '\0') + static_cast<char>(i / 256) + static_cast<char>(i % 256);
+    small.builder.set_device(small.process, i, description);
+    const GpuId gpu = small.builder.gpu_of_device(small.process, i);
+    small.builder.add({.kind = TrackKind::kKernels, .process = small.process, .gpu = gpu, .context = i, .stream = 7}, {small.event(0, 5, "gemm")});
+  }
+  const RowTree tree(*small.builder.snapshot());
+  std::size_t rows = 0, groups = 0, left_out = 0;
+  for (const Row& row : tree.rows()) {
+    if (row.kind != RowKind::kGpuRanges) continue;
+    const bool says_so = row.label.english() == "NVTX: left out beyond 100,000 rows";
+    left_out += says_so ? 1 : 0;
+    rows += row.levels.empty() ? 0 : 1;
+    groups += row.levels.empty() && !says_so ? 1 : 0;
+  }
+  CHECK(rows == 100'000);
+  CHECK(groups == 250);
+  CHECK(left_out == 10);  // on each of the others
+}
+
 TEST_CASE("rows are those that users of Nsight Systems know, with their shares") {
   const TwoStreams small;
   REQUIRE(titles(small.tree) == std::vector<std::string>{

@@ -5,6 +5,7 @@
 
 #include "lane_writer.h"
 #include "model/samples/most_sampled.h"
+#include "model/trace/parts.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -27,10 +28,8 @@ IdleCause main_cause(std::span<const IdlePart> parts) {
 // Of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0".
 std::string gpu_name(const Trace& trace, GpuId gpu) {
   std::string name = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
-  for (const TracePart& part : trace.parts())
-    for (TrackId track = part.first_track; track < part.end_track; ++track)
-      if (trace.tracks()[track].key.gpu == gpu) return part.label.substr(0, part.label.find("  ")) + ' ' + name;
-  return name;
+  const TracePart* const part = PartsOfGpus(trace).of(gpu);
+  return part ? part->label.substr(0, part->label.find("  ")) + ' ' + name : name;
 }
 
 // "376.1 ms (59 %), cudaStreamSynchronize"

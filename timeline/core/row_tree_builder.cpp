@@ -220,7 +220,10 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
       return;
     }
     constexpr std::size_t kMostRows = 100'000;  // of all GPUs and threads: no machine has so many
-    if (++gpu_range_rows_ > kMostRows) return;
+    if (++gpu_range_rows_ > kMostRows) {
+      add_row(group ? key + "/more" : key, "NVTX: left out beyond 100,000 rows", RowKind::kGpuRanges, group.value_or(top));
+      return;
+    }
     if (!group) {
       group = add_row(key, "NVTX", RowKind::kGpuRanges, top);
       tree_.rows_[*group].expanded_initially = false;

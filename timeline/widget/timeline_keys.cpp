@@ -186,7 +186,7 @@ void TimelineView::markSelection() {
   }
 }
 
-std::vector<std::pair<QString, QString>> TimelineView::help_text() const {
+std::vector<std::pair<QString, QString>> TimelineView::helpText() const {
   std::vector<std::pair<QString, QString>> lines = {
       {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor; or scroll, as View > Mouse wheel says")},
       {tr("Shift+wheel, middle-drag, Shift+drag"), tr("Pan")},

@@ -471,7 +471,7 @@ void MainWindow::showFlameGraph() {
 }
 
 void MainWindow::showKeys() {
-  KeysDialog dialog(timeline_->help_text(), shortcuts(*this), this);
+  KeysDialog dialog(timeline_->helpText(), shortcuts(*this), this);
   dialog.exec();
 }
 

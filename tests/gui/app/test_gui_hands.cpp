@@ -357,7 +357,7 @@ class HandsTest : public QObject {
       QVERIFY(view.hasFocus());
       QTest::keySequence(&view, QKeySequence("Ctrl+J"));
       QVERIFY(!view.hasFocus());
-      const auto sheet = view.help_text();
+      const auto sheet = view.helpText();
       QVERIFY(std::any_of(sheet.begin(), sheet.end(), [](const auto& line) { return line.first == "X" && line.second == "Hide the row"; }));
     };
     check(*window_);

@@ -180,7 +180,7 @@ class LanguageTest : public QObject {
     Settings settings;
     LaunchDialog launch(settings, &window);
     QStringList found = without_marks(launch);
-    KeysDialog keys(window.timelineView().help_text(), shortcuts(window), &window);
+    KeysDialog keys(window.timelineView().helpText(), shortcuts(window), &window);
     found += without_marks(keys);
     QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
   }

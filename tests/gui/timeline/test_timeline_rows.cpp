@@ -105,7 +105,7 @@ TEST_CASE("every command has a text, and every key does one thing") {
 TEST_CASE("the sheet of keys has every key") {
   QString sheet;
   const Window window;
-  for (const auto& [gesture, effect] : window.view->help_text()) sheet += gesture + u'\n';
+  for (const auto& [gesture, effect] : window.view->helpText()) sheet += gesture + u'\n';
   for (const TimelineCommand& command : timeline_commands()) REQUIRE(sheet.contains(keys_text(command.keys)));
 }
 

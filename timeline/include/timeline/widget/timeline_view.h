@@ -3,7 +3,7 @@
 // It shows a Trace and nothing else: it opens no files and knows no recordings. Give it a trace with setTrace(), later snapshots of the
 // same recording with updateTrace(). All times are ns since the trace's epoch.
 //
-// Gestures (help_text() lists them all): the wheel zooms at the cursor (or scrolls, see WheelUse), two fingers on a trackpad move what is seen, drag selects a range,
+// Gestures (helpText() lists them all): the wheel zooms at the cursor (or scrolls, see WheelUse), two fingers on a trackpad move what is seen, drag selects a range,
 // click selects an event, double-click zooms to it. Everything else has a key: timeline_command.h.
 //
 // Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
@@ -196,7 +196,7 @@ class TimelineView : public QWidget {
   void selectPreviousHighlighted();
 
   // Gesture and what it does, for a "keyboard and mouse" sheet.
-  [[nodiscard]] std::vector<std::pair<QString, QString>> help_text() const;
+  [[nodiscard]] std::vector<std::pair<QString, QString>> helpText() const;
 
   // Other keys for a command than it has at first, by its id.
   void setKeys(const QString& command, std::vector<QKeyCombination> keys);
