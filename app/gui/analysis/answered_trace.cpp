@@ -59,10 +59,7 @@ std::function<bool(EventRef)> AnsweredTrace::held() const {
 
 TimeRange AnsweredTrace::shown(TimeRange time) const { return time.empty() ? time : TimeRange{time.begin + shift(), time.end + shift()}; }
 
-EventRef AnsweredTrace::shown(EventRef event) const {
-  if (two_ && choice_ == Choice::kSecond && event.valid()) event.lane += static_cast<LaneId>(two_->first.trace->lanes().size());  // its lanes follow those of A
-  return event;
-}
+EventRef AnsweredTrace::shown(EventRef event) const { return two_ && choice_ == Choice::kSecond ? two_->first.behind(event) : event; }
 
 void AnsweredTrace::show(const Subject& of, TimeRange time, EventRef event) {
   const std::shared_ptr<const Trace> now = trace();

@@ -118,23 +118,37 @@ EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   return filter;
 }
 
+enum class Compared { kWholeTraces, kIterations };
+
 // Where an item shows best in a trace by itself.
 struct Spot {
   TimeRange range;
   EventRef event;
 };
 
-std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, const std::stop_token& stop) {
+// Of the loop where that is what was compared, and has such an event: what is paid once was left out.
+std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop) {
   const std::vector<EventRef> events = gather_events(trace, EventScope::whole_trace(trace).lanes(), filter, stop);
-  const auto longest = std::max_element(events.begin(), events.end(), [&](EventRef a, EventRef b) {
-    return trace.lane(a.lane).duration(a.index) < trace.lane(b.lane).duration(b.index);
-  });
-  if (longest == events.end()) return std::nullopt;
-  const Event event = trace.event(*longest);
-  return Spot{{event.start, event.end()}, *longest};
+  analysis::Families families(trace);
+  const analysis::Loop loop = compared == Compared::kIterations ? analysis::Loop(trace, families) : analysis::Loop();
+  const auto duration = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
+  const auto recurs = [&](EventRef event) {
+    const Nanoseconds start = trace.lane(event.lane).start(event.index);
+    const std::optional<EventRef> launch = trace.launch_of(event);
+    return loop.recurrence(trace.track_of(event.lane).key.process, start, launch ? trace.lane(launch->lane).start(launch->index) : start) == analysis::Recurrence::kRecurring;
+  };
+  EventRef longest, longest_of_loop;
+  for (const EventRef event : events) {
+    if (!longest.valid() || duration(event) > duration(longest)) longest = event;
+    if ((!longest_of_loop.valid() || duration(event) > duration(longest_of_loop)) && recurs(event)) longest_of_loop = event;
+  }
+  if (longest_of_loop.valid()) longest = longest_of_loop;
+  if (!longest.valid()) return std::nullopt;
+  const Event event = trace.event(longest);
+  return Spot{{event.start, event.end()}, longest};
 }
 
-// Of one cause, by its name; of any other name, of all. Of the loop where there is one: what is paid once is not what was compared.
+// Of one cause, by its name; of any other name, of all. Of the loop where there is one, as in longest_event().
 std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {
   const LaunchIndex launches(trace, stop);
   analysis::Families families(trace);
@@ -265,6 +279,7 @@ void DiffPanel::showDiff(const TraceDiff& diff) {
   command_->show();
   items_ = diff.items;
   iterations_ = diff.aligned_by;
+  is_by_iteration_ = diff.by_iteration();
   table_->setTable(std::make_shared<const stats::Table>(table_of(diff)));
 }
 
@@ -289,9 +304,9 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
   if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
   search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace,
-                 filter = filter_of(item, iterations_)](const LatestJob::Context& job) {
+                 filter = filter_of(item, iterations_), compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace) {
-      return item.kind == DiffKind::kGpuIdle ? longest_idle(trace, item.name, job.stop()) : longest_event(trace, filter, job.stop());
+      return item.kind == DiffKind::kGpuIdle ? longest_idle(trace, item.name, job.stop()) : longest_event(trace, filter, compared, job.stop());
     };
     const std::optional<Spot> a = find(*first), b = find(*second);
     if (job.stop().stop_requested() || (!a && !b)) return;

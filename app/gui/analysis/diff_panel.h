@@ -69,6 +69,7 @@ class DiffPanel : public QWidget {
   std::vector<analysis::DiffItem> items_;  // a row each
   std::vector<analysis::CounterChange> changes_;  // the same
   std::string iterations_;                 // the family of ranges that traces were aligned by
+  bool is_by_iteration_ = false;
 };
 
 }  // namespace lanescope::ui

@@ -12,6 +12,11 @@ namespace lanescope::ui {
 
 QString TracePair::Side::name() const { return QFileInfo(path).fileName(); }
 
+EventRef TracePair::Side::behind(EventRef event) const {
+  if (event.valid()) event.lane += static_cast<LaneId>(trace->lanes().size());  // its lanes follow those of this one
+  return event;
+}
+
 TracePair::TracePair(QObject* parent) : QObject(parent) {}
 
 bool TracePair::knowsUtc() const { return isOpen() && shift_by_utc(*first_.trace, *second_.trace).has_value(); }
@@ -62,11 +67,6 @@ void TracePair::setShift(Nanoseconds shift) { align(Alignment::kHand, shift); }
 void TracePair::alignPlaces(const Place& place) {
   place_ = place;
   align(Alignment::kPlace, place.first.begin - place.second.begin);
-}
-
-EventRef TracePair::ofSecond(EventRef event) const {
-  if (event.valid()) event.lane += static_cast<LaneId>(first_.trace->lanes().size());  // its lanes follow those of A
-  return event;
 }
 
 void TracePair::reset() {

@@ -31,6 +31,8 @@ class TracePair : public QObject {
     std::shared_ptr<const Trace> trace;  // by itself, not combined
     QString path;
     [[nodiscard]] QString name() const;  // of the file
+    // An event of a trace that is combined with this one, behind it, as it stands in both together.
+    [[nodiscard]] EventRef behind(EventRef event) const;
   };
 
   // What is to be shown once the traces are aligned by it.
@@ -54,7 +56,7 @@ class TracePair : public QObject {
   [[nodiscard]] Alignment alignment() const { return alignment_; }
   [[nodiscard]] Nanoseconds shift() const { return shift_; }  // a time of B plus this is a time of the axis
   // An event of B as it stands in the combined trace. Requires: isOpen().
-  [[nodiscard]] EventRef ofSecond(EventRef event) const;
+  [[nodiscard]] EventRef ofSecond(EventRef event) const { return first_.behind(event); }
   [[nodiscard]] bool knowsUtc() const;
   // Each ends with combined(). Requires: isOpen(); for alignByUtc(), knowsUtc().
   void alignByStart();

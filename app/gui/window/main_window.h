@@ -220,6 +220,7 @@ class MainWindow : public QMainWindow, public TableFiles {
     TimeRange visible;
     EventRef event;
     std::optional<TimeRange> range;
+    EventFilter filter;
   } before_swap_;
   bool closes_when_done_ = false;          // somebody wished for it while something ran on
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown

@@ -45,7 +45,7 @@ void MainWindow::connectSession() {
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
-  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange()}; });
+  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter()}; });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
   connect(&session_, &SessionController::somethingBegan, this, [this] {  // who goes on wants the window, and the others
@@ -81,16 +81,17 @@ void MainWindow::connectSession() {
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
 }
 
-// What was in sight and selected stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
+// What was in sight, selected and filtered stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
 void MainWindow::showSwapped() {
   const Nanoseconds shift = pair().shift();  // of the trace that was the first
   const auto shifted = [shift](TimeRange range) { return TimeRange{range.begin + shift, range.end + shift}; };
   timeline_->setVisibleRange(shifted(before_swap_.visible));
   if (const EventRef event = before_swap_.event; event.valid()) {
-    const auto lanes_first = static_cast<LaneId>(pair().first().trace->lanes().size()), lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());
-    state_.setSelectedEvent({event.lane < lanes_second ? event.lane + lanes_first : event.lane - lanes_second, event.index});
+    const auto lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());  // which came first
+    state_.setSelectedEvent(event.lane < lanes_second ? pair().ofSecond(event) : EventRef{event.lane - lanes_second, event.index});
   }
   if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
+  state_.setFilter(before_swap_.filter);
   notes_keeper_->open(session_.file());
 }
 

@@ -513,6 +513,46 @@ class CompareTest : public QObject {
     for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
   }
 
+  // Start-up was not compared. Outside of it no batch took 2 ms in either, and in one of them the first took 32 ms (docs: a loader that has workers).
+  void aRowOfTheComparisonLeadsToWhatWasCompared() {
+    const auto path = [](const char* name) { return QString::fromStdString(data_file(name).string()); };
+    QVERIFY(open_and_settle(*window_, path("torch_training_workers0.trace")));
+    window_->openBeside(path("torch_training_workers4.trace"));
+    QVERIFY(settled());
+    window_->showPanel("diff");
+    QVERIFY(settled());
+    const stats::Table& table = *window_->diff().table().results().table();
+    const stats::Column& names = *std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.title == "Name"; });
+    ui::TableRow row = 0;
+    while (row < table.row_count() && table.text(names.text(row)) != "data") ++row;
+    QVERIFY(row < table.row_count());
+    window_->diff().table().chooseRow(row);
+    QVERIFY(settled());
+    QVERIFY(window_->state().selectedEvent().valid());
+    const QList<QAction*> actions = window_->diff().table().actions();
+    const auto in_second = std::find_if(actions.begin(), actions.end(), [](const QAction* action) { return action->text() == "Select it in B"; });
+    QVERIFY(in_second != actions.end());
+    (*in_second)->trigger();
+    QVERIFY(settled());
+    const Event batch = window_->state().trace()->event(window_->state().selectedEvent());
+    QCOMPARE(QString::fromStdString(std::string(window_->state().trace()->name(batch.name))), QString("data"));
+    QVERIFY2(batch.duration < 2'000'000, qPrintable(QString::number(batch.duration)));
+  }
+
+  void swappedTracesKeepTheFilter() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    EventFilter filter;
+    filter.text = "gemm";
+    window_->state().setFilter(filter);
+    QVERIFY(settled());
+    const int listed = events_table(*window_)->model()->rowCount();
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(QString::fromStdString(window_->state().filter().text), QString("gemm"));
+    QCOMPARE(events_table(*window_)->model()->rowCount(), listed);
+  }
+
   void aTraceIsNamedAloneOnceTheOtherIsClosed() {
     window_->openBeside(faster_);
     QVERIFY(settled());
