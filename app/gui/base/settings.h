@@ -24,6 +24,9 @@ class Settings {
  public:
   Settings();
 
+  // What another program of this user changed meanwhile is known from then on; what another Settings of this program changed is known anyway.
+  void readAgain() { file_.sync(); }
+
   [[nodiscard]] QStringList recentFiles() const;  // newest first, absolute paths
   void addRecentFile(const QString& path);        // at the front; the list keeps ten
   void removeRecentFile(const QString& path);

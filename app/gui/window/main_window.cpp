@@ -212,6 +212,7 @@ void MainWindow::closeWhenDone() {
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && actions_.launch) paint_icons(actions_, palette());
+  if (event->type() == QEvent::ActivationChange && isActiveWindow()) recent_->readAgain();
 }
 
 }  // namespace lanescope::ui

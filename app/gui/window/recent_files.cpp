@@ -45,6 +45,7 @@ RecentFileText text_of_file(const QString& path, const std::optional<FileFacts>&
 RecentFiles::RecentFiles(Settings& settings, QMenu& menu, StartPage& page, QObject* parent) : QObject(parent), settings_(settings), menu_(menu), page_(page) {
   connect(&lookup_, &FileLookup::found, this, &RecentFiles::take);
   connect(&menu, &QMenu::aboutToShow, this, [this] {
+    readAgain();
     for (const QString& path : listed_) lookup_.look(path);
   });
   list();
@@ -53,6 +54,11 @@ RecentFiles::RecentFiles(Settings& settings, QMenu& menu, StartPage& page, QObje
 void RecentFiles::add(const QString& path) {
   settings_.addRecentFile(path);
   list();
+}
+
+void RecentFiles::readAgain() {
+  settings_.readAgain();
+  if (settings_.recentFiles() != listed_) list();
 }
 
 void RecentFiles::forgetIfGone(const QString& path) {

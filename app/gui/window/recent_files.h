@@ -24,6 +24,8 @@ class RecentFiles : public QObject {
   RecentFiles(Settings& settings, QMenu& menu, StartPage& page, QObject* parent = nullptr);
 
   void add(const QString& path);
+  // Other windows and other programs of this user open files, too: what they opened comes here, and when the menu is about to be shown.
+  void readAgain();
   // A file that somebody removed is offered once more, when it could not be opened, and not for ever.
   void forgetIfGone(const QString& path);
 

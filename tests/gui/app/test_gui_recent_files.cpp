@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <semaphore>
@@ -92,6 +93,32 @@ class RecentFilesTest : public QObject {
     // When it answers at last, what it says is there.
     answers.release();
     QVERIFY(wait_for([&] { return entry(1).contains("the file is gone"); }));
+  }
+
+  // Also where this window knew of none: its menu was closed then.
+  void whatAnotherWindowOpenedIsInTheMenuAndOnThePage() {
+    ui::Settings().clearRecentFiles();
+    MainWindow window(ui::Layout::kInitial), other(ui::Layout::kInitial);
+    other.show();
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
+    QVERIFY(!window.actions().open_recent->isEnabled());
+    other.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&other, kPatienceMs));
+    QVERIFY(open_and_settle(other, known_));
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
+    QVERIFY(window.actions().open_recent->isEnabled());
+    QVERIFY2(window.actions().open_recent->actions().first()->text().contains("known.trace"), qPrintable(window.actions().open_recent->actions().first()->text()));
+    const QList<QLabel*> labels = window.findChildren<QLabel*>();
+    QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().contains("known.trace"); }));
+    // While a window stays in front, too: another program may have opened one.
+    ui::Settings().addRecentFile("/elsewhere/later.trace");
+    emit window.actions().open_recent->aboutToShow();
+    QVERIFY(window.actions().open_recent->actions().first()->text().contains("later.trace"));
+    ui::Settings().removeRecentFile("/elsewhere/later.trace");
+    ui::Settings().addRecentFile(kDead);  // as it was
   }
 
   // A window that is closed meanwhile is gone, whatever comes later.
