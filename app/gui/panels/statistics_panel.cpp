@@ -29,7 +29,7 @@ constexpr std::size_t kHistogramBins = 60;
 constexpr std::size_t kUtilisationPieces = 200;
 constexpr int kTableWidth = 950;  // px at first
 constexpr int kChartWidth = 270;  // px at first
-constexpr int kLinesOfTwoCharts = 12;  // of text: where there is room for less, neither of two charts could be read
+constexpr int kLegibleChart = 110;  // px of height: with less, a chart leaves out the marks of its axes
 constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {21, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
@@ -105,6 +105,8 @@ void StatisticsPanel::layOut() {
   nothing_->hide();
   charts_->addWidget(durations_);
   charts_->addWidget(utilisation_);
+  charts_->setStretchFactor(0, 1);
+  charts_->setStretchFactor(1, 1);
   charts_->installEventFilter(this);
   auto* splitter = new QSplitter(this);
   splitter->addWidget(pages_);
@@ -285,7 +287,9 @@ bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
 
 // Where there is something to show, and room for two charts.
 void StatisticsPanel::showUtilisation() {
-  utilisation_->setVisible(!utilisation_->isEmpty() && charts_->height() >= charts_->fontMetrics().height() * kLinesOfTwoCharts);
+  const bool was_there = !utilisation_->isHidden();
+  utilisation_->setVisible(!utilisation_->isEmpty() && charts_->height() >= 2 * kLegibleChart + charts_->handleWidth());
+  if (!was_there && !utilisation_->isHidden()) charts_->setSizes({charts_->height() / 2, charts_->height() / 2});
 }
 
 // Names have what room the numbers leave, until somebody chooses another width.

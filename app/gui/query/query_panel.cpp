@@ -69,7 +69,9 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   layOut();
   for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(text_of(ready.title), text_of(ready.sql));
   connect(ready_, &QComboBox::activated, this, [this](int index) {
-    editor_->setPlainText(ready_->itemData(index).toString());
+    QTextCursor all(editor_->document());  // what stands there can be brought back by undoing this
+    all.select(QTextCursor::Document);
+    all.insertText(ready_->itemData(index).toString());
     ask();
   });
   connect(ask_, &QPushButton::clicked, this, &QueryPanel::ask);
@@ -85,7 +87,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
     if (change == TraceChange::kOther) {
       job_.cancel();
       clear();
-      showMessage({});
+      showHint();
     }
     follow();
   });
@@ -97,7 +99,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
       answered_.show(made_of_.subject, *time, event_at(*made_of_.subject.trace, *time));
   });
   connect(table_->selectionModel(), &QItemSelectionModel::currentColumnChanged, this, &QueryPanel::showHistogram);
-  showMessage(tr("Ctrl+Enter answers."));
+  showHint();
 }
 
 void QueryPanel::layOut() {
@@ -233,6 +235,8 @@ void QueryPanel::showRow() {
   on_timeline_->setEnabled(row_ != nullptr);
   emit rowChanged(on_timeline_->isChecked() ? row_ : nullptr);
 }
+
+void QueryPanel::showHint() { showMessage(tr("Ctrl+Enter answers.")); }
 
 void QueryPanel::showMessage(const QString& text) {
   message_->setText(text);

@@ -60,6 +60,7 @@ class QueryPanel : public QWidget {
   void present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row);
   void clear();
   void showRow();
+  void showHint();
   void showMessage(const QString& text);
   void showHistogram();
 

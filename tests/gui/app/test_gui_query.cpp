@@ -1,4 +1,6 @@
 // Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
+#include <algorithm>
+
 #include <QAccessible>
 #include <QAreaSeries>
 #include <QCategoryAxis>
@@ -48,6 +50,26 @@ class QueryTest : public QObject {
     QVERIFY(selected.valid());
     QCOMPARE(window_->state().trace()->event(selected).start, kFirstKernel);
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
+  }
+
+  void howAQueryIsRunIsSaidUntilOneIs() {
+    window_->showPanel("query");
+    QCOMPARE(window_->query().message(), QString("Ctrl+Enter answers."));
+  }
+
+  void whatWasTypedComesBackBehindAPreparedQuery() {
+    Gestures gestures(*window_);
+    window_->timelineView().setFocus();
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Q));
+    QVERIFY(gestures.type("SELECT 1"));
+    const QList<QComboBox*> boxes = window_->query().findChildren<QComboBox*>();
+    const auto ready = std::find_if(boxes.begin(), boxes.end(), [](const QComboBox* box) { return box->accessibleName() == "Prepared queries"; });
+    QVERIFY(ready != boxes.end());
+    emit (*ready)->activated(0);
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->query().text(), (*ready)->itemData(0).toString());
+    QVERIFY(gestures.press(Qt::CTRL | Qt::Key_Z));
+    QCOMPARE(window_->query().text(), QString("SELECT 1"));
   }
 
   // Snapshots of a recording come ten times a second, and what is asked takes longer: it is answered all the same, and asked again then. Who stops it

@@ -59,6 +59,24 @@ class RoomTest : public QObject {
   }
   void cleanupTestCase() { window_.reset(); }
 
+  // As the panel first opens in a window of the usual size, and in a lower one.
+  void marksOfChartsBesideTheStatisticsCanBeRead() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'600, 1'000);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    window.showPanel("statistics");
+    QVERIFY(settle(window));
+    const auto* durations = window.statistics().findChild<ui::DurationChart*>();
+    const auto* utilisation = window.statistics().findChild<ui::UtilisationChart*>();
+    constexpr int kLegible = 110;  // px
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
+    QVERIFY2(!utilisation->isVisible() || utilisation->height() >= kLegible, qPrintable(QString::number(utilisation->height())));
+    window.resize(1'600, 640);
+    QVERIFY(settle(window));
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
+  }
+
   void whatIsSearchedInTheFlameGraphCanBeRead() {
     window_->showPanel("samples");
     QVERIFY(settle(*window_));
