@@ -47,6 +47,7 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
   Options options;
   ScreenshotRequest picture;
   bool wants_picture = false;
+  QString of_picture;  // an option that is about one
   for (qsizetype i = 0; i < arguments.size(); ++i) {
     const qsizetype equals = arguments[i].startsWith(u"--") ? arguments[i].indexOf(u'=') : -1;
     const QString name = arguments[i].left(equals);
@@ -62,12 +63,14 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
     }
     if ((name == u"--force-overwrite" || name == u"-f") && equals < 0) {
       picture.overwrite = Overwrite::kAllow;
+      of_picture = name;
       continue;
     }
     if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel" && name != u"--language")
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
     const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
+    if (name == u"--size" || name == u"--range" || name == u"--panel") of_picture = name;
     if (name == u"--screenshot") {
       if (!value.endsWith(u".png", Qt::CaseInsensitive))
         return wrong(QStringLiteral("--screenshot needs the name of a picture that ends in .png, not \"%1\".").arg(value));
@@ -91,6 +94,7 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
     }
   }
   if (options.several == Several::kTogether && options.files.isEmpty()) return wrong(QStringLiteral("--together needs the files that are one trace."));
+  if (!wants_picture && !of_picture.isEmpty()) return wrong(QStringLiteral("%1 is about the picture that --screenshot draws, which is not given. See lanescope-ui --help.").arg(of_picture));
   if (wants_picture) {
     if (options.files.isEmpty()) return wrong(QStringLiteral("--screenshot needs a file to draw."));
     picture.files = options.files;

@@ -36,7 +36,8 @@ class Screenshot : public QObject {
   void look();
   void lookForProblem();
   void end(const QString& sentence);
-  // Fails with one sentence.
+  // Each fails with one sentence.
+  [[nodiscard]] Result<void> checkRange() const;
   [[nodiscard]] Result<void> take();
 
   MainWindow& window_;

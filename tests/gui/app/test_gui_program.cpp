@@ -166,6 +166,11 @@ class ProgramTest : public QObject {
     const Outcome unwritable = run({known_, "--screenshot", "/nowhere/never.png"});
     QCOMPARE(unwritable.exit_code, 1);
     QVERIFY(unwritable.errors.contains("/nowhere/never.png"));
+    // The known trace has ended after some milliseconds.
+    const Outcome beyond = run({known_, "--screenshot", pathOf("never.png"), "--range", "5s:6s"});
+    QCOMPARE(beyond.exit_code, 1);
+    QVERIFY2(beyond.errors.contains("5.0") && beyond.errors.contains("--range"), qPrintable(beyond.errors));
+    QVERIFY(!QFile::exists(pathOf("never.png")));
   }
 
   void answersOptions() {
@@ -176,6 +181,8 @@ class ProgramTest : public QObject {
                                      {"--screenshot", "x.png"},
                                      {"--together"},
                                      {known_, "--size", "big"},
+                                     {known_, "--panel", "notes"},
+                                     {known_, "--range", "1ms:2ms"},
                                      {known_, "--range", "5ms:1ms"}}) {
       const Outcome outcome = run(wrong);
       QCOMPARE(outcome.exit_code, 2);
