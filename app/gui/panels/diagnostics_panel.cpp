@@ -15,6 +15,7 @@
 #include <QTextCharFormat>
 #include <QVBoxLayout>
 
+#include "base/condition_text.h"
 #include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
@@ -211,7 +212,7 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
     rows += escaped_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
   rows += escaped_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
   rows += escaped_row(tr("Events"), event_place_text(trace));
-  rows += escaped_row(tr("Condition"), QString::fromStdString(from.condition));
+  rows += escaped_row(tr("Condition"), shown_text(condition_message(from.condition)));
   for (const Gpu& gpu : trace.gpus()) {
     QString text = QString::fromStdString(gpu.name);
     if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);

@@ -5,8 +5,10 @@
 
 #include <QFileInfo>
 
+#include "base/condition_text.h"
 #include "base/file_path.h"
 #include "model/import/open_trace.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 
@@ -216,7 +218,7 @@ void SessionController::carryOut(const SessionEffect& effect, const TracePointer
                    emit fileChanged();  // also where it is the same: it is alone now
                  },
                  [this, &trace](const effect::SayOpened& whole) {
-                   if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));
+                   if (!trace->provenance().condition.empty()) say(shown_text(condition_message(trace->provenance().condition)));
                    whole.as.source == Source::kFile ? emit opened(first_paths_.value(0)) : emit openedBeside(second_paths_.value(0));
                  },
                  [this](const effect::SayFailed& failure) { emit failed(failure.sentence, pathsOf(failure.from.source).value(0)); },

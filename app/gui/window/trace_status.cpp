@@ -3,6 +3,7 @@
 #include <QDateTime>
 #include <QLocale>
 
+#include "base/condition_text.h"
 #include "base/texts.h"
 #include "events/shown_events.h"
 #include "model/trace/completeness.h"
@@ -115,7 +116,7 @@ void TraceStatus::showTrace() {
     return showTime();
   }
   const std::uint64_t listed = listed_count(*trace), others = trace->event_count() - listed;
-  QStringList parts = {events_text(listed, others), shown_text(completeness_text(*trace))};
+  QStringList parts = {events_text(listed, others), shown_text(completeness_message(completeness_text(*trace)))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
   trace_->setToolTip(others == 0 ? trace_->text() : trace_->text() + u'\n' + tr("Events lists states of threads and samples where their kind is chosen."));

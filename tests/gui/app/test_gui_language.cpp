@@ -4,6 +4,8 @@
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QFile>
+#include <QFileInfo>
 #include <QGroupBox>
 #include <QHeaderView>
 #include <QLabel>
@@ -14,8 +16,11 @@
 #include <QTreeView>
 
 #include "base/catalogue_translator.h"
+#include "base/condition_text.h"
 #include "main_window_fixture.h"
+#include "model/file/trace_file.h"
 #include "model/text/language.h"
+#include "model/trace/frame_ingest.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "timeline/widget/shown_text.h"
@@ -153,6 +158,46 @@ class LanguageTest : public QObject {
       if (!isOfTheTrace(text)) found += text;
     QVERIFY(passes(found));
     QVERIFY2(window->events().findChild<QTableView*>()->model()->headerData(1, Qt::Horizontal).toString().contains(u'\u27e6'), "the table of events");
+  }
+
+  // What is missing in a file is said above the timeline, below it, and in Diagnostics.
+  void marksWhatIsMissingInTheFile() {
+    const QString cut = QString::fromStdString((folder_.path() / "cut.trace").string());
+    QVERIFY(QFile::copy(known_, cut) && QFile::resize(cut, QFileInfo(cut).size() - 40));
+    const auto window = window_of(cut);
+    QVERIFY(window);
+    window->showPanel("diagnostics");
+    QVERIFY(settle(*window));
+    const QString sentence = QString::fromStdString(marked("The recording was cut off or is still being written: everything up to its last whole frame is here."));
+    QVERIFY2(window->messages().text().contains(sentence), qPrintable(window->messages().text()));
+    QStringList texts;
+    for (const Shown& each : texts_of(*window)) texts += each.text;
+    QVERIFY(!texts.filter(QString::fromStdString(marked("incomplete: the recording was cut off"))).isEmpty());
+    QVERIFY2(!texts.filter(sentence).isEmpty(), "Diagnostics");
+  }
+
+  // As readers make them, one behind the other; names and what others wrote stay.
+  void marksEachSentenceOfATracesCondition() {
+    const auto said = [](const std::string& english) {
+      const Message message = condition_message(english);
+      return message.english() == english ? message.in(chinese()) : "another text: " + message.english();
+    };
+    FileCondition condition;
+    condition.damaged_frames = 2;
+    condition.first_damage = 118;
+    condition.search_ended = 4'096;
+    const std::string damaged = condition.sentence();
+    QCOMPARE(QString::fromStdString(said(damaged)).count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QVERIFY(said(damaged).find("118") != std::string::npos && said(damaged).find("4096") != std::string::npos);
+    QCOMPARE(QString::fromStdString(said("rank1.trace: " + damaged + " " + malformed_frames(3))).remove("rank1.trace").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QCOMPARE(QString::fromStdString(said("The disk was replaced. 7 events had no room in the file.")).remove("The disk was replaced.").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QCOMPARE(said("whatever others wrote, 5 of it"), std::string("whatever others wrote, 5 of it"));
+    std::string many;
+    while (many.size() < 1'000'000) many += "Can't read 1 incomplete: ";
+    QCOMPARE(said(many), many);
+    const std::string lost = completeness_message("incomplete: 1,204 records dropped, 1 CUPTI buffer lost, processes could not be followed").in(chinese());
+    QCOMPARE(QString::fromStdString(lost).remove("CUPTI").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QVERIFY(lost.find("1,204") != std::string::npos);
   }
 
   // A kernel that waited for its call, and that for its thread.
