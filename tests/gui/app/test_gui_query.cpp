@@ -11,6 +11,7 @@
 #include <QRegularExpression>
 #include <QTimer>
 #include <QToolTip>
+#include <QWheelEvent>
 
 #include "../../timeline/traces.h"
 #include "gestures.h"
@@ -70,6 +71,30 @@ class QueryTest : public QObject {
     QCOMPARE(window_->query().text(), (*ready)->itemData(0).toString());
     QVERIFY(gestures.press(Qt::CTRL | Qt::Key_Z));
     QCOMPARE(window_->query().text(), QString("SELECT 1"));
+  }
+
+  // The wheel is turned over whatever lies under the cursor: it changes a box that is in use, and no other one.
+  void theWheelChangesNoBoxThatIsNotInUse() {
+    window_->showPanel("query");
+    window_->query().setText("SELECT 42 AS precious");
+    const auto turn = [](QWidget& over) {
+      QWheelEvent wheel(QPointF(5, 5), over.mapToGlobal(QPointF(5, 5)), {}, {0, -120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+      QApplication::sendEvent(&over, &wheel);
+    };
+    window_->timelineView().setFocus();
+    for (QComboBox* box : window_->findChildren<QComboBox*>()) {
+      const int index = box->currentIndex();
+      turn(*box);
+      QVERIFY2(box->currentIndex() == index && !box->hasFocus(), qPrintable(box->accessibleName()));
+    }
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->query().text(), QString("SELECT 42 AS precious"));
+    const QList<QComboBox*> boxes = window_->query().findChildren<QComboBox*>();
+    const auto ready = std::find_if(boxes.begin(), boxes.end(), [](const QComboBox* box) { return box->accessibleName() == "Prepared queries"; });
+    QVERIFY(ready != boxes.end());
+    (*ready)->setFocus();
+    turn(**ready);
+    QCOMPARE((*ready)->currentIndex(), 0);
   }
 
   // Snapshots of a recording come ten times a second, and what is asked takes longer: it is answered all the same, and asked again then. Who stops it
