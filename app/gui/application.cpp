@@ -15,6 +15,7 @@
 #include "options.h"
 #include "timeline/widget/surely.h"
 #include "window/main_window.h"
+#include "window/opening_view.h"
 #include "window/screenshot.h"
 #include "window/theme.h"
 #include "window/windows.h"
@@ -117,6 +118,7 @@ int run_viewer(int argc, char** argv) {
   if (options.screenshot) return take_screenshot(*options.screenshot);
   Windows windows(Layout::kRemembered);
   MainWindow& window = windows.add();
+  show_view_once_open(window, options.view);
   window.openAll(options.files, options.several);
   return QApplication::exec();
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program goes.
 
-Usage: lanescope-ui [FILE [FILE]]
+Usage: lanescope-ui [FILE [FILE]] [--range START:END] [--panel NAME]
        lanescope-ui FILE FILE FILE... | FOLDER | --together FILE FILE
        lanescope-ui FILE... --screenshot OUT.png [-f] [--size WxH] [--range START:END] [--panel NAME]
 
@@ -22,8 +22,8 @@ Usage: lanescope-ui [FILE [FILE]]
   -f, --force-overwrite
                        Replace the picture when it exists
   --size WxH           Size of the picture in pixels (1600x1000)
-  --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
-  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, query, notes,
+  --range START:END    The part of time to show or draw, in s, ms, us or ns: 1.2s:1.5s
+  --panel NAME         The panel to have in front: events, statistics, bubbles, findings, diff, samples, query, notes,
                        kernel, source, diagnostics or details
   --language CODE      The language of the window: en or zh_CN; else what View > Language says, or the desktop
   -h, --help           Show this text
@@ -70,7 +70,7 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
     const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
-    if (name == u"--size" || name == u"--range" || name == u"--panel") of_picture = name;
+    if (name == u"--size") of_picture = name;
     if (name == u"--screenshot") {
       if (!value.endsWith(u".png", Qt::CaseInsensitive))
         return wrong(QStringLiteral("--screenshot needs the name of a picture that ends in .png, not \"%1\".").arg(value));
@@ -83,22 +83,24 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       if (!MainWindow::panelNames().contains(value))
         return wrong(
             QStringLiteral("There is no panel \"%1\". Name one of %2.").arg(value, MainWindow::panelNames().join(QStringLiteral(", "))));
-      picture.panel = value;
+      options.view.panel = value;
     } else if (name == u"--size") {
       const std::optional<QSize> size = parse_size(value);
       if (!size) return wrong(QStringLiteral("--size needs a width and a height like 1600x1000, not \"%1\".").arg(value));
       picture.size = *size;
     } else {
-      picture.range = parse_range(value);
-      if (!picture.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
+      options.view.range = parse_range(value);
+      if (!options.view.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
     }
   }
+  if (options.files.isEmpty() && (options.view.range || !options.view.panel.isEmpty())) return wrong(QStringLiteral("--range and --panel need a file to show."));
   if (options.several == Several::kTogether && options.files.isEmpty()) return wrong(QStringLiteral("--together needs the files that are one trace."));
   if (!wants_picture && !of_picture.isEmpty()) return wrong(QStringLiteral("%1 is about the picture that --screenshot draws, which is not given. See lanescope-ui --help.").arg(of_picture));
   if (wants_picture) {
     if (options.files.isEmpty()) return wrong(QStringLiteral("--screenshot needs a file to draw."));
     picture.files = options.files;
     picture.several = options.several;
+    picture.view = options.view;
     options.screenshot = picture;
   }
   return options;

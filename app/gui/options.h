@@ -15,6 +15,7 @@ namespace lanescope::ui {
 struct Options {
   QStringList files;
   Several several = Several::kBeside;
+  OpeningView view;
   std::optional<ScreenshotRequest> screenshot;
   const Language* language = nullptr;  // null: as the settings or the desktop say
 };

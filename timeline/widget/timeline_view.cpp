@@ -7,6 +7,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QToolTip>
 
 #include "gestures.h"
 #include "model/trace/demanded_segments.h"
@@ -283,10 +284,16 @@ void TimelineView::askForTime() {
     const QStringList sides = text.split(u':');
     const auto begin = parse_time(sides.front().toStdString());
     if (!begin || sides.size() > 2) return false;
-    if (sides.size() == 1) return goToTime(*begin), true;
-    const auto end = parse_time(sides.back().toStdString());
-    if (!end || *end <= *begin) return false;
-    return setVisibleRange({*begin, *end}), true;
+    const auto end = sides.size() == 1 ? begin : parse_time(sides.back().toStdString());
+    if (!end || (sides.size() > 1 && *end <= *begin)) return false;
+    if (const TimeRange extent = trace() ? trace()->extent() : TimeRange{}; !extent.empty() && (*end < extent.begin || *begin >= extent.end)) {
+      const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
+      const auto shown = [resolution](Nanoseconds time) { return QString::fromStdString(format_time(time, resolution)); };
+      const QPoint below = parts_->prompt->mapToGlobal(QPoint(0, parts_->prompt->height()));
+      QToolTip::showText(below, tr("The trace begins at %1 and ends at %2.").arg(shown(extent.begin), shown(extent.end)), parts_->prompt);
+      return false;
+    }
+    return (sides.size() == 1 ? goToTime(*begin) : setVisibleRange({*begin, *end})), true;
   });
 }
 

@@ -107,6 +107,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
   [[nodiscard]] Exports& exports() { return *exports_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
+  void showFailure(const QString& sentence);  // there; failed() says it, too
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
  signals:
@@ -137,7 +138,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showTrace();
   void showTitle();
   void showActivity();
-  void showFailure(const QString& sentence);
   void showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void ask(const Wish& wish);

@@ -1,6 +1,5 @@
 #include "window/screenshot.h"
 
-#include <algorithm>
 #include <vector>
 
 #include <QBuffer>
@@ -9,11 +8,9 @@
 
 #include "base/file_path.h"
 #include "fleet/fleet_file.h"
-#include "kernels/kernel_facts.h"
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"
-#include "timeline/core/format.h"
 
 namespace lanescope::ui {
 namespace {
@@ -39,10 +36,7 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
   });
   connect(&window_, &MainWindow::opened, this, [this] {
     loaded_ = true;
-    if (!request_.panel.isEmpty()) window_.showPanel(request_.panel);
-    if (request_.range) window_.timelineView().setVisibleRange(*request_.range);
-    if (request_.panel == QLatin1String("kernel") || request_.panel == QLatin1String("source"))  // which are about the selected one
-      window_.timelineView().selectEvent(telling_kernel(*window_.state().trace(), request_.range));
+    show_view(window_, request_.view);
   });
 }
 
@@ -82,19 +76,8 @@ void Screenshot::end(const QString& sentence) {
   emit finished(sentence);
 }
 
-// Beside the trace there is nothing to draw; of a trace without events, there is nothing anyway.
-Result<void> Screenshot::checkRange() const {
-  const TimeRange extent = window_.state().trace() ? window_.state().trace()->extent() : TimeRange{};
-  if (!request_.range || extent.empty() || !request_.range->intersected(extent).empty()) return {};
-  const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
-  const auto text = [resolution](Nanoseconds time) { return QString::fromStdString(timeline::format_time(time, resolution)); };
-  return Error{tr("There is nothing to draw from %1 to %2: the trace begins at %3 and ends at %4. Give another --range.")
-                   .arg(text(request_.range->begin), text(request_.range->end), text(extent.begin), text(extent.end))
-                   .toStdString()};
-}
-
 Result<void> Screenshot::take() {
-  if (Result<void> known = checkRange(); !known) return known;
+  if (Result<void> known = check_view(window_, request_.view); !known) return known;
   QBuffer picture;
   QFile file;
   const bool written = window_.grab().save(&picture, "PNG") && file.open(file_->descriptor(), QIODevice::WriteOnly) &&

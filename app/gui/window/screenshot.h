@@ -8,6 +8,7 @@
 
 #include "model/file/new_file.h"
 #include "window/main_window.h"
+#include "window/opening_view.h"
 
 namespace lanescope::ui {
 
@@ -17,8 +18,7 @@ struct ScreenshotRequest {
   QString picture;  // of its file: ends in .png
   Overwrite overwrite = Overwrite::kRefuse;
   QSize size{1600, 1000};
-  std::optional<TimeRange> range;  // visible; none: everything
-  QString panel;                   // in front of its tabs; empty: the first
+  OpeningView view;
 };
 
 class Screenshot : public QObject {
@@ -36,8 +36,7 @@ class Screenshot : public QObject {
   void look();
   void lookForProblem();
   void end(const QString& sentence);
-  // Each fails with one sentence.
-  [[nodiscard]] Result<void> checkRange() const;
+  // Fails with one sentence.
   [[nodiscard]] Result<void> take();
 
   MainWindow& window_;

@@ -8,6 +8,8 @@
 #include <QScopeGuard>
 
 #include "main_window_fixture.h"
+#include "options.h"
+#include "window/opening_view.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/trace/compact/compaction.h"
@@ -320,6 +322,26 @@ class LoadingTest : public QObject {
     QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
     QVERIFY(open_and_settle(window, long_));
     QCOMPARE(window.focusWidget(), static_cast<QWidget*>(&window.timelineView()));
+  }
+
+  // What the command under a picture of a report asks for.
+  void aWindowOpensAtThePartOfTimeOfTheCommandLine() {
+    const TemporaryFolder folder;
+    const QString known = known_trace_in(folder);
+    const auto parsed = ui::parse_options({known, "--range", "300us:400us", "--panel", "findings"});
+    const auto* const options = std::get_if<ui::Options>(&parsed);
+    QVERIFY(options != nullptr);
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::show_view_once_open(window, options->view);
+    QVERIFY(open_and_settle(window, known));
+    QVERIFY(window.timelineView().visibleRange() == TimeRange({300'000, 400'000}));
+    QVERIFY(window.findings().isVisible());
+    QVERIFY(open_and_settle(window, known));  // as it is opened by hand
+    QVERIFY(window.timelineView().visibleRange() != TimeRange({300'000, 400'000}));
+    ui::show_view_once_open(window, {TimeRange{5'000'000'000, 6'000'000'000}, {}});
+    QVERIFY(open_and_settle(window, known));
+    QVERIFY2(window.messages().text().contains("the trace begins at"), qPrintable(window.messages().text()));
   }
 
  private:

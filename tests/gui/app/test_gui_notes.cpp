@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QFile>
 #include <QLineEdit>
+#include <QToolTip>
 
 #include "gestures.h"
 
@@ -207,6 +208,23 @@ class NotesTest : public QObject {
     QCOMPARE(timeline().markers().size(), std::size_t{3});
     timeline().edits().undo();
     QCOMPARE(timeline().markers().size(), std::size_t{1});
+  }
+
+  // Where a part of time is asked for that the trace has nothing of, the field stays and says where the trace is.
+  void aTimeBesideTheTraceIsNotGoneTo() {
+    const TimeRange visible = timeline().visibleRange();
+    for (const char* const beside : {"20s:30s", "20s"}) {
+      timeline().setFocus();
+      QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_G));
+      auto* prompt = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+      QVERIFY(prompt != nullptr);
+      QTest::keyClicks(prompt, beside);
+      QTest::keyClick(prompt, Qt::Key_Return);
+      QVERIFY(prompt->isVisible());
+      QVERIFY2(QToolTip::text().contains("ends at"), qPrintable(QToolTip::text()));
+      QTest::keyClick(prompt, Qt::Key_Escape);
+    }
+    QVERIFY(timeline().visibleRange() == visible);
   }
 
   void keysWalkFromMarkerToMarker() {

@@ -181,8 +181,9 @@ class ProgramTest : public QObject {
                                      {"--screenshot", "x.png"},
                                      {"--together"},
                                      {known_, "--size", "big"},
-                                     {known_, "--panel", "notes"},
-                                     {known_, "--range", "1ms:2ms"},
+                                     {known_, "--size", "800x600"},
+                                     {known_, "-f"},
+                                     {"--range", "1ms:2ms"},
                                      {known_, "--range", "5ms:1ms"}}) {
       const Outcome outcome = run(wrong);
       QCOMPARE(outcome.exit_code, 2);

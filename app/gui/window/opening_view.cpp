@@ -1,0 +1,38 @@
+#include "window/opening_view.h"
+
+#include <algorithm>
+
+#include "kernels/kernel_facts.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+
+void show_view(MainWindow& window, const OpeningView& view) {
+  if (!view.panel.isEmpty()) window.showPanel(view.panel);
+  if (view.range) window.timelineView().setVisibleRange(*view.range);
+  if (view.panel == QLatin1String("kernel") || view.panel == QLatin1String("source"))  // which are about the selected one
+    window.timelineView().selectEvent(telling_kernel(*window.state().trace(), view.range));
+}
+
+// Of a trace without events, there is nothing anyway.
+Result<void> check_view(MainWindow& window, const OpeningView& view) {
+  const TimeRange extent = window.state().trace() ? window.state().trace()->extent() : TimeRange{};
+  if (!view.range || extent.empty() || !view.range->intersected(extent).empty()) return {};
+  const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
+  const auto text = [resolution](Nanoseconds time) { return QString::fromStdString(timeline::format_time(time, resolution)); };
+  return Error{QObject::tr("There is nothing from %1 to %2: the trace begins at %3 and ends at %4. Give another --range.")
+                   .arg(text(view.range->begin), text(view.range->end), text(extent.begin), text(extent.end))
+                   .toStdString()};
+}
+
+void show_view_once_open(MainWindow& window, const OpeningView& view) {
+  const auto show = [&window, view] {
+    show_view(window, view);
+    if (const Result<void> known = check_view(window, view); !known) window.showFailure(QString::fromStdString(known.error().text));
+  };
+  QObject::connect(&window, &MainWindow::opened, &window, show, Qt::SingleShotConnection);
+  // A second one may have what the first does not.
+  QObject::connect(&window.session(), &SessionController::openedBeside, &window, [&window, view] { show_view(window, view); }, Qt::SingleShotConnection);
+}
+
+}  // namespace lanescope::ui
