@@ -276,4 +276,12 @@ TEST_CASE("rows hold what is in them however they are closed, and nothing of wha
   arrangement.hidden.insert("gpu:0");
   CHECK(kinds_of(arrangement, {}) == std::set<TrackKind>{TrackKind::kCudaApi, TrackKind::kNvtxRanges});
   CHECK(kinds_of(arrangement, "CUDA API") == std::set<TrackKind>{TrackKind::kCudaApi});
+  // The rows above what is left sum up what is left out, too.
+  CHECK(kinds_of({}, "Memory") == std::set<TrackKind>{TrackKind::kMemory});
+  RowArrangement without_kernels;
+  for (const Row& row : small.tree.rows())
+    if (const std::string title = row_title(row).english(); title.ends_with("Kernels") || title.ends_with("Stream 13")) without_kernels.hidden.insert(row.key);
+  CHECK_FALSE(kinds_of(without_kernels, {}).contains(TrackKind::kKernels));
+  CHECK(kinds_of(without_kernels, {}).contains(TrackKind::kMemory));
+  CHECK(kinds_of({}, "CUDA HW") == std::set<TrackKind>{TrackKind::kKernels, TrackKind::kMemory});
 }

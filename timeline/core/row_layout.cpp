@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "timeline/core/row_pairs.h"
 
@@ -161,11 +162,19 @@ RowData data_of_rows(const RowTree& tree, const RowArrangement& arrangement, std
   RowArrangement open = arrangement;
   for (const Row& row : tree.rows()) open.expanded[row.key] = true;
   const RowLayout layout(tree, open, {}, filter);
+  const auto visit_lanes = [](const Row& row, const auto& visit) {
+    for (const Level& level : row.levels)
+      for (const LaneSource& source : level) visit(source.lane);
+  };
+  std::set<LaneId> of_innermost;  // what rows without others below them have
+  for (const Row& row : tree.rows())
+    if (row.children.empty()) visit_lanes(row, [&](LaneId lane) { of_innermost.insert(lane); });
   RowData data;
   for (const PlacedRow& placed : layout.rows()) {
     const Row& row = tree.row(placed.row);
-    for (const Level& level : row.levels)
-      for (const LaneSource& source : level) data.lanes.push_back(source.lane);
+    visit_lanes(row, [&](LaneId lane) {
+      if (row.children.empty() || !of_innermost.contains(lane)) data.lanes.push_back(lane);
+    });
     if (row.counter) data.counters.push_back(*row.counter);
   }
   const auto keep_one_each = [](auto& numbers) {

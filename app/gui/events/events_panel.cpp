@@ -441,7 +441,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
     keep_name(filter, event_kind(trace, event), trace.name(listed_name(trace, event)));
     state_.setFilter(filter);
   });
-  if (const std::optional<EventRef> launch = trace.launch_of(event))
+  if (const std::optional<EventRef> launch = trace.launch_of(event); launch && *launch != event)  // a call is its own
     menu.addAction(tr("Go to the launching call"), this, [this, launch, &trace] { state_.reveal(state_.inTrace(*launch, trace)); });
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);

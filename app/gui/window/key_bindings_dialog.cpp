@@ -57,10 +57,7 @@ KeyBindingsDialog::KeyBindingsDialog(KeyBindings& bindings, QWidget* parent)
     bindings_.resetAll();
     say({});
   });
-  connect(table_, &QTableWidget::itemSelectionChanged, this, [this] {
-    for (QWidget* part : std::initializer_list<QWidget*>{key_, none_, reset_}) part->setEnabled(!chosen().isEmpty());
-    message_->clear();
-  });
+  connect(table_, &QTableWidget::itemSelectionChanged, this, &KeyBindingsDialog::enable);
   table_->selectRow(0);
 }
 
@@ -118,6 +115,13 @@ void KeyBindingsDialog::filter(const QString& text) {
     const bool matches = table_->item(row, 0)->text().contains(text, Qt::CaseInsensitive) || table_->item(row, 1)->text().contains(text, Qt::CaseInsensitive);
     table_->setRowHidden(row, !matches);
   }
+  enable();
+}
+
+// A command that is out of sight is not chosen.
+void KeyBindingsDialog::enable() {
+  for (QWidget* part : std::initializer_list<QWidget*>{key_, none_, reset_}) part->setEnabled(!chosen().isEmpty());
+  message_->clear();
 }
 
 QString KeyBindingsDialog::chosen() const {

@@ -153,7 +153,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   const std::shared_ptr<const Trace> trace = state_.trace();
   QMenu menu;
   menu.addAction(tr("Zoom to event"), keyOf(QLatin1String("Zoom to the event")), this, [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
-  if (const std::optional<EventRef> launch = trace->launch_of(event))
+  if (const std::optional<EventRef> launch = trace->launch_of(event); launch && *launch != event)  // a call is its own
     menu.addAction(tr("Go to the launching call"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
     menu.addAction(tr("Go to its GPU work"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });

@@ -311,6 +311,10 @@ class HandsTest : public QObject {
     QCOMPARE(keys(), before);
     QCOMPARE(table->item(table->currentRow(), 0)->text(), QString("Hide the row"));
     QVERIFY(qobject_cast<ui::KeyField*>(QApplication::focusWidget()) != nullptr);
+    filter->setText("no command has this name");  // there is nothing then that a key could be for
+    QVERIFY(!dialog.findChild<ui::KeyField*>()->isEnabled());
+    filter->clear();
+    QVERIFY(dialog.findChild<ui::KeyField*>()->isEnabled());
   }
 
   void keysAreChangedKeptAndRefusedWhereAnotherCommandHasThem() {

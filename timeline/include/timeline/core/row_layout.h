@@ -107,7 +107,8 @@ struct RowData {
   std::vector<CounterId> counters;
 };
 
-// Of the rows that a layout has where all of them are open; of a row that shows a part of a lane, all of that lane.
+// Of the rows that a layout has where all of them are open; of a row that shows a part of a lane, all of that lane. A row above others has what these
+// have of it: what is hidden or filtered out in all of them is not in it.
 [[nodiscard]] RowData data_of_rows(const RowTree& tree, const RowArrangement& arrangement, std::string_view filter);
 
 }  // namespace lanescope::timeline
