@@ -25,9 +25,9 @@ constexpr std::uint64_t kUnknownBytes = 32;  // of a field that this version doe
 
 // A type of messages, as far as sizes go.
 struct Shape {
-  enum class Kind : std::uint8_t { kUnknown, kNumber, kColumn, kText, kTexts, kMessage, kMessages };
+  enum class Kind : std::uint8_t { kNotKnown, kNumber, kColumn, kText, kTexts, kMessage, kMessages };
   struct Field {
-    Kind kind = Kind::kUnknown;
+    Kind kind = Kind::kNotKnown;
     std::uint8_t width = 0;         // bytes of a number in memory
     std::uint8_t packed_width = 0;  // in a packed column; 0: a varint
     const Shape* message = nullptr;
@@ -181,7 +181,7 @@ class Measurement {
       static constexpr Shape::Field kNone;
       const Shape::Field& field = wire->number < Shape::kMostFields ? shape.fields[wire->number] : kNone;
       switch (field.kind) {
-        case Shape::Kind::kUnknown:
+        case Shape::Kind::kNotKnown:
           size.bytes += kUnknownBytes + wire->whole.size();
           break;
         case Shape::Kind::kNumber:

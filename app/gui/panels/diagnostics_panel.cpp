@@ -31,12 +31,12 @@ constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown: to lay o
 
 // Qt takes the square of a paragraph's length to lay it out.
 std::string with_short_lines(std::string_view text) {
-  constexpr std::size_t kLongestLine = 2'000;  // bytes
+  constexpr std::size_t kMostBytesOfLine = 2'000;  // bytes
   std::string lines;
   std::size_t length = 0;
   for (const char c : text) {
     const bool within_letter = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-    if (length >= kLongestLine && c != '\n' && !within_letter) {
+    if (length >= kMostBytesOfLine && c != '\n' && !within_letter) {
       lines += '\n';
       length = 0;
     }

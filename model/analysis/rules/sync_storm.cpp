@@ -52,12 +52,15 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
   return any;
 }
 
-// The call that a part of a gap is laid to: the part lies in it or behind it.
+// The call that a part of a gap is laid to: the part lies in it, or close behind it. Invalid where it is not found there.
 EventRef call_of(const Trace& trace, const IdleGap& gap, const IdlePart& part) {
-  const Lane& calls = trace.lane(gap.launch.lane);
-  EventIndex end = calls.lower_bound(part.range.begin + 1);
-  while (end > 1 && calls.name(end - 1) != part.call) --end;
-  return {gap.launch.lane, end - 1};
+  constexpr EventIndex kMostBetween = 1'000;  // calls take a microsecond or more, and a wait answers for launches within kLongLaunch
+  const LaneId lane = trace.track_of(gap.launch.lane).lanes.front();
+  const Lane& calls = trace.lane(lane);
+  const EventIndex end = calls.lower_bound(part.range.begin + 1);
+  for (EventIndex i = end; i > 0 && end - i < kMostBetween; --i)
+    if (calls.name(i - 1) == part.call) return {lane, i - 1};
+  return {};
 }
 
 struct GpuSums {
@@ -75,6 +78,7 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& fam
       const bool waits_in_call = part.cause == IdleCause::kSynchronize || (part.cause == IdleCause::kCopy && classes(part.call) == CallClass::kCopy);
       if (!waits_in_call || !work.has(gap, part)) continue;
       const EventRef call = call_of(trace, gap, part);
+      if (!call.valid()) continue;
       const Lane& lane = trace.lane(call.lane);
       const TrackKey& track = trace.track_of(call.lane).key;
       Waits& entry = waits[{track.thread, part.call, families.of(ranges.innermost(track.thread, lane.start(call.index)))}];
