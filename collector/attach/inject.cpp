@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -115,9 +116,12 @@ class Injector {
     const std::optional<CLibraryFunctions> library = find_c_library(memory_, map_);
     if (!library) return failure("the functions that load files were not found in its C library.");
     library_ = *library;
+    const std::optional<ReturnPath> return_path = find_return_path(memory_, map_);
+    if (!return_path) return failure("what calls from outside return to was not found in its C library." + from_outside());
     StackFrames stacks(request_.pid, memory_);
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
     injection_.thread = thread_->thread();
+    thread_->return_by(*return_path);
     std::unique_ptr<LoadingThread> loading;
     if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
     if (loading) note_release(*thread_);
@@ -131,6 +135,10 @@ class Injector {
 
  private:
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
+
+  [[nodiscard]] std::string from_outside() const {
+    return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid);
+  }
 
   void note_release(StoppedThread& thread) { injection_.stopped = std::max(injection_.stopped, thread.release()); }
 
@@ -432,7 +440,11 @@ Result<Injection> inject(const InjectionRequest& request) {
   if (!candidate) return candidate.error();
   // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
   Result<Injection> injection = Error{};
-  std::thread([&] { injection = connect_or_inject(request, *candidate); }).join();
+  // Its pauses are those of a thread that another one stands still for: the kernel may not draw them out.
+  std::thread([&] {
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    injection = connect_or_inject(request, *candidate);
+  }).join();
   return injection;
 }
 

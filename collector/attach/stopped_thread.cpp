@@ -23,10 +23,9 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kRedZone = 128;  // bytes below the stack pointer that a function may use (System V ABI)
 constexpr std::uint64_t kDirectionFlag = 0x400;
-// A function that is called returns to here: the page above all that user space may map, so that the fault can't be anyone else's.
-constexpr std::uint64_t kReturnAddress = 0x7ffffffff000;
 constexpr std::size_t kExtendedStateBytes = 32 * 1024;  // more than the largest XSAVE area (AVX-512 and AMX: 11 KB)
 constexpr std::uint64_t kNoSystemCall = ~std::uint64_t{0};
+constexpr int kSystemCallMark = 0x80;  // in the signal of a stop at a system call (PTRACE_O_TRACESYSGOOD)
 
 // Results with which the kernel marks a system call to be restarted (linux/errno.h).
 constexpr long kFirstRestart = -516;
@@ -63,7 +62,7 @@ Error StoppedThread::error(const char* what) const {
 
 Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t thread, const RemoteMemory& memory, milliseconds limit) {
   std::unique_ptr<StoppedThread> stopped(new StoppedThread(process, thread, memory));
-  if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+  if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
     if (errno == ESRCH) return stopped->error("has ended.");
     return stopped->error(errno == EPERM ? "may not be traced: the kernel forbids it (a container, SELinux or another tracer)."
                                          : "can't be traced.");
@@ -73,6 +72,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t 
   if (!interrupted) return interrupted.error();
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &stopped->registers_) != 0) return stopped->error("has ended.");
   stopped->was_seen_ = true;
+  stopped->put_back();
   stopped->stack_ = stopped->registers_.rsp - kRedZone;
   return stopped;
 }
@@ -124,16 +124,21 @@ Result<void> StoppedThread::interrupt(Clock::time_point deadline) {
     const bool is_event = status_ >> 16 == PTRACE_EVENT_STOP;
     if (is_event && WSTOPSIG(status_) == SIGTRAP) break;
     if (is_event) return error("has been stopped by someone else.");
-    if (!resume(WSTOPSIG(status_))) return error("has ended.");  // a signal came first: it gets it
+    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");  // a signal came first: it gets it
   }
   stopped_at_ = Clock::now();
   return {};
 }
 
-bool StoppedThread::resume(int signal) {
+bool StoppedThread::resume(Until until, int signal) {
   is_stopped_ = false;
-  return ptrace(PTRACE_CONT, thread_, nullptr, signal) == 0;
+  return ptrace(until == Until::kSystemCall ? PTRACE_SYSCALL : PTRACE_CONT, thread_, nullptr, signal) == 0;
 }
+
+bool StoppedThread::is_at_system_call() const { return WSTOPSIG(status_) == (SIGTRAP | kSystemCallMark); }
+
+// That it was stopped by and gets when it goes on; 0 where it was something else.
+int StoppedThread::signal_of_stop() const { return status_ >> 16 != 0 || is_at_system_call() ? 0 : WSTOPSIG(status_); }
 
 std::optional<long> StoppedThread::system_call() const noexcept {
   const auto number = static_cast<long>(registers_.orig_rax);
@@ -156,76 +161,102 @@ Result<std::uint64_t> StoppedThread::place(std::string_view text) {
 // What calls change beside the general registers.
 Result<void> StoppedThread::prepare_calls() {
   if (is_prepared_) return {};
-  extended_state_.resize(kExtendedStateBytes);
-  iovec area{extended_state_.data(), extended_state_.size()};
+  state_.extended.resize(kExtendedStateBytes);
+  iovec area{state_.extended.data(), state_.extended.size()};
   if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &area) != 0) return error("does not show its vector registers.");
-  extended_state_.resize(area.iov_len);
-  std::uint64_t mask = kMaskDuringCalls;
-  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof signal_mask_, &signal_mask_) != 0) return error("does not show its signal mask.");
-  if (ptrace(PTRACE_SETSIGMASK, thread_, sizeof mask, &mask) != 0) return error("does not let its signals be held back.");
+  state_.extended.resize(area.iov_len);
+  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0)
+    return error("does not show its signal mask.");
   is_prepared_ = true;
   return {};
 }
 
+// At each step the thread would go on well if we ended there: it is what it was, or calls and returns by the frame.
 Result<std::uint64_t> StoppedThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
   if (failed_) return error("can't be used any more, for a call in it has not returned in time. Try again.");
   if (const Result<void> prepared = prepare_calls(); !prepared) return prepared.error();
+  state_.registers = begun_anew(registers_to_continue(), memory_);
+  const ReturnFrame frame(return_path_, state_, stack_);
   user_regs_struct registers = registers_;
   unsigned long long* const slots[] = {&registers.rdi, &registers.rsi, &registers.rdx, &registers.rcx, &registers.r8, &registers.r9};
   std::size_t index = 0;
   for (const std::uint64_t argument : arguments) *slots[index++] = argument;
-  registers.rsp = (stack_ & ~std::uint64_t{15}) - sizeof(kReturnAddress);
+  registers.rsp = frame.address();
+  registers.rbp = frame.frame_pointer();
   registers.rip = function;
   registers.rax = 0;                   // no vector arguments
   registers.orig_rax = kNoSystemCall;  // nothing to restart when it goes on
   registers.eflags &= ~kDirectionFlag;
-  if (!memory_.write(registers.rsp, std::as_bytes(std::span(&kReturnAddress, 1)))) return error("has no writable stack.");
-  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || !resume(0)) {
+  std::uint64_t mask = kMaskDuringCalls;
+  if (!memory_.write(frame.address(), frame.bytes())) return error("has no writable stack.");
+  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_SETSIGMASK, thread_, sizeof mask, &mask) != 0 ||
+      !resume(Until::kSystemCall, 0)) {
     failed_ = true;
     return error("has ended.");
   }
-  if (const Result<void> returned = run_until_returned(Clock::now() + limit); !returned) {
+  const Clock::time_point deadline = Clock::now() + limit;
+  Result<void> returned = run_until_returned(frame, deadline);
+  if (returned) returned = stop_before_frame(frame, deadline);
+  if (!returned) {
     failed_ = true;
     return returned.error();
   }
-  if (ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) return error("has ended.");
-  return static_cast<std::uint64_t>(registers.rax);
+  const auto result = memory_.read<std::uint64_t>(frame.result());
+  put_back();
+  if (!result) return error("has ended.");
+  return *result;
 }
 
-Result<void> StoppedThread::run_until_returned(Clock::time_point deadline) {
+Result<void> StoppedThread::run_until_returned(const ReturnFrame& frame, Clock::time_point deadline) {
   for (;;) {
     switch (wait(deadline)) {
       case Arrival::kEnded:
         return error("ended while the agent was loaded.");
       case Arrival::kTimeout:
-        abandon();
-        return error("waits for a lock that another thread holds. Try again.");
+        return abandon();
       case Arrival::kStopped:
         break;
     }
-    const int signal = WSTOPSIG(status_);
-    if (status_ >> 16 == PTRACE_EVENT_STOP) {  // a stop of the whole process: it takes effect when we let go
-      if (!resume(0)) return error("has ended.");
-      continue;
-    }
-    if (is_fault(signal)) {
+    if (is_at_system_call()) {
       user_regs_struct now{};
       if (ptrace(PTRACE_GETREGS, thread_, nullptr, &now) != 0) return error("has ended.");
-      if (signal == SIGSEGV && now.rip == kReturnAddress) return {};
-      return error("faulted while the agent was loaded; it goes on where it was.");
+      if (frame.has_returned(now)) return {};
     }
-    if (!resume(signal)) return error("has ended.");
+    if (is_fault(signal_of_stop())) return error("faulted while the agent was loaded; it goes on where it was.");
+    if (Clock::now() >= deadline) return abandon();
+    // A stop of the whole process takes effect when we let go.
+    if (!resume(Until::kSystemCall, signal_of_stop())) return error("has ended.");
   }
 }
 
+// The kernel is kept from reading the frame, for it would forget how to go on with a system call that was interrupted. In place of this
+// system call a harmless one is made (none at all, -1, is what filters end a process for), and then the thread stops where it would make
+// this one again.
+Result<void> StoppedThread::stop_before_frame(const ReturnFrame& frame, Clock::time_point deadline) {
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) return error("has ended.");
+  registers = frame.one_step_back(registers);
+  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0)
+    return error("has ended.");
+  do {
+    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");
+    const Arrival arrival = wait(deadline);
+    if (arrival == Arrival::kEnded) return error("ended while the agent was loaded.");
+    if (arrival == Arrival::kTimeout) return error("could not be stopped in time.");
+  } while (status_ >> 16 != PTRACE_EVENT_STOP);
+  return {};
+}
+
 // Stops a call that does not return, so that release() can undo it.
-void StoppedThread::abandon() {
+Error StoppedThread::abandon() {
   constexpr milliseconds kLimit{2000};
+  if (is_stopped_) static_cast<void>(resume(Until::kNextStop, signal_of_stop()));
   user_regs_struct initial = registers_;
   const Clock::time_point stopped_at = stopped_at_;
   static_cast<void>(interrupt(Clock::now() + kLimit));
   registers_ = initial;
   stopped_at_ = stopped_at;
+  return error("waits for a lock that another thread holds. Try again.");
 }
 
 bool StoppedThread::has_deliverable_signal() const {
@@ -255,27 +286,35 @@ user_regs_struct StoppedThread::registers_to_continue() const {
   return registers;
 }
 
-// A thread that was asked to stop and has not yet would stop later, for good: it can only be let go once it has.
+// Makes of it what it was when it stopped. The registers come last: until then it returns by the frame.
+void StoppedThread::put_back() {
+  if (is_prepared_) {
+    iovec area{state_.extended.data(), state_.extended.size()};
+    ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &area);
+    ptrace(PTRACE_SETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask);
+  }
+  const user_regs_struct registers = registers_to_continue();
+  ptrace(PTRACE_SETREGS, thread_, nullptr, &registers);
+}
+
+// A thread that was asked to stop and has not yet would stop later, for good: it can only be let go once it has. Behind a system call that
+// it is about to make, for the kernel would make one of the registers that it is given then.
 int StoppedThread::catch_up() {
   constexpr milliseconds kPatience{2000};
-  if (is_stopped_ || wait(Clock::now() + kPatience) != Arrival::kStopped) return 0;
-  const bool is_signal = status_ >> 16 == 0;
-  return is_signal ? WSTOPSIG(status_) : 0;
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  while (!is_stopped_ || is_at_system_call()) {
+    if (is_stopped_ && (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0 || !resume(Until::kNextStop, 0))) return 0;
+    if (wait(deadline) != Arrival::kStopped) return 0;
+  }
+  const bool is_fault_of_call = was_seen_ && is_fault(signal_of_stop());
+  return is_fault_of_call ? 0 : signal_of_stop();
 }
 
 std::chrono::nanoseconds StoppedThread::release() {
   if (!is_attached_) return {};
   const int signal_on_its_way = catch_up();
   if (!is_attached_) return {};  // it ended meanwhile
-  if (was_seen_) {
-    if (is_prepared_) {
-      iovec area{extended_state_.data(), extended_state_.size()};
-      ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &area);
-      ptrace(PTRACE_SETSIGMASK, thread_, sizeof signal_mask_, &signal_mask_);
-    }
-    const user_regs_struct registers = registers_to_continue();
-    ptrace(PTRACE_SETREGS, thread_, nullptr, &registers);
-  }
+  if (was_seen_) put_back();
   ptrace(PTRACE_DETACH, thread_, nullptr, signal_on_its_way);
   is_attached_ = false;
   return was_seen_ ? Clock::now() - stopped_at_ : std::chrono::nanoseconds{0};

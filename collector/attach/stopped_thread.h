@@ -3,6 +3,9 @@
 // All functions must be called from the thread that called stop(): ptrace belongs to it, and the kernel lets go what it still holds when it
 // ends. Only this one thread is stopped. While it is, signals for it stay pending, except those of its own faults and of the C library
 // (setuid() in another thread waits for these).
+//
+// If this process is killed meanwhile, the thread finishes the call that it makes and goes on where it was (return_frame.h); only a call that
+// faults then ends it.
 #pragma once
 
 #include <signal.h>
@@ -16,11 +19,11 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "model/file/result.h"
 #include "remote_calls.h"
 #include "remote_memory.h"
+#include "return_frame.h"
 
 namespace lanescope::attach {
 
@@ -43,6 +46,9 @@ class StoppedThread : public RemoteCalls {
   // The system call that was interrupted or just done; none when it was in user code.
   [[nodiscard]] std::optional<long> system_call() const noexcept;
 
+  // By which calls return; needed before the first.
+  void return_by(const ReturnPath& path) { return_path_ = path; }
+
   // On this thread's stack, below what is in use. A function that faults fails, too.
   Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments,
                              std::chrono::milliseconds limit) override;
@@ -59,11 +65,16 @@ class StoppedThread : public RemoteCalls {
   Arrival wait(Clock::time_point deadline);
   Result<void> interrupt(Clock::time_point deadline);
   Result<void> prepare_calls();
-  Result<void> run_until_returned(Clock::time_point deadline);
-  bool resume(int signal);
+  Result<void> run_until_returned(const ReturnFrame& frame, Clock::time_point deadline);
+  Result<void> stop_before_frame(const ReturnFrame& frame, Clock::time_point deadline);
+  void put_back();
+  enum class Until { kNextStop, kSystemCall };
+  bool resume(Until until, int signal);
+  [[nodiscard]] bool is_at_system_call() const;
+  [[nodiscard]] int signal_of_stop() const;
   [[nodiscard]] user_regs_struct registers_to_continue() const;
   [[nodiscard]] bool has_deliverable_signal() const;
-  void abandon();
+  Error abandon();
   int catch_up();
   void reap();
   [[nodiscard]] Error error(const char* what) const;
@@ -73,8 +84,8 @@ class StoppedThread : public RemoteCalls {
   const RemoteMemory& memory_;
   Clock::time_point stopped_at_{};
   user_regs_struct registers_{};
-  std::vector<std::byte> extended_state_;  // vector registers
-  std::uint64_t signal_mask_ = 0;
+  ReturnPath return_path_;
+  ThreadState state_;        // to which calls return
   std::uint64_t stack_ = 0;  // lowest address in use
   bool is_attached_ = false;
   bool is_stopped_ = false;

@@ -149,6 +149,132 @@ const char* do_compute() {
   return whole(good);
 }
 
+// Puts numbers into all registers of a kind, keeps the processor busy, and takes them out again. 128 bytes below the stack are in use, too.
+struct Registers {
+  std::uint64_t general[8];
+  std::uint64_t below_stack[16];
+  alignas(32) std::uint64_t vector[16][4];
+};
+
+void hold(const Registers& in, Registers& out, std::uint64_t rounds) {
+  const void* const from = &in;
+  void* const to = &out;
+#define LANESCOPE_EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15)
+#define LANESCOPE_PUSH(n) "mov 64+8*" #n "(%[from]), %%rdx\n mov %%rdx, -128+8*" #n "(%%rsp)\n"
+#define LANESCOPE_POP(n) "mov -128+8*" #n "(%%rsp), %%rdx\n mov %%rdx, 64+8*" #n "(%[to])\n"
+#define LANESCOPE_LOAD(n) "vmovdqu 192+32*" #n "(%[from]), %%ymm" #n "\n"
+#define LANESCOPE_STORE(n) "vmovdqu %%ymm" #n ", 192+32*" #n "(%[to])\n"
+  asm volatile("lea -512(%%rsp), %%rsp\n" LANESCOPE_EACH(LANESCOPE_PUSH) LANESCOPE_EACH(LANESCOPE_LOAD)
+               "mov 0(%[from]), %%r8\n mov 8(%[from]), %%r9\n mov 16(%[from]), %%r10\n mov 24(%[from]), %%r11\n"
+               "mov 32(%[from]), %%r12\n mov 40(%[from]), %%r13\n mov 48(%[from]), %%r14\n mov 56(%[from]), %%r15\n"
+               "1: dec %[rounds]\n jnz 1b\n"
+               "mov %%r8, 0(%[to])\n mov %%r9, 8(%[to])\n mov %%r10, 16(%[to])\n mov %%r11, 24(%[to])\n"
+               "mov %%r12, 32(%[to])\n mov %%r13, 40(%[to])\n mov %%r14, 48(%[to])\n mov %%r15, 56(%[to])\n"
+               LANESCOPE_EACH(LANESCOPE_STORE) LANESCOPE_EACH(LANESCOPE_POP) "lea 512(%%rsp), %%rsp\n"
+               : [rounds] "+&a"(rounds)
+               : [from] "S"(from), [to] "D"(to)
+               : "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+                 "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+#undef LANESCOPE_EACH
+#undef LANESCOPE_PUSH
+#undef LANESCOPE_POP
+#undef LANESCOPE_LOAD
+#undef LANESCOPE_STORE
+}
+static_assert(offsetof(Registers, below_stack) == 64 && offsetof(Registers, vector) == 192);
+
+thread_local std::uint64_t of_this_thread = 0;
+
+// Everything that is a thread's own, again and again: registers, how numbers are rounded, the signal mask, the alternate stack, thread-local
+// memory.
+bool keeps_its_state() {
+  constexpr std::uint64_t kRounds = 2'000'000;  // about a millisecond
+  constexpr unsigned kRoundUp = 0x5f80;         // of SSE; what else is in it is as the kernel sets it
+  Registers in{};
+  std::uint64_t number = 1;
+  for (auto* place = reinterpret_cast<std::uint64_t*>(&in); place != reinterpret_cast<std::uint64_t*>(&in + 1); ++place)
+    *place = number = number * 6364136223846793005 + 1442695040888963407;
+  static char stack[512 * 1024];
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  sigaltstack(&alternate, nullptr);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR2);
+  sigaddset(&blocked, SIGALRM);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  __builtin_ia32_ldmxcsr(kRoundUp);
+  bool good = true;
+  for (std::uint64_t round = 0; good && !input_is_closed(); ++round) {
+    of_this_thread = round;
+    Registers out{};
+    hold(in, out, kRounds);
+    constexpr unsigned kFlagsOfResults = 0x3f;
+    sigset_t mask;
+    sigprocmask(SIG_SETMASK, nullptr, &mask);
+    stack_t now{};
+    sigaltstack(nullptr, &now);
+    good = std::memcmp(&in, &out, sizeof in) == 0 && (__builtin_ia32_stmxcsr() & ~kFlagsOfResults) == kRoundUp && of_this_thread == round &&
+           std::memcmp(&mask, &blocked, sizeof(std::uint64_t)) == 0 && now.ss_sp == stack && now.ss_size == sizeof stack;
+  }
+  return good;
+}
+
+const char* do_state() {
+  if (!__builtin_cpu_supports("avx")) return "no AVX";
+  return whole(keeps_its_state());
+}
+
+// The same in a signal handler, on the alternate stack.
+bool kept_in_handler = false;
+const char* do_handler() {
+  if (!__builtin_cpu_supports("avx")) return "no AVX";
+  static char stack[512 * 1024];
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) {
+    Registers in{};
+    std::memset(&in, 0x5a, sizeof in);
+    kept_in_handler = true;
+    while (kept_in_handler && !input_is_closed()) {
+      Registers out{};
+      hold(in, out, 2'000'000);
+      kept_in_handler = std::memcmp(&in, &out, sizeof in) == 0;
+    }
+  };
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
+  return whole(kept_in_handler);
+}
+
+// Waits that have a time limit, which no signal interrupts.
+const char* do_naps() {
+  constexpr double kNap = 0.02;
+  const timespec nap{0, 20'000'000};
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  bool good = true;
+  for (int round = 0; good && !input_is_closed(); ++round) {
+    const double begin = now();
+    timespec end{};
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += nap.tv_nsec;
+    end.tv_sec += end.tv_nsec / 1'000'000'000;
+    end.tv_nsec %= 1'000'000'000;
+    if (round % 4 == 0) good = clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr) == 0;
+    if (round % 4 == 1) good = poll(nullptr, 0, 20) == 0;
+    if (round % 4 == 2) good = sem_timedwait(&semaphore, &end) == -1 && errno == ETIMEDOUT;
+    if (round % 4 == 3) good = ppoll(nullptr, 0, &nap, nullptr) == 0;
+    good = good && now() - begin >= kNap * 0.98;  // the time of day is adjusted
+  }
+  return whole(good);
+}
+
 const char* do_threads() {
   std::vector<std::thread> threads;
   std::atomic<bool> ends{false};
@@ -239,6 +365,7 @@ int main(int, char** arguments) {
   const std::map<std::string, const char* (*)()> modes{
       {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},    {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
       {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm},  {"compute", do_compute}, {"threads", do_threads},
+      {"state", do_state}, {"handler", do_handler},     {"naps", do_naps},
       {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly}, {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;

@@ -224,6 +224,17 @@ TEST_CASE("an agent that faults is given up, and the target goes on") {
   check_end(target);
 }
 
+TEST_CASE("an agent that does not return in the program's own thread is given up, and the thread goes on where it was") {
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const Result<Injection> injection =
+      inject({.pid = target.pid(), .agent = LANESCOPE_BUSY_AGENT, .patience = 60s, .loader = Loader::kStoppedThread});
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("waits for a lock that another thread holds"));
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("an agent whose file was cut short is refused by the loader, which then loads a whole one") {
   const test::TemporaryFolder folder;
   const std::filesystem::path cut = folder.path() / "liblanescope-agent.so";

@@ -5,6 +5,9 @@
 // continued. Signals that arrive for the thread wait until then. The new thread loads the agent, calls its entry, and ends. Where the
 // target can't have it, the stopped thread does this itself, and stands still for longer.
 //
+// If this process is killed meanwhile, whatever it was doing, the target runs on: a thread that was made to make calls returns from them by
+// itself.
+//
 // A process that was started armed listens instead: it is connected to and never stopped, whatever ptrace_scope is.
 //
 // The agent gets one end of a socket pair, so that it needs no path in the target's mount namespace and no permission on one; we get the
