@@ -307,8 +307,11 @@ class Injector {
     const bool needs_folder = !problem->empty() && !has_proc();
     if (needs_folder) problem = load_from_its_folders(*problem);
     if (!problem) return problem.error();
-    if (!problem->empty()) return failure("its loader refused the agent: " + *problem);
-    return {};
+    if (problem->empty()) return {};
+    if (needs_folder)
+      return failure("its root has no /proc and no folder that could hold the agent for a moment (/tmp, /var/tmp, /dev/shm, /run)." +
+                     from_outside());
+    return failure("its loader refused the agent: " + *problem);
   }
 
   bool has_proc() {

@@ -1,6 +1,6 @@
 // A program to attach to: does one thing, chosen by its argument, and says at its end whether anything disturbed it. It exits with 7.
 //
-// Modes that end on request read standard input: closing it ends them.
+// Modes that end on request read standard input: closing it ends them. A second argument is a folder that becomes its root.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -362,10 +362,11 @@ const char* do_strict() {
 }  // namespace
 
 int main(int, char** arguments) {
+  if (arguments[2] != nullptr && (chroot(arguments[2]) != 0 || chdir("/") != 0)) return 1;
   const std::map<std::string, const char* (*)()> modes{
       {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},    {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
       {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm},  {"compute", do_compute}, {"threads", do_threads},
-      {"state", do_state}, {"handler", do_handler},     {"naps", do_naps},
+      {"state", do_state}, {"handler", do_handler},     {"naps", do_naps},        {"rootless", do_epoll},
       {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly}, {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;

@@ -250,6 +250,21 @@ TEST_CASE("an agent whose file was cut short is refused by the loader, which the
   check_end(target);
 }
 
+TEST_CASE("a program whose root has neither /proc nor folders is refused with what works") {
+  if (geteuid() != 0) {
+    WARN("Only root changes a program's root: not tested.");
+    return;
+  }
+  const test::TemporaryFolder root;
+  RunningTarget target({target_program(), "rootless", root.path().string()});
+  target.wait_until_in(SYS_epoll_wait);
+  const Result<Injection> injection = inject_greeting(target.pid());
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("its root has no /proc") && contains_text("lanescope attach -t none " + std::to_string(target.pid())));
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("a file that is no agent is refused with the loader's words, and the target goes on") {
   const test::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "liblanescope-agent.so";
