@@ -1,6 +1,7 @@
 #include "nvtx_ranges.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace lanescope::stats {
 namespace {
@@ -35,19 +36,50 @@ void number(std::map<ThreadId, std::vector<NvtxRange>>& threads) {
   for (NvtxRange* range : unnumbered) range->id = ++id;
 }
 
+// Ranges at places 0, 1, and so on: which of those up to a place is the tightest; of equal ones the last that was added. O(log places) each, since a
+// node of the tree knows the tightest of as many places up to its own as its number has as lowest bit.
+class TightestBefore {
+ public:
+  TightestBefore(std::span<const NvtxRange> ranges, std::size_t places) : ranges_(ranges), nodes_(places + 1, kNoRange) {}
+
+  // Requires: `range` is larger than those that were added before.
+  void add(std::size_t place, std::size_t range) {
+    for (std::size_t node = place + 1; node < nodes_.size(); node += node & (~node + 1)) nodes_[node] = tighter(nodes_[node], range);
+  }
+  [[nodiscard]] std::size_t up_to(std::size_t place) const {
+    std::size_t found = kNoRange;
+    for (std::size_t node = place + 1; node > 0; node &= node - 1) found = tighter(found, nodes_[node]);
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::size_t tighter(std::size_t a, std::size_t b) const {
+    if (a == kNoRange || b == kNoRange) return std::min(a, b);  // kNoRange is the largest
+    const Nanoseconds of_a = ranges_[a].time.length(), of_b = ranges_[b].time.length();
+    return of_a != of_b ? (of_a < of_b ? a : b) : std::max(a, b);
+  }
+
+  std::span<const NvtxRange> ranges_;
+  std::vector<std::size_t> nodes_;
+};
+
 void nest(std::vector<NvtxRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const NvtxRange& a, const NvtxRange& b) {
     if (a.time.begin != b.time.begin) return a.time.begin < b.time.begin;
     if (a.time.end != b.time.end) return a.time.end > b.time.end;
     return a.id < b.id;
   });
-  EnclosingRanges enclosing(ranges);
+  // Of those that began before, the tightest that end at or after each end that a range has.
+  std::vector<Nanoseconds> ends;
+  for (const NvtxRange& range : ranges) ends.push_back(range.time.end);
+  std::sort(ends.begin(), ends.end(), std::greater<>());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  TightestBefore tightest(ranges, ends.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     NvtxRange& range = ranges[i];
-    for (const std::size_t outer : enclosing.around(range.time)) {
-      if (outer >= i) continue;  // itself, and its equals behind it
-      if (range.parent == kNoRange || ranges[outer].time.length() <= ranges[range.parent].time.length()) range.parent = outer;
-    }
+    const auto place = static_cast<std::size_t>(std::lower_bound(ends.begin(), ends.end(), range.time.end, std::greater<>()) - ends.begin());
+    range.parent = tightest.up_to(place);
+    tightest.add(place, i);
     if (range.parent == kNoRange) continue;
     NvtxRange& parent = ranges[range.parent];
     range.level = parent.level + 1;

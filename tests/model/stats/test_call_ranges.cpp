@@ -4,6 +4,7 @@
 #include "call_ranges.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
+#include "support/cost.h"
 
 using namespace lanescope;
 using namespace lanescope::stats;
@@ -55,4 +56,36 @@ TEST_CASE("the ranges around a call are those of its thread that begin before it
     REQUIRE(std::vector<const NvtxRange*>(around.begin(), around.end()) == enclosing);
     REQUIRE(ranges.innermost(call.ref) == (tightest ? tightest->name : NameId{0}));
   });
+}
+
+TEST_CASE("a range's parent is the tightest that encloses it, of equal ones the last, and its level how many do so in turn") {
+  const auto trace = random_calls(GENERATE(range(1u, 80u)));
+  const auto selection = Selection::of(*trace, {});
+  REQUIRE(selection);
+  for (const auto& [thread, ranges] : ranges_by_thread(*selection, RangeKinds::kAll))
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      std::size_t parent = kNoRange;
+      for (std::size_t outer = 0; outer < i; ++outer) {
+        if (ranges[outer].time.begin > ranges[i].time.begin || ranges[outer].time.end < ranges[i].time.end) continue;
+        if (parent == kNoRange || ranges[outer].time.length() <= ranges[parent].time.length()) parent = outer;
+      }
+      REQUIRE(ranges[i].parent == parent);
+      REQUIRE(ranges[i].level == (parent == kNoRange ? 0 : ranges[parent].level + 1));
+    }
+}
+
+TEST_CASE("ranges that are open together nest in time that grows with them, not with their square") {
+  constexpr Nanoseconds kRanges = 200'000, kEnd = 1'000'000'000;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  std::vector<Event> events;
+  for (Nanoseconds i = 0; i < kRanges; ++i) events.push_back({i, kEnd - i, builder.intern("open"), 0, 0});
+  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = builder.thread(process, 1)}, std::move(events), std::vector<std::uint32_t>(kRanges, 0));
+  const auto trace = builder.snapshot();
+  const auto selection = Selection::of(*trace, {});
+  REQUIRE(selection);
+  std::int64_t deepest = 0;
+  const test::Cost cost = test::cost_of([&] { deepest = ranges_by_thread(*selection, RangeKinds::kAll).begin()->second.back().level; });
+  CHECK(deepest == kRanges - 1);
+  CHECK(cost.seconds < test::kMostSeconds / 2);
 }
