@@ -62,13 +62,18 @@ std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const Sample
     std::uint64_t most = 0;
     for (const auto& [line, count] : lines) {
       found.count += count;
-      if (count <= most) continue;
+      const auto text_of = [&](NameId file, std::uint32_t number) { return std::pair(trace.name(file), number); };
+      if (count < most || (count == most && text_of(line.first, line.second) >= text_of(found.source_file, found.source_line))) continue;
       most = count;
       std::tie(found.source_file, found.source_line) = line;
     }
     found.share = static_cast<double>(found.count) / static_cast<double>(all);
   }
-  std::stable_sort(functions.begin(), functions.end(), [](const MostSampled& a, const MostSampled& b) { return a.count > b.count; });
+  // Numbers of names are the file's: of equals, another form of the same recording would have another one first.
+  const auto key = [&](const MostSampled& each) {
+    return std::tuple(~each.count, trace.name(each.function), trace.name(each.module), each.kind, trace.name(each.source_file), each.source_line);
+  };
+  std::sort(functions.begin(), functions.end(), [&](const MostSampled& a, const MostSampled& b) { return key(a) < key(b); });
   if (functions.size() > limit) functions.resize(limit);
   return functions;
 }

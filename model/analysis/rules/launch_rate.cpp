@@ -151,7 +151,9 @@ class SmallKernelStretches {
 
 stats::Table kernel_table(const Trace& trace, const std::map<NameId, KernelSum>& kernels) {
   std::vector<std::pair<NameId, KernelSum>> sorted(kernels.begin(), kernels.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gaps > b.second.gaps; });
+  // Numbers of names are the file's: equals stand by their names.
+  const auto key = [&](const auto& each) { return std::pair(-each.second.gaps, trace.name(each.first)); };
+  std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   stats::Table table({stats::integers("Gaps Before", stats::Unit::kNanoseconds), stats::integers("Kernels"),
                       stats::integers("Total Time", stats::Unit::kNanoseconds), stats::reals("Avg", stats::Unit::kNanoseconds),
                       stats::texts("Kernel")});

@@ -73,7 +73,9 @@ std::array<ProductsOfGpu, 2> products_of(const RuleContext& context, GpuId gpu) 
   for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
     std::vector<Product>& products = results[recurrence].products;
     for (const auto& [name, product] : by_name[recurrence]) products.push_back(product);
-    std::stable_sort(products.begin(), products.end(), [](const Product& a, const Product& b) { return a.total > b.total; });
+    // Numbers of names are the file's: equals stand by their names.
+    const auto key = [&](const Product& each) { return std::pair(-each.total, trace.name(each.name)); };
+    std::sort(products.begin(), products.end(), [&](const Product& a, const Product& b) { return key(a) < key(b); });
   }
   results[static_cast<std::size_t>(Recurrence::kOnce)].kernels += results[static_cast<std::size_t>(Recurrence::kRecurring)].kernels;
   return results;

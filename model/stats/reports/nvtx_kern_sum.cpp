@@ -79,8 +79,10 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
     }
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total);
+  // Numbers of names are the file's: equals stand by the names of their kernels.
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    const auto kernel_of_a = trace.name(a.kernel), kernel_of_b = trace.name(b.kernel);
+    return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total, kernel_of_a) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total, kernel_of_b);
   });
 
   std::vector<Column> columns = {texts("NVTX Range"),

@@ -63,7 +63,9 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
   std::vector<Row> rows;
   for (auto& [key, group] : groups)
     rows.push_back({std::get<0>(key), std::get<1>(key), group.first, summarize(group.second, options.percentiles)});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.summary.total > b.summary.total; });
+  // Numbers of names are the file's: equals are told apart by what they stand for.
+  const auto key = [&](const Row& row) { return std::tuple(-row.summary.total, trace.name(row.name), row.gpu, shape_of(trace.kernel_detail(row.detail))); };
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
   return rows;
 }
 

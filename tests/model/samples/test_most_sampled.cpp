@@ -100,3 +100,23 @@ TEST_CASE("an import stands for what it runs, not the functions of Python's impo
   const MostSampled package{builder.intern("<module>"), 0, CodeKind::kPython, builder.intern("/usr/lib/torch/__init__.py"), 8, 1, 1.0};
   CHECK(place_text(*builder.snapshot(), package) == "<module> in torch/__init__.py:8");
 }
+
+TEST_CASE("of functions and lines that ran equally often the first by its name stands first, however a file numbers them") {
+  for (const bool is_reversed : {false, true}) {
+    TraceBuilder builder;
+    std::vector<std::string> names{"a", "b", "c.py", "d.py"};
+    if (is_reversed) std::reverse(names.begin(), names.end());
+    for (const std::string& name : names) static_cast<void>(builder.intern(name));
+    const ProcessId process = builder.process_of_instance(1);
+    std::vector<SampleEvent> samples;
+    for (const auto& [name, file] : {std::pair("b", "c.py"), std::pair("a", "d.py"), std::pair("a", "c.py"), std::pair("b", "d.py")}) {
+      const CallNodeId call = builder.call_node({0, builder.code_location({CodeKind::kNative, 0, 0, samples.size()}, {builder.intern(name), builder.intern(file), 1})});
+      samples.push_back({static_cast<Nanoseconds>(samples.size()), 0, {call, SampleOrigin::kTimer}});
+    }
+    add_samples(builder, process, 1, samples);
+    const auto trace = builder.snapshot();
+    std::vector<std::string> places;
+    for (const MostSampled& each : most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermost, 3)) places.push_back(place_text(*trace, each));
+    CHECK(places == std::vector<std::string>{"a in c.py:1", "b in c.py:1"});
+  }
+}
