@@ -287,11 +287,17 @@ Result<Compacted> compact_trace_file(const std::filesystem::path& source, const 
 }
 
 Result<FileForm> form_of(const std::filesystem::path& path) {
-  const auto reader = TraceFileReader::open(path);
+  auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
+  const auto form_by = [](std::uint32_t type) { return type == proto::FRAME_TRACKS || type == proto::FRAME_LANE_SEGMENT ? FileForm::kCompacted : FileForm::kLog; };
   const std::vector<IndexedFrame> index = reader->index();
-  const bool compacted = std::any_of(index.begin(), index.end(), [](const IndexedFrame& frame) { return frame.type == proto::FRAME_TRACKS; });
-  return compacted ? FileForm::kCompacted : FileForm::kLog;
+  for (const IndexedFrame& frame : index)
+    if (form_by(frame.type) == FileForm::kCompacted) return FileForm::kCompacted;
+  if (!index.empty()) return FileForm::kLog;
+  // What comes first that holds events, or says of which rows they are, tells it of a file that is damaged or cut off.
+  while (const auto frame = reader->next())
+    if (form_by(frame->header.type) == FileForm::kCompacted || frame->header.event_count > 0) return form_by(frame->header.type);
+  return FileForm::kLog;
 }
 
 }  // namespace lanescope

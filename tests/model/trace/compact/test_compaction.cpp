@@ -117,6 +117,9 @@ TEST_CASE("every recording is the same trace once it is compacted") {
   REQUIRE(form_of(recording));
   CHECK(*form_of(recording) == FileForm::kLog);
   CHECK(*form_of(folder.path() / "compact.trace") == FileForm::kCompacted);
+  fs::copy_file(folder.path() / "compact.trace", folder.path() / "cut.trace");
+  fs::resize_file(folder.path() / "cut.trace", fs::file_size(folder.path() / "cut.trace") - 1);  // without its index
+  CHECK(*form_of(folder.path() / "cut.trace") == FileForm::kCompacted);
 
   // Whatever memory there is for sorting, and though it is compacted already.
   compacted(recording, folder.path() / "small.trace", {.memory_bytes = 1});

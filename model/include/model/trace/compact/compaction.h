@@ -39,7 +39,8 @@ struct Compacted {
                                                    Overwrite overwrite, const CompactionProgress& progress = {},
                                                    const CompactionOptions& options = {});
 
-// How the events of a finished .trace file stand; kLog also for files without an index. Fails as TraceFileReader::open().
+// How the events of a .trace file stand; kLog also where it has none. Fails as TraceFileReader::open(). O(frames), and without an index, O(bytes up to
+// the first events).
 enum class FileForm { kLog, kCompacted };
 [[nodiscard]] Result<FileForm> form_of(const std::filesystem::path& path);
 
