@@ -1,8 +1,10 @@
 #include "model/file/new_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -82,8 +84,18 @@ struct Occupant {
   bool is_ours = false;
 };
 
+// Whether a link stands for a file that a process has open, as /dev/stdout leads to one.
+bool is_of_open_file(const std::filesystem::path& link) {
+  const int opened = open(link.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  struct statfs facts {};
+  const bool is_in_proc = opened >= 0 && fstatfs(opened, &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
+  if (opened >= 0) close(opened);
+  return is_in_proc;
+}
+
 // Follows our own links. Fails where something is there that can't be replaced, or may not be.
 Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
+  const std::filesystem::path given = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     struct stat facts {};
     if (lstat(path.c_str(), &facts) != 0) {
@@ -93,6 +105,8 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
     if (S_ISREG(facts.st_mode) && overwrite == Overwrite::kRefuse) return exists_already(path);
     if (S_ISREG(facts.st_mode)) return Occupant{true, facts.st_mode & 0777, facts.st_uid == geteuid()};
     if (!S_ISLNK(facts.st_mode)) return Error{path.string() + " is not a file: give another name with -o."};
+    if (is_of_open_file(path))
+      return Error{given.string() + " stands for a file that is open, which none can replace. Give another name with -o; exports write to standard output with -o -."};
     const std::optional<std::filesystem::path> target = target_of_own_link(path);
     if (!target) return Error{path.string() + " is a link of another user, which is not followed. Remove it, or give another name with -o."};
     path = *target;

@@ -265,3 +265,22 @@ TEST_CASE("a process that ends by a signal can remove its new files") {
   CHECK(count_in(folder.path()) == 1);
   CHECK(content(folder.path() / "x") == "old");
 }
+
+TEST_CASE("a link to what is open, as /dev/stdout is one, is no place for a new file") {
+  const TemporaryFolder folder;
+  write(folder.path() / "log", "mine");
+  const int log = open((folder.path() / "log").c_str(), O_RDWR | O_CLOEXEC);
+  int pipe_ends[2] = {-1, -1};
+  REQUIRE(pipe2(pipe_ends, O_CLOEXEC) == 0);
+  for (const int opened : {log, pipe_ends[1]}) {
+    const fs::path link = folder.path() / ("stdout" + std::to_string(opened));
+    fs::create_symlink("/proc/self/fd/" + std::to_string(opened), link);
+    for (const Overwrite overwrite : {Overwrite::kRefuse, Overwrite::kAllow}) {
+      const auto file = NewFile::create(link, overwrite, Readers::kAsUsual);
+      REQUIRE_FALSE(file);
+      CHECK_THAT(file.error().text, contains_text(link.string() + " stands for a file that is open") && contains_text("-o -"));
+    }
+  }
+  for (const int opened : {log, pipe_ends[0], pipe_ends[1]}) close(opened);
+  CHECK(content(folder.path() / "log") == "mine");
+}
