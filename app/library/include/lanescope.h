@@ -33,7 +33,7 @@ LANESCOPE_API void lanescope_close(lanescope_trace *trace);
 
 /* What a trace lacks of what was recorded, by which answers about it may be others than those about the whole: that it was cut off or damaged, or not read
    to its end, and what was dropped or had no room; sentences for people, which name the file where the trace is of several. Empty text where nothing
-   is known to be missing. */
+   is known to be missing: of a compacted recording, which is read where an answer needs it, damage is not, which `lanescope info` looks for. */
 LANESCOPE_API char *lanescope_losses(const lanescope_trace *trace, char **error);
 
 /* Names of all tables, a null behind them, whether a trace has rows for them or not: docs/tables.md says what each has. */
