@@ -1,6 +1,7 @@
 """Fleets whose faults are planted: each is found first, with its size, and by every engine in the same bytes. Recordings of two real GPUs, too."""
 
 import collections
+import dataclasses
 import json
 import math
 import os
@@ -46,7 +47,7 @@ class Parts(unittest.TestCase):
         generator = np.random.default_rng(3)
         values = generator.lognormal(12, 3, 5000).astype(np.int64)
         starts = generator.integers(0, 10**12, 5000)
-        whole = Summary.of(values, starts, "x")
+        whole = dataclasses.replace(Summary.of(values, starts, "x"), quartiles=None)  # which are exact of what was summed at once alone
         order = random.Random(2)
         for _ in range(20):
             cuts = sorted(order.sample(range(1, 5000), 9))
@@ -128,9 +129,7 @@ class RealRanks(unittest.TestCase):
             said = json.loads(support.lanescope("stats", "-q", "-f", "json", "-r", report, *paths))
             ours = {row["Name"]: row for row in Fleet(paths, HERE).ask(recipe).tables[0].records()}
             for row in said:
-                if row["Name"] not in ours:
-                    self.assertEqual(report, "cuda_api_sum")  # whose names lose their version
-                    continue
+                self.assertIn(row["Name"], ours)
                 self.assertEqual((ours[row["Name"]]["Total"], ours[row["Name"]]["Min"], ours[row["Name"]]["Max"]),
                                  (row["Total Time (ns)"], row["Min (ns)"], row["Max (ns)"]))
 
