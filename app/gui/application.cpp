@@ -17,7 +17,7 @@
 #include "window/main_window.h"
 #include "window/opening_view.h"
 #include "window/screenshot.h"
-#include "window/theme.h"
+#include "window/look/theme.h"
 #include "window/windows.h"
 
 namespace lanescope::ui {

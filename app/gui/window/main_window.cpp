@@ -12,8 +12,8 @@
 #include <QVBoxLayout>
 
 #include "base/wheel_rule.h"
-#include "window/panel_memory.h"
-#include "window/theme.h"
+#include "window/docks/panel_memory.h"
+#include "window/look/theme.h"
 #include "window/quitting.h"
 
 namespace lanescope::ui {

@@ -26,12 +26,12 @@
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"
 #include "kernels/source_files.h"
-#include "window/key_bindings_dialog.h"
-#include "window/keys_dialog.h"
+#include "window/keys/key_bindings_dialog.h"
+#include "window/keys/keys_dialog.h"
 #include "window/main_window.h"
-#include "window/picture.h"
+#include "window/timeline/picture.h"
 #include "window/quitting.h"
-#include "window/theme.h"
+#include "window/look/theme.h"
 
 namespace lanescope::ui {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/texts.h"
 #include "timeline/widget/shown_text.h"
-#include "window/event_search.h"
-#include "window/glyphs.h"
+#include "window/timeline/event_search.h"
+#include "window/look/glyphs.h"
 
 namespace lanescope::ui {
 namespace {

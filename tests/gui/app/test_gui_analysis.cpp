@@ -23,7 +23,7 @@
 #include "panels/utilisation_chart.h"
 #include "timeline/core/communication_time.h"
 #include "timeline/core/svg_picture.h"
-#include "window/theme.h"
+#include "window/look/theme.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

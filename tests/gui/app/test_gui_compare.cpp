@@ -12,7 +12,7 @@
 #include "model/kernels/recorded_metrics.h"
 #include "panel_tables.h"
 #include "timeline/core/describe.h"
-#include "window/event_search.h"
+#include "window/timeline/event_search.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -18,8 +18,8 @@
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
-#include "window/key_bindings_dialog.h"
-#include "window/theme.h"
+#include "window/keys/key_bindings_dialog.h"
+#include "window/look/theme.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -24,7 +24,7 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "timeline/widget/shown_text.h"
-#include "window/keys_dialog.h"
+#include "window/keys/keys_dialog.h"
 #include "window/window_actions.h"
 
 using namespace lanescope;

@@ -17,7 +17,7 @@
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/format.h"
-#include "window/event_search.h"
+#include "window/timeline/event_search.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -14,7 +14,7 @@
 #include "panels/duration_chart.h"
 #include "panels/utilisation_chart.h"
 #include "timeline/core/colors.h"
-#include "window/theme.h"
+#include "window/look/theme.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -16,7 +16,7 @@
 #include "menus.h"
 #include "panels/statistics_model.h"
 #include "timeline/core/format.h"
-#include "window/start_page.h"
+#include "window/start/start_page.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -1,4 +1,4 @@
-#include "window/key_bindings_dialog.h"
+#include "window/keys/key_bindings_dialog.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "window/recent_files.h"
+#include "window/start/recent_files.h"
 
 #include <QDateTime>
 #include <QDir>

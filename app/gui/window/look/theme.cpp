@@ -1,4 +1,4 @@
-#include "window/theme.h"
+#include "window/look/theme.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "window/glyphs.h"
+#include "window/look/glyphs.h"
 
 #include <QPainter>
 #include <QPainterPath>

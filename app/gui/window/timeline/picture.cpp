@@ -1,4 +1,4 @@
-#include "window/picture.h"
+#include "window/timeline/picture.h"
 
 #include <QBuffer>
 #include <QFileInfo>

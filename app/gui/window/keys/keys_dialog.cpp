@@ -1,4 +1,4 @@
-#include "window/keys_dialog.h"
+#include "window/keys/keys_dialog.h"
 
 #include <QDialogButtonBox>
 #include <QTextBrowser>

@@ -1,4 +1,4 @@
-#include "window/start_page.h"
+#include "window/start/start_page.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "window/timeline_binding.h"
+#include "window/timeline/timeline_binding.h"
 
 #include <array>
 

@@ -13,7 +13,7 @@
 
 #include "base/file_facts.h"
 #include "base/settings.h"
-#include "window/start_page.h"
+#include "window/start/start_page.h"
 
 namespace lanescope::ui {
 

@@ -1,4 +1,4 @@
-#include "window/event_search.h"
+#include "window/timeline/event_search.h"
 
 #include <algorithm>
 

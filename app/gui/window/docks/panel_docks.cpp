@@ -1,4 +1,4 @@
-#include "window/panel_docks.h"
+#include "window/docks/panel_docks.h"
 
 #include <algorithm>
 #include <utility>

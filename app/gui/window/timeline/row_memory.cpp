@@ -1,4 +1,4 @@
-#include "window/row_memory.h"
+#include "window/timeline/row_memory.h"
 
 namespace lanescope::ui {
 

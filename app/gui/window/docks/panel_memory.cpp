@@ -1,4 +1,4 @@
-#include "window/panel_memory.h"
+#include "window/docks/panel_memory.h"
 
 #include <QHeaderView>
 #include <QSplitter>
