@@ -168,19 +168,16 @@ struct Incomplete {
 
 Incomplete incomplete_iterations(const Trace& trace, const IterationSeries& series, SharedLaunchIndex& launches) {
   Incomplete incomplete;
-  const auto is_whole = [&](EventRef range) { return trace.nvtx_detail(trace.lane(range.lane).detail(range.index)).finished == Finished::kYes; };
   const auto start_of = [&](EventRef range) { return trace.lane(range.lane).start(range.index); };
   if (was_attached_to(trace, series.process))
     if (const auto first_work = first_gpu_work(trace, series.process, launches.of(trace))) {
       const auto whole = std::find_if(series.ranges.begin(), series.ranges.end(), [&](EventRef range) { return start_of(range) >= *first_work; });
       if (whole != series.ranges.end()) incomplete.first = static_cast<std::size_t>(whole - series.ranges.begin());
     }
-  // Of a part that was saved, those that had begun before it.
-  const auto first_whole = std::find_if(series.ranges.begin(), series.ranges.end(), is_whole);
-  if (first_whole != series.ranges.end()) incomplete.first = std::max(incomplete.first, static_cast<std::size_t>(first_whole - series.ranges.begin()));
+  const EventRef last = series.ranges.back();
   // What begins an iteration that lasts to the next ends the one before all the same.
   const bool ends_itself = series.extent == IterationSeries::Extent::kRange;
-  if (ends_itself && !is_whole(series.ranges.back())) incomplete.last = 1;
+  if (ends_itself && trace.nvtx_detail(trace.lane(last.lane).detail(last.index)).finished == Finished::kNo) incomplete.last = 1;
   return incomplete;
 }
 

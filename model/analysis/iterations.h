@@ -35,8 +35,8 @@ struct IterationSeries {
 // compilation and operations. Where nothing else is found, the executions of an XLA module begin iterations: of the module whose take most
 // time, with the work that they launch on GPUs, other than while the process compiles. None when there is no such family.
 //
-// Iterations that the recording does not have whole are left out: the one that was open when the process or its recording ended; of a part that was
-// saved, those that reach beyond it; and of a process that was attached to, those that began before the first of its GPU work that was recorded was enqueued, as ranges and calls are recorded earlier
+// Iterations that the recording does not have whole are left out: the one that was open when the process or its recording ended; and of a process
+// that was attached to, those that began before the first of its GPU work that was recorded was enqueued, as ranges and calls are recorded earlier
 // than GPU work is. Processes that have equally many leave out equally many, and none where none would be left.
 //
 // O(NVTX ranges); for XLA modules and a process that was attached to, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any).

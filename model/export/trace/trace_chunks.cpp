@@ -344,15 +344,11 @@ void TraceChunks::encode_ranges(const Track& track, std::span<const Item> items,
   ranges.set_domain(track.key.domain);
   ranges.set_style(nested ? proto::NVTX_PUSH_POP : proto::NVTX_START_END);
   fill_starts(items, chunk, ranges, trace_.provenance().monotonic_epoch);
-  // Of a part, what reaches beyond it: some of the work that it enqueued is not there.
-  const auto is_cut = [&](const Event& event) {
-    return selection_.window && (event.start < selection_.window->begin || event.end() > selection_.window->end);
-  };
   const LanePositions depths(track);
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     ranges.add_name(dictionary_.string(items[i].event.name));
     if (nested) ranges.add_depth(depths[items[i].ref.lane]);
-    if (detail(items[i]).finished == Finished::kNo || is_cut(items[i].event)) ranges.add_unfinished(i);
+    if (detail(items[i]).finished == Finished::kNo) ranges.add_unfinished(i);
   }
   fill_sparse(items, ranges.mutable_category(), [&](const Item& item) { return detail(item).category; });
   fill_sparse(items, ranges.mutable_color(), [&](const Item& item) { return detail(item).color; });

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "model/analysis/idle.h"
-#include "model/analysis/trace_diff.h"
 #include "model/export/trace_file_export.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
@@ -83,32 +82,4 @@ TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, 
         const TrackKind kind = track.key.kind;
         CHECK((is_of_time || kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kBacktraces || kind == TrackKind::kProcessors));
       }
-}
-
-TEST_CASE("iterations that a saved part has not whole are left out, so that the others are those of the whole") {
-  const auto whole = load_trace(test::data_file("cause_slow_loader.trace"));  // each iteration has one kernel of 3 ms
-  REQUIRE(whole);
-  ExportSelection selection;
-  selection.window = TimeRange{400'000'000, 600'000'000};
-  const test::TemporaryFolder folder;
-  const auto form = GENERATE(FileForm::kLog, FileForm::kCompacted);
-  REQUIRE(export_trace_file(**whole, folder.path() / "part.trace", Overwrite::kRefuse, selection, form));
-  const auto part = load_trace(folder.path() / "part.trace");
-  REQUIRE(part);
-  std::size_t beyond = 0, within = 0;
-  for (const Track& track : (*whole)->tracks())
-    for (const LaneId id : track.lanes)
-      for (EventIndex i = 0; track.key.kind == TrackKind::kNvtxRanges && i < (*whole)->lane(id).size(); ++i) {
-        const Event range = (*whole)->lane(id).event(i);
-        if (!(*whole)->name(range.name).starts_with("step ")) continue;
-        within += range.start >= selection.window->begin && range.end() <= selection.window->end ? 1 : 0;
-        beyond += range.start < selection.window->end && range.end() > selection.window->end ? 1 : 0;
-      }
-  REQUIRE(beyond == 1);
-  const auto diff = compare_traces(**part, **whole);
-  REQUIRE(diff);
-  CHECK(diff->first_iterations + diff->first_skipped == within);
-  CHECK(diff->first_left_out >= beyond);
-  for (const DiffItem& item : diff->items)
-    if (item.kind == DiffKind::kGpuBusy) CHECK(item.first.per_iteration == Approx(item.second.per_iteration).epsilon(0.01));
 }
