@@ -118,7 +118,8 @@ int run_viewer(int argc, char** argv) {
   if (options.screenshot) return take_screenshot(*options.screenshot);
   Windows windows(Layout::kRemembered);
   MainWindow& window = windows.add();
-  show_view_once_open(window, options.view);
+  const bool are_compared = options.files.size() == 2 && options.several == Several::kBeside;
+  if (!options.files.isEmpty()) show_view_once_open(window, options.view, are_compared ? Opening::kTwoTraces : Opening::kOneTrace);
   window.openAll(options.files, options.several);
   return QApplication::exec();
 }

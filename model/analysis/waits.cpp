@@ -109,8 +109,11 @@ struct WaitFinder::State {
     const Provenance &one = first.provenance, &other = second.provenance;
     const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
     if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
-    const auto origin = [&](const TracePart& part) { return (have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - part.clock(0); };
-    return std::abs(origin(first) - origin(second));
+    const auto origin = [&](const TracePart& part) {  // modulo 2^64: what files say of epochs may be anything
+      return static_cast<std::uint64_t>(have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - static_cast<std::uint64_t>(part.clock(0));
+    };
+    const auto apart = static_cast<Nanoseconds>(origin(first) - origin(second));
+    return apart == INT64_MIN ? INT64_MAX : std::abs(apart);
   }
 
   // Whether two tracks are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those

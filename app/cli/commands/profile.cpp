@@ -41,7 +41,8 @@ constexpr const char* kProfileFooter =
     "Ctrl+C once asks the program for its end, with which the recording ends; twice ends the recording at once. The file is valid in\n"
     "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
     "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
-    "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, 2 for wrong usage.";
+    "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, or ended with 0 and its output could not be\n"
+    "written, 2 for wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"

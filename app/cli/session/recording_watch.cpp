@@ -71,7 +71,8 @@ class SignalsOfRecording {
   // Of a program that was stopped without us. Call it behind take() of all that came: what stops both of us comes as a signal, too.
   void follow_stop() {
     if (on_signal_ == OnSignal::kDetach || recording_.exit_status()) return;
-    const bool stands = recording_.take_stop() && has_terminal();
+    const bool are_others_recorded = recording_.statistics().running.size() > 1;  // who go on, and need us
+    const bool stands = recording_.take_stop() && !are_others_recorded && has_terminal();
     if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid())) {  // for a whole look
       stands_ = false;
       has_stopped_program_ = getpgid(recording_.target_pid()) != getpgrp();  // else who continues us continues it

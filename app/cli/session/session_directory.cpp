@@ -21,13 +21,15 @@ constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
 
-// -1 where nobody answers.
-int connect_to(const std::filesystem::path& path) {
+// A recorder that stands takes nobody in: who only looks whether it is there does not wait for that.
+enum class Connecting { kWaits, kLooks };
+// -1 where nobody answers; EAGAIN where that was not waited for.
+int connect_to(const std::filesystem::path& path, Connecting connecting = Connecting::kWaits) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.native().size() >= sizeof(address.sun_path)) return -1;
   std::strcpy(address.sun_path, path.c_str());
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (connecting == Connecting::kLooks ? SOCK_NONBLOCK : 0), 0);
   if (connection >= 0 && connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return connection;
   const int problem = errno;
   if (connection >= 0) close(connection);
@@ -101,11 +103,11 @@ std::vector<std::string> session_names() {
   std::filesystem::directory_iterator entry(*folder, failed);
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     if (entry->path().extension() != kExtension) continue;
-    const int connection = connect_to(entry->path());
+    const int connection = connect_to(entry->path(), Connecting::kLooks);
     std::error_code ignored;
-    if (connection >= 0) {
+    if (connection >= 0 || errno == EAGAIN) {
       names.push_back(entry->path().stem().string());
-      close(connection);
+      if (connection >= 0) close(connection);
     } else if (errno == ECONNREFUSED) {
       std::filesystem::remove(entry->path(), ignored);
     }
@@ -160,7 +162,7 @@ HeldStart::HeldStart(const std::string& name) {
   path_ = *folder / (name + std::string(kStartExtension));
   file_ = locked_file(path_);
   if (!file_.valid()) return;
-  std::ifstream file(path_);
+  std::ifstream file("/proc/self/fd/" + std::to_string(file_.get()));  // and not one that takes its place meanwhile
   message_ = nlohmann::json::parse(file, nullptr, false);
   if (message_.is_object()) return;
   use_up();  // it says nothing that anybody could take

@@ -18,6 +18,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr timespec kBetweenLooks{0, 20'000'000};
+constexpr int kMostLooks = 50;  // at a recorder that is about to stop
 
 }  // namespace
 
@@ -36,14 +37,21 @@ bool is_stopped(pid_t process) noexcept {
 }
 
 void stop_with(pid_t program) {
-  const channel::FileDescriptor self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  const pid_t recorder = getpid();
+  const channel::FileDescriptor self(static_cast<int>(syscall(SYS_pidfd_open, recorder, 0)));
   if (!self.valid()) return;
   const bool is_watched = session::start_process_beside([&] {
     session::ignore_signals();
     const std::array kept{self.get()};
     session::close_descriptors(0, kept);
-    while (is_stopped(program)) nanosleep(&kBetweenLooks, nullptr);
-    syscall(SYS_pidfd_send_signal, self.get(), SIGCONT, nullptr, 0);
+    bool has_stood = false;
+    for (int looks = 0; has_stood || looks < kMostLooks; ++looks, nanosleep(&kBetweenLooks, nullptr)) {
+      const bool stands = is_stopped(recorder);
+      if (has_stood && !stands) return;
+      has_stood = stands;
+      // One that has not stopped yet would lose it.
+      if (stands && !is_stopped(program)) syscall(SYS_pidfd_send_signal, self.get(), SIGCONT, nullptr, 0);
+    }
   });
   if (is_watched) raise(SIGSTOP);
 }

@@ -25,14 +25,21 @@ Result<void> check_view(MainWindow& window, const OpeningView& view) {
                    .toStdString()};
 }
 
-void show_view_once_open(MainWindow& window, const OpeningView& view) {
-  const auto show = [&window, view] {
+void show_view_once_open(MainWindow& window, const OpeningView& view, Opening opening) {
+  auto* const awaited = new QObject(&window);  // until it has come, or failed
+  const auto show = [&window, view, opening, awaited] {
     show_view(window, view);
     if (const Result<void> known = check_view(window, view); !known) window.showFailure(QString::fromStdString(known.error().text));
+    if (opening == Opening::kOneTrace) awaited->deleteLater();
   };
-  QObject::connect(&window, &MainWindow::opened, &window, show, Qt::SingleShotConnection);
+  QObject::connect(&window, &MainWindow::opened, awaited, show, Qt::SingleShotConnection);
+  QObject::connect(&window.session(), &SessionController::failed, awaited, &QObject::deleteLater);
   // A second one may have what the first does not.
-  QObject::connect(&window.session(), &SessionController::openedBeside, &window, [&window, view] { show_view(window, view); }, Qt::SingleShotConnection);
+  if (opening == Opening::kTwoTraces)
+    QObject::connect(&window.session(), &SessionController::openedBeside, awaited, [&window, view, awaited] {
+      show_view(window, view);
+      awaited->deleteLater();
+    });
 }
 
 }  // namespace lanescope::ui

@@ -20,7 +20,9 @@ void show_view(MainWindow& window, const OpeningView& view);
 // Fails with one sentence where nothing of the trace is in the range: all of it is shown then.
 [[nodiscard]] Result<void> check_view(MainWindow& window, const OpeningView& view);
 
-// Shows it once what the window begins to open is there; the window says where nothing of the trace is in the range.
-void show_view_once_open(MainWindow& window, const OpeningView& view);
+// Shows it once what the window begins to open is there, but not of what is opened later where that fails; the window says where nothing of the trace
+// is in the range.
+enum class Opening : std::uint8_t { kOneTrace, kTwoTraces };
+void show_view_once_open(MainWindow& window, const OpeningView& view, Opening opening);
 
 }  // namespace lanescope::ui

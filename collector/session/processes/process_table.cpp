@@ -14,6 +14,9 @@
 namespace lanescope::session {
 namespace {
 
+constexpr std::int64_t kShortestPatience = 1'000'000'000;  // ns for which an agent waits at least (agent/channel/handshake.cpp)
+
+
 // As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
   return a.executable == b.executable && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
@@ -95,8 +98,9 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();
   if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
-    // Of a process that ended meanwhile nothing is lost: its first call that would have been recorded waited for us.
-    if (!is_ending(process.pid())) note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer.");
+    // Of a process that ended while it waited nothing is lost: its first call that would have been recorded had not returned.
+    const bool may_have_given_up = monotonic_now() - last_look_ >= kShortestPatience;
+    if (may_have_given_up || !is_ending(process.pid())) note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer.");
     return;
   }
   (*memory)->close_descriptor();
@@ -257,6 +261,7 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
 }
 
 std::size_t ProcessTable::reap() {
+  last_look_ = monotonic_now();
   return std::erase_if(live_, [&](const auto& process) {
     std::optional<TargetProcess::Ending> ending;
     if (!has_ended(*process, ending) || !process->is_read_out()) return false;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "clock.h"
 #include "outside/observed_process.h"
 #include "outside/thread_follower.h"
 #include "processes/control_socket.h"
@@ -130,6 +131,7 @@ class ProcessTable {
   pid_t launched_pid_ = 0;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;
+  std::int64_t last_look_ = monotonic_now();  // at processes that ended, and so at agents that wait
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
   std::vector<std::unique_ptr<TargetProcess>> live_;

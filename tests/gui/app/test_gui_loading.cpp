@@ -333,15 +333,21 @@ class LoadingTest : public QObject {
     QVERIFY(options != nullptr);
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    ui::show_view_once_open(window, options->view);
+    ui::show_view_once_open(window, options->view, ui::Opening::kOneTrace);
     QVERIFY(open_and_settle(window, known));
     QVERIFY(window.timelineView().visibleRange() == TimeRange({300'000, 400'000}));
     QVERIFY(window.findings().isVisible());
     QVERIFY(open_and_settle(window, known));  // as it is opened by hand
     QVERIFY(window.timelineView().visibleRange() != TimeRange({300'000, 400'000}));
-    ui::show_view_once_open(window, {TimeRange{5'000'000'000, 6'000'000'000}, {}});
+    ui::show_view_once_open(window, {TimeRange{5'000'000'000, 6'000'000'000}, {}}, ui::Opening::kOneTrace);
     QVERIFY(open_and_settle(window, known));
     QVERIFY2(window.messages().text().contains("the trace begins at"), qPrintable(window.messages().text()));
+    // What could not be opened asks nothing of what is opened instead.
+    ui::show_view_once_open(window, options->view, ui::Opening::kOneTrace);
+    window.openAll({QString::fromStdString((folder.path() / "gone.trace").string())}, ui::Several::kBeside);
+    QTRY_VERIFY(window.messages().text().contains("gone.trace"));
+    QVERIFY(open_and_settle(window, known));
+    QVERIFY(window.timelineView().visibleRange() != TimeRange({300'000, 400'000}));
   }
 
  private:
