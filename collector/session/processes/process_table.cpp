@@ -99,7 +99,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.memory_bytes = (*memory)->shared().size();
   if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
     // Of a process that ended while it waited nothing is lost: its first call that would have been recorded had not returned.
-    const bool may_have_given_up = monotonic_now() - last_look_ >= kShortestPatience;
+    const bool may_have_given_up = monotonic_now() - look_before_ >= kShortestPatience;
     if (may_have_given_up || !is_ending(process.pid())) note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer.");
     return;
   }
@@ -260,8 +260,11 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
   return true;
 }
 
+void ProcessTable::begin_look() {
+  look_before_ = std::exchange(this_look_, monotonic_now());
+}
+
 std::size_t ProcessTable::reap() {
-  last_look_ = monotonic_now();
   return std::erase_if(live_, [&](const auto& process) {
     std::optional<TargetProcess::Ending> ending;
     if (!has_ended(*process, ending) || !process->is_read_out()) return false;
