@@ -149,7 +149,6 @@ void Recording::Run::wait() {
 
 void Recording::Run::look() {
   compare_clocks();
-  processes_.begin_look();
   accept_agents();
   const Drained drained = processes_.drain(kMostAtOnce + kMoreForEachProcess * processes_.live().size());
   const std::chrono::milliseconds longer = std::clamp<std::chrono::milliseconds>(period_ * 2, kShortestPeriod, longest_period());

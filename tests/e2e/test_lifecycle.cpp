@@ -237,14 +237,6 @@ TEST_CASE("a program that is started with an emptied environment runs as without
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
 }
 
-TEST_CASE("a process that ends while its first range waits for the recorder is none that could not be followed") {
-  const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-o", "x", endings(), "brief"});
-  CHECK(ran.code == 7);
-  CHECK_THAT(ran.messages, !contains_text("followed"));
-  CHECK_THAT(ran.messages, contains_text("nothing dropped"));
-}
-
 TEST_CASE("nothing is complete where an agent of another version was sent away") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "x", program("lanescope_program_other_version").string()});

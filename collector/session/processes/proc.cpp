@@ -58,7 +58,6 @@ uid_t effective_user(pid_t pid) {
 
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
-constexpr std::size_t kFlags = 6;        // field 9
 constexpr std::size_t kStackStart = 25;  // field 28 of proc(5)
 constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
 
@@ -196,13 +195,6 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
   const std::filesystem::path root = folder_of(pid) / "root";
   const bool is_known = access((root / ".").c_str(), F_OK) == 0;
   return is_known && access((root / file.relative_path()).c_str(), F_OK) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
-}
-
-bool is_ending(pid_t pid) {
-  constexpr unsigned long kExiting = 4;  // PF_EXITING: its descriptors are closed before it is a zombie
-  const std::vector<std::string> fields = stat_fields(pid);
-  if (fields.size() <= kFlags) return true;
-  return fields[kState] == "Z" || fields[kState] == "X" || (std::strtoul(fields[kFlags].c_str(), nullptr, 10) & kExiting) != 0;
 }
 
 bool may_end(pid_t pid, int signal) {

@@ -74,9 +74,6 @@ enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
 // Names of the process's threads by kernel thread id, at most `limit` of them.
 [[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);
 
-// Whether a process has ended, or is about to: no program of its own runs in it any more.
-[[nodiscard]] bool is_ending(pid_t pid);
-
 // Whether a process neither catches nor ignores this signal, so that it may end it; true where that is not known.
 [[nodiscard]] bool may_end(pid_t pid, int signal);
 

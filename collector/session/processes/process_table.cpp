@@ -14,8 +14,6 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::int64_t kShortestPatience = 1'000'000'000;  // ns for which an agent waits at least (agent/channel/handshake.cpp)
-
 
 // As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
@@ -97,12 +95,8 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.accepted = 1;
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();
-  if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
-    // Of a process that ended while it waited nothing is lost: its first call that would have been recorded had not returned.
-    const bool may_have_given_up = monotonic_now() - look_before_ >= kShortestPatience;
-    if (may_have_given_up || !is_ending(process.pid())) note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer.");
-    return;
-  }
+  if (!send_welcome(connection.get(), answer, (*memory)->descriptor()))
+    return note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer, or it ended meanwhile.");
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));
 }
@@ -258,10 +252,6 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
   if (!launched_status_) launched_status_ = to_exit_status(status);
   ending = {launched_status_->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *launched_status_};
   return true;
-}
-
-void ProcessTable::begin_look() {
-  look_before_ = std::exchange(this_look_, monotonic_now());
 }
 
 std::size_t ProcessTable::reap() {

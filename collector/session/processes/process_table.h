@@ -83,8 +83,6 @@ class ProcessTable {
   void flush_chunks();
   void write_progress();  // completeness, and names of threads
 
-  // Call it before agents that have come are greeted.
-  void begin_look();
   // Ends those that are gone, once all that they wrote was drained. Returns how many.
   std::size_t reap();
   // Writes what is said once, at the end of a file.
@@ -133,9 +131,6 @@ class ProcessTable {
   pid_t launched_pid_ = 0;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;
-  // When agents that had come were greeted: who comes now has waited since the look before at most.
-  std::int64_t this_look_ = monotonic_now();
-  std::int64_t look_before_ = this_look_;
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
   std::vector<std::unique_ptr<TargetProcess>> live_;
