@@ -1,11 +1,18 @@
 // Sessions that are steered from elsewhere: each capture as its start has it, and starts that come before their program.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <thread>
 
 #include "../collector/cpu/recorded.h"
+#include "collector/channel/file_descriptor.h"
 #include "model/trace/load.h"
 #include "recorder.h"
 #include "support/catch.h"
@@ -83,6 +90,44 @@ TEST_CASE("a start that comes first records the next program from its first rang
   const Ran second = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"});
   CHECK(second.code == 3);
   CHECK_THAT(second.messages, contains_text("No file was made"));
+}
+
+TEST_CASE("a session whose recorder was stopped is listed as that, and holds nobody up") {
+  const Sessions sessions;
+  LanescopeProcess recording(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_lives").string(), "wait"});
+  recording.wait_for_line("ready");
+  sessions.await("Waiting");
+  kill(recording.pid(), SIGSTOP);
+  for (int look = 0; look < 2; ++look) {
+    const Ran list = sessions.ask({"sessions", "list"});
+    CHECK(list.code == 0);
+    CHECK_THAT(list.output, contains_text("Stopped") && contains_text("mine"));
+  }
+  kill(recording.pid(), SIGCONT);
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("what a killed session left is cleared away, and never one that is about to listen") {
+  const Sessions sessions;
+  REQUIRE(sessions.ask({"sessions", "list"}).code == 0);  // makes the folder
+  const auto folder = sessions.folder() / "lanescope";
+  const channel::FileDescriptor held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  REQUIRE(flock(held.get(), LOCK_EX) == 0);  // as by whoever begins a session
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/mine.session", folder.c_str());
+  const channel::FileDescriptor bound(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  REQUIRE(bind(bound.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  CHECK(sessions.ask({"sessions", "list"}).code == 0);
+  CHECK(std::filesystem::exists(address.sun_path));
+  // Nobody else begins one meanwhile, and its program runs all the same.
+  const Ran beside = sessions.ask({"profile", "-t", "nvtx", "--session-new=other", "--", "sh", "-c", "exit 3"});
+  CHECK(beside.code == 3);
+  CHECK_THAT(beside.messages, contains_text("holds the folder of sessions"));
+  REQUIRE(flock(held.get(), LOCK_UN) == 0);
+  CHECK(sessions.ask({"sessions", "list"}).code == 0);
+  CHECK_FALSE(std::filesystem::exists(address.sun_path));
 }
 
 TEST_CASE("a start that comes first waits on where a launch fails") {

@@ -285,6 +285,12 @@ TEST_CASE("a program that stopped itself, and is told to go on alone, takes its 
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
 }
 
+TEST_CASE("where a program that stopped itself has others at work, its recorder goes on") {
+  const TemporaryFolder folder;
+  constexpr int kNeverStood = 100;
+  CHECK(run_job(folder.path(), "(sleep 1; kill -CONT $$) & kill -STOP $$; wait; exit 5", [](pid_t) {}) == kNeverStood);
+}
+
 TEST_CASE("what a program printed and could not be written is a failure, where the program itself could not know") {
   const TemporaryFolder folder;
   const auto code_of = [&](const std::string& script) {

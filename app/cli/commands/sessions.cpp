@@ -1,5 +1,6 @@
 // lanescope sessions, stop, cancel, shutdown: what is asked of recordings that run elsewhere.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -36,8 +37,14 @@ int list(const std::string& what, Header header) {
   if (header == Header::kShown) std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
   for (const std::string& name : session_names()) {
     if (!what.empty() && name != what) continue;
-    const Result<nlohmann::json> session = ask_session(name, {{"command", "describe"}});
-    if (!session) continue;  // it has just ended
+    constexpr std::chrono::seconds kLimit{2};
+    const Result<nlohmann::json> session = ask_session(name, {{"command", "describe"}}, kLimit);
+    if (!session) {
+      const std::vector<std::string> known = session_names();
+      if (std::find(known.begin(), known.end(), name) != known.end())  // else it has just ended
+        std::printf("%10s  %8s  %-10s  %8s  %s\n", "?", "?", "Stopped", "?", name.c_str());
+      continue;
+    }
     const auto seconds = static_cast<long>((*session)["seconds"].get<double>());
     std::printf("%10ld  %02ld:%02ld:%02ld  %-10s  %8ld  %s\n", (*session)["pid"].get<long>(), seconds / 3600, seconds / 60 % 60,
                 seconds % 60, (*session)["state"].get<std::string>().c_str(), (*session)["target"].get<long>(), name.c_str());

@@ -71,9 +71,8 @@ class SignalsOfRecording {
   // Of a program that was stopped without us. Call it behind take() of all that came: what stops both of us comes as a signal, too.
   void follow_stop() {
     if (on_signal_ == OnSignal::kDetach || recording_.exit_status()) return;
-    const bool are_others_recorded = recording_.statistics().running.size() > 1;  // who go on, and need us
-    const bool stands = recording_.take_stop() && !are_others_recorded && has_terminal();
-    if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid())) {  // for a whole look
+    const bool stands = recording_.take_stop() && has_terminal();
+    if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid()) && !may_others_go_on()) {  // for a whole look
       stands_ = false;
       has_stopped_program_ = getpgid(recording_.target_pid()) != getpgrp();  // else who continues us continues it
       stop_with(recording_.target_pid());
@@ -83,6 +82,9 @@ class SignalsOfRecording {
   [[nodiscard]] int first_end() const { return first_end_; }
 
  private:
+  // Who are recorded, or are about to be, and need us for that.
+  [[nodiscard]] bool may_others_go_on() const { return recording_.statistics().running.size() > 1 || has_children(recording_.target_pid()); }
+
   void take_end(const siginfo_t& signal) {
     if (first_end_ != 0) return recording_.stop(session::StopMode::kAtOnce);
     first_end_ = signal.si_signo;

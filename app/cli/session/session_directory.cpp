@@ -1,8 +1,10 @@
 #include "session/session_directory.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace lanescope::cli {
 namespace {
@@ -20,21 +23,45 @@ namespace {
 constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
+constexpr std::chrono::seconds kHolding{2};  // for others to begin their sessions: each takes microseconds
+constexpr int kMostWaiting = 16;             // to be let in
+constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
 
-// A recorder that stands takes nobody in: who only looks whether it is there does not wait for that.
-enum class Connecting { kWaits, kLooks };
-// -1 where nobody answers; EAGAIN where that was not waited for.
-int connect_to(const std::filesystem::path& path, Connecting connecting = Connecting::kWaits) {
+// For so long, or for ever where that is 0; each answer of it is then waited for as long. -1 where nobody answers; EAGAIN where nobody did in that time, as
+// a recorder that stands takes nobody in.
+int connect_to(const std::filesystem::path& path, std::chrono::milliseconds limit) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.native().size() >= sizeof(address.sun_path)) return -1;
   std::strcpy(address.sun_path, path.c_str());
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (connecting == Connecting::kLooks ? SOCK_NONBLOCK : 0), 0);
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const timeval most{limit.count() / 1'000, limit.count() % 1'000 * 1'000};
+  for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO}) setsockopt(connection, SOL_SOCKET, option, &most, sizeof(most));
   if (connection >= 0 && connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return connection;
   const int problem = errno;
   if (connection >= 0) close(connection);
   errno = problem;
   return -1;
+}
+
+// Whoever begins a session, or clears away what one left, holds the folder meanwhile: a socket that is bound, and does not listen yet, looks like one
+// that a killed session left.
+channel::FileDescriptor hold(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
+  channel::FileDescriptor held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (held.valid() && flock(held.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() >= give_up) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return held;
+}
+
+// Requires: the folder is held.
+void remove_if_left(const std::filesystem::path& socket) {
+  const int connection = connect_to(socket, kLettingIn);
+  std::error_code ignored;
+  if (connection >= 0) close(connection);
+  else if (errno == ECONNREFUSED) std::filesystem::remove(socket, ignored);
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -97,23 +124,43 @@ Result<void> check_new_session(const std::string& name) {
 
 std::vector<std::string> session_names() {
   std::vector<std::string> names;
+  std::vector<std::filesystem::path> silent;
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return names;
   std::error_code failed;
   std::filesystem::directory_iterator entry(*folder, failed);
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     if (entry->path().extension() != kExtension) continue;
-    const int connection = connect_to(entry->path(), Connecting::kLooks);
-    std::error_code ignored;
+    const int connection = connect_to(entry->path(), kLettingIn);
     if (connection >= 0 || errno == EAGAIN) {
       names.push_back(entry->path().stem().string());
       if (connection >= 0) close(connection);
     } else if (errno == ECONNREFUSED) {
-      std::filesystem::remove(entry->path(), ignored);
+      silent.push_back(entry->path());
     }
   }
   std::sort(names.begin(), names.end());
+  if (silent.empty()) return names;
+  if (const channel::FileDescriptor held = hold(*folder, std::chrono::milliseconds(0)); held.valid())
+    for (const std::filesystem::path& socket : silent) remove_if_left(socket);
   return names;
+}
+
+Result<SessionSocket> open_session(const std::string& name) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return folder.error();
+  SessionSocket session{.path = *folder / (name + std::string(kExtension)), .listener = channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0))};
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.find('/') != std::string::npos || session.path.native().size() >= sizeof(address.sun_path))
+    return Error{"A session can't be named \"" + name + "\": it is too long or has a slash. This one can't be asked from elsewhere."};
+  std::strcpy(address.sun_path, session.path.c_str());
+  const channel::FileDescriptor held = hold(*folder, kHolding);
+  if (!held.valid()) return Error{"Another lanescope holds the folder of sessions " + folder->string() + ": this one can't be asked from elsewhere."};
+  remove_if_left(session.path);
+  if (bind(session.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 || listen(session.listener.get(), kMostWaiting) != 0)
+    return Error{"There is another session " + name + "; this one can't be asked from elsewhere."};
+  return session;
 }
 
 Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
@@ -183,16 +230,18 @@ Result<std::string> choose_session(const std::string& name) {
   return Error{"There is no session " + name + ", but " + listed(names) + ".", ErrorKind::kUsage};
 }
 
-Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request) {
+Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request, std::chrono::milliseconds limit) {
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return folder.error();
-  const int connection = connect_to(*folder / (name + std::string(kExtension)));
+  const int connection = connect_to(*folder / (name + std::string(kExtension)), limit);
   if (connection < 0) return Error{"The session " + name + " does not answer."};
   const std::string text = request.dump();
   std::string answer(kLargestAnswer, '\0');
   const bool is_sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   const ssize_t size = is_sent ? recv(connection, answer.data(), answer.size(), 0) : -1;
+  const bool is_silent = size < 0 && errno == EAGAIN;
   close(connection);
+  if (is_silent) return Error{"The session " + name + " does not answer: its recorder may be stopped. Let it go on with: kill -CONT PID"};
   const nlohmann::json parsed = nlohmann::json::parse(answer.substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), nullptr, false);
   if (!parsed.is_object()) return Error{"The session " + name + " ended before it answered."};
   if (parsed.contains("error")) return Error{parsed["error"].get<std::string>()};

@@ -4,6 +4,7 @@
 // One request, one answer, as JSON in one message each.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,6 +25,13 @@ Result<void> check_new_session(const std::string& name);
 
 // Names of sessions that answer. What killed ones left is cleared away.
 std::vector<std::string> session_names();
+
+// Where a new session of this name listens. Fails with one sentence where another one does.
+struct SessionSocket {
+  std::filesystem::path path;  // to be removed by the session when it ends
+  channel::FileDescriptor listener;
+};
+Result<SessionSocket> open_session(const std::string& name);
 
 // A start that was asked for before its session runs: lanescope launch takes it, once. `name`: of the session that is to be.
 Result<void> leave_start(const std::string& name, const nlohmann::json& request);
@@ -53,7 +61,8 @@ class HeldStart {
 // The session of this name; where it is empty, the only one there is. Fails with one sentence.
 Result<std::string> choose_session(const std::string& name);
 
-// Asks a session, and waits for its answer: {"error": SENTENCE} becomes an Error.
-Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request);
+// Asks a session, and waits for its answer, for so long where that is not 0: {"error": SENTENCE} becomes an Error. A recorder that stands (Ctrl+Z)
+// gives none.
+Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request, std::chrono::milliseconds limit = std::chrono::milliseconds(0));
 
 }  // namespace lanescope::cli

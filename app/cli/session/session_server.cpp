@@ -3,16 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <system_error>
-
-#include "session/session_directory.h"
 
 namespace lanescope::cli {
 namespace {
@@ -101,55 +98,38 @@ ReportOptions SessionServer::reports_of(const session::RecordedFile& file) const
 
 SessionServer::SessionServer(Recording& recording, const std::string& name, StartOptions options)
     : recording_(recording), options_(std::move(options)) {
-  if (const Result<void> listens = listen_as(name); !listens) {
-    std::cerr << "lanescope: " << listens.error().text << '\n';
+  Result<SessionSocket> opened = open_session(name);
+  if (!opened) {
+    std::cerr << "lanescope: " << opened.error().text << '\n';
     return;
   }
+  socket_ = std::move(*opened);
   try {
+    if (pipe2(ending_, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error&) {
-    std::cerr << "lanescope: There is no thread left for requests: this recording can't be asked from elsewhere.\n";
+    std::cerr << "lanescope: There is no thread or no descriptor left for requests: this recording can't be asked from elsewhere.\n";
     std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
+    std::filesystem::remove(socket_.path, ignored);
   }
-}
-
-Result<void> SessionServer::listen_as(const std::string& name) {
-  const Result<std::filesystem::path> folder = session_folder();
-  if (!folder) return folder.error();
-  session_names();  // clears away what killed sessions of this name left
-  const std::filesystem::path path = *folder / (name + ".session");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.find('/') != std::string::npos || path.native().size() >= sizeof(address.sun_path))
-    return Error{"A session can't be named \"" + name + "\": it is too long or has a slash. This one can't be asked from elsewhere."};
-  std::strcpy(address.sun_path, path.c_str());
-  listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 || listen(listener_, 16) != 0 ||
-      pipe2(ending_, O_CLOEXEC) != 0) {
-    ::close(std::exchange(listener_, -1));
-    return Error{"There is another session " + name + "; this one can't be asked from elsewhere."};
-  }
-  path_ = path;
-  return {};
 }
 
 void SessionServer::close() {
   if (!thread_.joinable()) return;
   std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
+  std::filesystem::remove(socket_.path, ignored);
   ::close(ending_[1]);
   thread_.join();
   ::close(ending_[0]);
-  ::close(listener_);
+  socket_.listener.reset();
 }
 
 void SessionServer::serve() {
   for (;;) {
-    pollfd sources[2] = {{listener_, POLLIN, 0}, {ending_[0], POLLIN, 0}};
+    pollfd sources[2] = {{socket_.listener.get(), POLLIN, 0}, {ending_[0], POLLIN, 0}};
     if (poll(sources, 2, -1) < 0 && errno != EINTR) return;
     if (sources[1].revents != 0) return;
-    const int connection = sources[0].revents != 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    const int connection = sources[0].revents != 0 ? accept4(socket_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (connection < 0) continue;
     answer(connection);
     ::close(connection);

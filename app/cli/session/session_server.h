@@ -11,6 +11,7 @@
 
 #include "collector/session/recording.h"
 #include "options/start_options.h"
+#include "session/session_directory.h"
 
 namespace lanescope::cli {
 
@@ -32,7 +33,6 @@ class SessionServer {
   nlohmann::json carry_out(const nlohmann::json& request);
   nlohmann::json start(const nlohmann::json& request);
   nlohmann::json stop();
-  Result<void> listen_as(const std::string& name);
   void serve();
   void answer(int connection);
 
@@ -40,8 +40,7 @@ class SessionServer {
   StartOptions options_;
   std::vector<ReportOptions> starts_;            // of each start that was carried out
   std::set<std::filesystem::path> handed_over_;  // files of which lanescope stop makes reports
-  std::filesystem::path path_;
-  int listener_ = -1;
+  SessionSocket socket_;
   int ending_[2] = {-1, -1};  // a pipe that closes when it is over
   std::thread thread_;
 };

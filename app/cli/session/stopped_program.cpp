@@ -9,6 +9,9 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 #include "collector/channel/file_descriptor.h"
@@ -34,6 +37,16 @@ bool is_stopped(pid_t process) noexcept {
   const std::string_view stat(text.data(), static_cast<std::size_t>(size < 0 ? 0 : size));
   const std::size_t name_end = stat.rfind(')');  // the name may hold anything
   return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'T';
+}
+
+bool has_children(pid_t process) {
+  std::error_code failed;
+  std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", failed);
+  for (; !failed && thread != std::filesystem::directory_iterator(); thread.increment(failed)) {
+    std::ifstream children(thread->path() / "children");
+    if (!children || children.peek() != std::ifstream::traits_type::eof()) return true;
+  }
+  return static_cast<bool>(failed);
 }
 
 void stop_with(pid_t program) {

@@ -11,6 +11,9 @@ namespace lanescope::cli {
 // Whether a process stands still, stopped by a signal. Safe between fork and exec.
 [[nodiscard]] bool is_stopped(pid_t process) noexcept;
 
+// Whether a process has children that live; true where the kernel does not say.
+[[nodiscard]] bool has_children(pid_t process);
+
 // Stops this process until the shell has it go on, or the program goes on: what that does must be taken from it. Does nothing where
 // nobody could see to that. Requires: a child of ours, and no other process that is recorded.
 void stop_with(pid_t program);
