@@ -34,12 +34,18 @@ void show_view_once_open(MainWindow& window, const OpeningView& view, Opening op
   };
   QObject::connect(&window, &MainWindow::opened, awaited, show, Qt::SingleShotConnection);
   QObject::connect(&window.session(), &SessionController::failed, awaited, &QObject::deleteLater);
+  const auto expect_one_more = [&window, awaited] {  // what begins behind it is the user's, who may have called it off
+    QObject::connect(&window.session(), &SessionController::somethingBegan, awaited, &QObject::deleteLater);
+  };
+  if (opening == Opening::kOneTrace) {
+    QObject::connect(&window.session(), &SessionController::somethingBegan, awaited, expect_one_more, Qt::SingleShotConnection);
+    return;
+  }
   // A second one may have what the first does not.
-  if (opening == Opening::kTwoTraces)
-    QObject::connect(&window.session(), &SessionController::openedBeside, awaited, [&window, view, awaited] {
-      show_view(window, view);
-      awaited->deleteLater();
-    });
+  QObject::connect(&window.session(), &SessionController::openedBeside, awaited, [&window, view, awaited] {
+    show_view(window, view);
+    awaited->deleteLater();
+  });
 }
 
 }  // namespace lanescope::ui
