@@ -7,6 +7,7 @@
 
 #include "call_class.h"
 #include "gpu_operations.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
 #include "rank_work.h"
 #include "thread_activity.h"
@@ -17,10 +18,49 @@ namespace {
 // An enqueued operation that starts within this time of its call's end was merely on its way to an empty GPU.
 constexpr Nanoseconds kLaunchLatency = 10'000;
 
+// A call that launched a kernel whose counters were read.
+struct Reading {
+  TimeRange time;
+  NameId call = 0;
+};
+using Readings = std::vector<std::vector<Reading>>;  // by GPU, in order, not overlapping; empty where no counters were read
+
+// O(kernels) where counters were read, else O(1).
+Readings find_readings(const Trace& trace, const LaunchIndex& launches, const std::stop_token& stop) {
+  Readings readings;
+  if (trace.kernel_records().measured.empty() && trace.kernel_records().counted.empty()) return readings;
+  readings.resize(trace.gpus().size());
+  const NameClasses names(trace);
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels || track.key.gpu >= readings.size()) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size() && !stop.stop_requested(); ++i) {
+        if (!names.is_measured(track.key.process, lane.correlation(i))) continue;
+        const EventRef call = launches.find(track.key.process, lane.correlation(i), lane.start(i));
+        if (!call.valid()) continue;
+        const Lane& calls = trace.lane(call.lane);
+        readings[track.key.gpu].push_back({{calls.start(call.index), calls.end(call.index)}, calls.name(call.index)});
+      }
+    }
+  }
+  for (std::vector<Reading>& of_gpu : readings) {
+    std::sort(of_gpu.begin(), of_gpu.end(), [](const Reading& a, const Reading& b) { return a.time.begin < b.time.begin; });
+    Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+    for (Reading& reading : of_gpu) {
+      reading.time.begin = std::max(reading.time.begin, end);
+      end = std::max(end, reading.time.end);
+    }
+    std::erase_if(of_gpu, [](const Reading& reading) { return reading.time.end <= reading.time.begin; });
+  }
+  return readings;
+}
+
 class Attribution {
  public:
-  Attribution(const Trace& trace, const LaunchIndex& launches)
-      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(find_readings()) {}
+  // Both must outlive it; `readings` are the trace's.
+  Attribution(const Trace& trace, const LaunchIndex& launches, const Readings& readings)
+      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(readings) {}
 
   [[nodiscard]] EventRef launch_of(EventRef operation) const {
     const Lane& lane = trace_.lane(operation.lane);
@@ -35,12 +75,6 @@ class Attribution {
   }
 
  private:
-  // A call that launched a kernel whose counters were read.
-  struct Reading {
-    TimeRange time;
-    NameId call = 0;
-  };
-
   void attribute_to_launch(const IdleGap& gap, std::vector<IdlePart>& parts) {
     if (!gap.launch.valid()) {
       parts.push_back({gap.range, moves_unified_memory(gap.next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
@@ -78,34 +112,6 @@ class Attribution {
       }
       append(parts, part, {t, part.range.end});
     }
-  }
-
-  // By GPU, in order, not overlapping; empty where no counters were read.
-  [[nodiscard]] std::vector<std::vector<Reading>> find_readings() const {
-    std::vector<std::vector<Reading>> readings;
-    if (names_.measured.empty()) return readings;
-    readings.resize(trace_.gpus().size());
-    for (const Track& track : trace_.tracks()) {
-      if (track.key.kind != TrackKind::kKernels || track.key.gpu >= readings.size()) continue;
-      for (const LaneId id : track.lanes) {
-        const Lane& lane = trace_.lane(id);
-        for (EventIndex i = 0; i < lane.size(); ++i) {
-          if (!names_.is_measured(track.key.process, lane.correlation(i))) continue;
-          const EventRef call = launches_.find(track.key.process, lane.correlation(i), lane.start(i));
-          if (call.valid()) readings[track.key.gpu].push_back({range_of(call), trace_.lane(call.lane).name(call.index)});
-        }
-      }
-    }
-    for (std::vector<Reading>& of_gpu : readings) {
-      std::sort(of_gpu.begin(), of_gpu.end(), [](const Reading& a, const Reading& b) { return a.time.begin < b.time.begin; });
-      Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
-      for (Reading& reading : of_gpu) {
-        reading.time.begin = std::max(reading.time.begin, end);
-        end = std::max(end, reading.time.end);
-      }
-      std::erase_if(of_gpu, [](const Reading& reading) { return reading.time.end <= reading.time.begin; });
-    }
-    return readings;
   }
 
   // What is known of a launching call: of a graph's launch, asked for each of its operations.
@@ -223,7 +229,7 @@ class Attribution {
   std::vector<Activity> pieces_;
   std::vector<IdlePart> without_readings_;
   Surroundings last_;
-  std::vector<std::vector<Reading>> readings_;
+  const Readings& readings_;
 };
 
 // Of the operations that start within the time, each with the gap in front of it.
@@ -295,9 +301,10 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
                                          std::span<const IdleVisitor> visitors, std::stop_token stop) {
   const std::vector<Nanoseconds> times = cuts(trace, visitors.size());
   const GpuTracks tracks(trace);
+  const Readings readings = find_readings(trace, launches, stop);
   std::vector<std::vector<GpuIdle>> parts(visitors.size());
   parallel_for(visitors.size(), [&](std::size_t part) {
-    Attribution attribution(trace, launches);
+    Attribution attribution(trace, launches, readings);
     for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu)
       parts[part].push_back(visit_gpu(trace, gpu, tracks.of(gpu), {times[part], times[part + 1]}, threshold, attribution, visitors[part], stop));
   });
@@ -314,7 +321,8 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
 std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold,
                                        const IdleVisitor& visitor, const std::stop_token& stop) {
   std::vector<GpuIdle> gpus;
-  Attribution attribution(trace, launches);
+  const Readings readings = find_readings(trace, launches, stop);
+  Attribution attribution(trace, launches, readings);
   const GpuTracks tracks_of_gpus(trace);
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const std::span<const TrackId> tracks = tracks_of_gpus.of(gpu);

@@ -34,7 +34,7 @@ class NcclKernels {
       : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection) {
     const LaunchIndex& index = selection.launch_index();
     selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
-      if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
+      if (is_nccl(kernel.name())) add(track.key, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
     });
     take_out_waiting();
   }
@@ -48,10 +48,11 @@ class NcclKernels {
   struct Transfer {
     std::uint32_t communicator = 0;
     ProcessId process = kNone;
+    GpuId gpu = kNone;  // a rank is a process, or a GPU of one
     Nanoseconds called = 0;
     TimeRange kernel;
     Key group;
-    std::size_t number = 0;  // of its call, among those of the process in the communicator
+    std::size_t number = 0;  // of its call, among those of the rank in the communicator
   };
 
   [[nodiscard]] bool is_nccl(NameId kernel) {
@@ -84,11 +85,11 @@ class NcclKernels {
   // came last, and the transfer; the others take longer by what they waited for it.
   void take_out_waiting() {
     std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
-      return std::tie(a.communicator, a.process, a.called) < std::tie(b.communicator, b.process, b.called);
+      return std::tie(a.communicator, a.process, a.gpu, a.called) < std::tie(b.communicator, b.process, b.gpu, b.called);
     });
     for (std::size_t i = 1; i < transfers_.size(); ++i) {
       const Transfer& before = transfers_[i - 1];
-      if (before.communicator == transfers_[i].communicator && before.process == transfers_[i].process)
+      if (before.communicator == transfers_[i].communicator && before.process == transfers_[i].process && before.gpu == transfers_[i].gpu)
         transfers_[i].number = before.number + (before.called == transfers_[i].called ? 0 : 1);
     }
     const auto is_before = [](const Transfer& a, const Transfer& b) { return std::tie(a.communicator, a.number) < std::tie(b.communicator, b.number); };
@@ -102,10 +103,10 @@ class NcclKernels {
     }
   }
 
-  void add(ProcessId process, const EventView& kernel, EventRef call) {
+  void add(const TrackKey& track, const EventView& kernel, EventRef call) {
     const NvtxRange* collective = nullptr;
     for (const NvtxRange* range : ranges_.around(call))
-      if (trace_.domain_name(process, range->domain) == kNcclDomain) collective = range;
+      if (trace_.domain_name(track.process, range->domain) == kNcclDomain) collective = range;
     const Key key{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)};
     Group& group = groups_[key];
     group.durations.push_back(kernel.duration());
@@ -115,7 +116,7 @@ class NcclKernels {
     group.time_of_bytes += kernel.duration();
     const std::uint32_t communicator = communicator_of(*collective);
     if (communicator == 0 || transfers_.size() == kMostMatched) return;
-    transfers_.push_back({communicator, process, collective->time.begin, {kernel.start(), kernel.start() + kernel.duration()}, key});
+    transfers_.push_back({communicator, track.process, track.gpu, collective->time.begin, {kernel.start(), kernel.start() + kernel.duration()}, key});
   }
 
   const Trace& trace_;

@@ -361,6 +361,7 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
 }
 
 TEST_CASE("the bandwidth of a collective is that of its transfer, and not of waiting for the rank that comes last") {
+  const bool is_one_process = GENERATE(false, true);  // with a GPU for each rank
   TraceBuilder builder;
   NvtxDetail described;
   described.payload_json = builder.intern(R"({"NCCL communicator ID":12433202088602036422,"Message size [bytes]":3000000})");
@@ -368,19 +369,20 @@ TEST_CASE("the bandwidth of a collective is that of its transfer, and not of wai
   // Both end at 2'000 and at 4'000. The second rank comes last to the first one, for 100 ns of transfer, the first one to the second, for 200 ns.
   const std::array<std::array<Nanoseconds, 2>, 2> begins{{{1'000, 3'800}, {1'900, 2'500}}};
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    const ProcessId process = builder.process_of_instance(rank + 1);
+    const ProcessId process = builder.process_of_instance(is_one_process ? 1 : rank + 1);
     TrackKey calls{.kind = TrackKind::kCudaApi, .process = process};
-    calls.thread = builder.thread(process, 1);
+    calls.thread = builder.thread(process, rank + 1);
     builder.set_domain(process, 7, "NCCL");
     TrackKey ranges = calls;
     ranges.kind = TrackKind::kNvtxRanges;
     ranges.domain = 7;
-    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
+    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, is_one_process ? rank : 0)};
     for (std::uint32_t i = 0; i < 2; ++i) {
+      const std::uint32_t correlation = 2 * rank + i + 1;
       const Nanoseconds begin = begins[rank][i], end = 2'000 * (i + 1);
       builder.add(ranges, {{begin - 50, 30, collective, 0, builder.intern(described)}});
-      builder.add(calls, {{begin - 40, 10, launch, i + 1, 0}});
-      builder.add(kernels, {{begin, end - begin, ring, i + 1, 0}});
+      builder.add(calls, {{begin - 40, 10, launch, correlation, 0}});
+      builder.add(kernels, {{begin, end - begin, ring, correlation, 0}});
     }
   }
   const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
