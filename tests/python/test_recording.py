@@ -222,7 +222,8 @@ class Blocks(Recorded):
         with lanescope.open(self.folder / "x.trace") as trace:
             rows = trace.os_runtime.to_numpy()
         sleeps = [duration for name, duration in zip(rows["name"], rows["duration"]) if "sleep" in name or "select" in name]
-        self.assertEqual(len([duration for duration in sleeps if duration >= 20_000_000]), 5, rows["name"])
+        # The clock of events is set to the system's, which may be steered by 500 ppm meanwhile.
+        self.assertEqual(len([duration for duration in sleeps if duration >= 20_000_000 * 0.999]), 5, sleeps)
 
     def test_a_recording_that_ends_by_itself(self):
         self.run_program("""

@@ -575,7 +575,8 @@ TEST_CASE("what is held of a long recording to look at it is bounded") {
   std::ifstream(folder.path() / "peak") >> peak;
   INFO(peak / kMiB << " MiB at most");
   CHECK(peak > 0);
-  CHECK(peak < 64 * kMiB + 40 * kMiB + 64 * kMiB);  // the budget, the program itself, and what else it needs
+  // The budget, the program itself, and what else it needs, which is 60 to 75 MiB by when memory is given back; all events would be 280 MiB.
+  CHECK(peak < 64 * kMiB + 40 * kMiB + 96 * kMiB);
 }
 
 #endif
