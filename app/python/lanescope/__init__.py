@@ -21,14 +21,16 @@ from ._recording import Recording, profile, record, start, stop
 from ._schedule import Schedule, schedule
 
 if TYPE_CHECKING:
+    from .provenance import ClockReading, JobPlace, Loss, Process
     from .table import Table
-    from .trace import ClockReading, JobPlace, Loss, Process, Trace, diff, open
+    from .trace import Trace, diff, open
 
 __all__ = ["ClockReading", "JobPlace", "Loss", "Process", "ProgramError", "Recording", "RecordingError", "RecordingWarning", "Schedule", "Table", "Trace",
            "TraceError", "annotate", "callbacks", "diff", "open", "profile", "record", "schedule", "start", "stop"]
 __version__ = "0.1.0"
 
-_READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss", "Process", "Trace", "diff", "open"], "trace")}
+_READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss", "Process"], "provenance"),
+            **dict.fromkeys(["Trace", "diff", "open"], "trace")}
 
 
 def load_ipython_extension(shell: _Any) -> None:
