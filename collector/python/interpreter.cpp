@@ -50,7 +50,6 @@ std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t
 
 Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map,
                          Memory& memory) {
-  constexpr unsigned kFirstWithOffsets = 13;
   const std::optional<unsigned> minor = minor_version(file, bias, path, map, memory);
   if (minor && *minor < kFirstWithOffsets) return known_layout(*minor);
   std::array<std::byte, kOffsetsSize> offsets{};

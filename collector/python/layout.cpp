@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint8_t kFirstOwnerOfC = 3;         // FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (newer)
 constexpr std::uint32_t kMaximumSize = 16 * 1024;  // of what is read of one structure, bytes
-constexpr unsigned kFirstWithOffsets = 13;
 constexpr unsigned kLastKnown = 15;
 
 std::uint32_t size_for(std::initializer_list<std::int64_t> offsets) {

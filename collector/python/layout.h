@@ -63,6 +63,8 @@ struct Layout {
 // Of 3.9 to 3.12. Fails for others, in one clause: "CPython 3.8 is not known".
 [[nodiscard]] Result<Layout> known_layout(unsigned minor);
 
+inline constexpr unsigned kFirstWithOffsets = 13;  // 3.13: from there on an interpreter says itself where everything lies
+
 // What lies at the start of _PyRuntime of 3.13 and newer, kOffsetsSize bytes or fewer, free-threaded or not. Fails in one clause: what it
 // is not.
 inline constexpr std::size_t kOffsetsSize = 1024;

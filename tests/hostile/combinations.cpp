@@ -36,6 +36,18 @@ void fill_with_extremes(google::protobuf::Message& events, int rows, std::size_t
     }
   }
 }
+
+void bring_near(google::protobuf::Message& events) {
+  const google::protobuf::Reflection& fields = *events.GetReflection();
+  for (const char* name : {"start_delta", "time_delta", "duration"}) {
+    const google::protobuf::FieldDescriptor* const times = events.GetDescriptor()->FindFieldByName(name);
+    if (times == nullptr || !times->is_repeated()) continue;
+    const bool is_signed = times->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64;
+    for (int row = 0; row < fields.FieldSize(events, times); ++row)
+      is_signed ? fields.SetRepeatedInt64(&events, times, row, 3) : fields.SetRepeatedUInt64(&events, times, row, 2);
+  }
+}
+
 // Chunks of all kinds in turn. Times stay near, so that the events are taken, or become as far as they may be.
 template <bool far>
 void extreme_values(const Path& path, std::size_t bytes) {
@@ -47,14 +59,7 @@ void extreme_values(const Path& path, std::size_t bytes) {
     const auto* kind = kinds.field(static_cast<int>(number) % kinds.field_count());
     google::protobuf::Message& events = *chunk.GetReflection()->MutableMessage(&chunk, kind);
     fill_with_extremes(events, kExtremeRows, number);
-    if (!far)
-      for (const char* name : {"start_delta", "time_delta", "duration"})
-        if (const auto* times = events.GetDescriptor()->FindFieldByName(name); times != nullptr && times->is_repeated())
-          for (int row = 0; row < kExtremeRows; ++row)
-            if (times->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64)
-              events.GetReflection()->SetRepeatedInt64(&events, times, row, 3);
-            else
-              events.GetReflection()->SetRepeatedUInt64(&events, times, row, 2);
+    if (!far) bring_near(events);
     file.add(proto::FRAME_EVENTS, chunk, kProcess, static_cast<int>(number % 3), kExtremeRows);
   }
 }
