@@ -14,14 +14,20 @@ address=(test_file test_trace test_channel test_agent_inside)
 replayed=(fuzz_frames fuzz_payloads fuzz_texts fuzz_trace_file)
 threads=(test_trace test_channel test_agent_inside)
 "$root/packaging/build.sh" asan "${address[@]}" "${replayed[@]}"
-for test in "${address[@]}"; do "build/asan/bin/$test"; done
+"$root/packaging/build.sh" tsan "${threads[@]}"
+commands=()
+for test in "${threads[@]}"; do commands+=("build/tsan/bin/$test"); done
+for test in "${address[@]}"; do commands+=("build/asan/bin/$test"); done
 for target in "${replayed[@]}"; do
   corpus=tests/fuzz/corpus/$target
-  [ -d "$corpus" ] || corpus=()
-  "build/asan/bin/$target" 1000 "${corpus[@]}"
+  [ -d "$corpus" ] || corpus=
+  commands+=("build/asan/bin/$target 1000 $corpus")
 done
-"$root/packaging/build.sh" tsan "${threads[@]}"
-for test in "${threads[@]}"; do "build/tsan/bin/$test"; done
+# As many at once as there are processors; what one prints comes at once when it ends, and the first that fails ends all.
+printf '%s\0' "${commands[@]}" | xargs -0 -P "$(nproc)" -I{} bash -c '
+  out=$({} 2>&1) && code=0 || code=$?
+  printf "test: %s\n%s\n" "{}" "$(tail -n 200 <<<"$out")"
+  [ "$code" -eq 0 ] || { echo "test: {} ended with $code" >&2; exit 255; }'
 
 # Many tests wait more than they compute, so one more runs than there are processors.
 ctest --preset ci --parallel $(($(nproc) + 1)) --no-tests=error
