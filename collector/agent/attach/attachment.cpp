@@ -61,6 +61,7 @@ void forget_in_child() noexcept {
   attachment.pending.socket = {};
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
+  forget_search();
   forget_own_threads();
 }
 

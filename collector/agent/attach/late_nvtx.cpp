@@ -402,6 +402,8 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
   return result;
 }
 
+void forget_search() noexcept { searcher.store(0, std::memory_order_relaxed); }
+
 void set_nvtx_up_before_forks() noexcept {
   Dl_info self{};
   if (dladdr(reinterpret_cast<const void*>(&set_nvtx_up_before_forks), &self) == 0) return;
@@ -409,7 +411,7 @@ void set_nvtx_up_before_forks() noexcept {
   if (injection == nullptr || file_name(injection) != file_name(self.dli_fname)) return;
   is_single_threaded = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__libc_single_threaded"));
   own_library();  // nothing of the loader's but its list is asked for later
-  on_fork_child([] { searcher.store(0, std::memory_order_relaxed); });
+  on_fork_child(forget_search);
   is_awaited_by_nvtx = true;
   before_forking(set_up_before_fork);
   watch_forks();

@@ -21,6 +21,9 @@ enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
 // ordinary size. Any thread: one at a time looks, and another that would finds nothing new after it.
 LateNvtx take_over_nvtx(Search search) noexcept;
 
+// In a forked child: whoever looked in the parent does not exist there.
+void forget_search() noexcept;
+
 // From here on a process that forks sets NVTX up before it does, in all libraries that were loaded since it last forked, and waits, half a
 // second at most, for threads that are at it: so no child finds NVTX being set up by a thread that it does not have, and waits for it
 // for ever. A process of one thread does nothing. Where NVTX_INJECTION64_PATH names another tool than this agent, neither does any. To be

@@ -15,6 +15,7 @@
 namespace {
 
 using lanescope::agent::visit_loaded_files;
+using lanescope::agent::visit_loaded_files_for_program;
 using lanescope::agent::VisitFile;
 
 constinit std::atomic<bool> is_program_starting{true};
@@ -56,9 +57,9 @@ int visit_others(dl_phdr_info* file, std::size_t size, void* data) {
 extern "C" __attribute__((visibility("default"))) int lanescope_dl_iterate_phdr(VisitFile visit, void* data) __asm__("dl_iterate_phdr");
 extern "C" int lanescope_dl_iterate_phdr(VisitFile visit, void* data) {
   if (!is_program_starting.load(std::memory_order_relaxed) || !is_of_sanitizer(__builtin_return_address(0)))
-    return visit_loaded_files(visit, data);
+    return visit_loaded_files_for_program(visit, data);
   Visit of_others{visit, data};
-  return visit_loaded_files(visit_others, &of_others);
+  return visit_loaded_files_for_program(visit_others, &of_others);
 }
 
 // The runtime of the sanitizer, on which the program depends, has started by now.

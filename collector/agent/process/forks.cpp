@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "agent/core/loader.h"
 #include "agent/process/held_signals.h"
 #include "agent/process/this_thread.h"
 
@@ -46,6 +47,7 @@ void for_each_lock(Work work) noexcept {
 
 // Nobody but the calling thread is there.
 void forget_parent() noexcept {
+  forget_visits_of_loaded_files();
   for_each_lock([](Lock& lock) { lock.forget_holder(); });
   call_each(forgetting);
 }
@@ -59,6 +61,7 @@ void set_process(std::int32_t process) noexcept {
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
   call_each(preparing);
+  keep_out_of_loaded_files();  // before the locks, which a visitor may wait for
   for_each_lock([](Lock& lock) { lock.lock(); });
   signals_of_forking_thread = signals;
 }
@@ -66,6 +69,7 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept {
   const std::uint64_t signals = signals_of_forking_thread;
   for_each_lock([](Lock& lock) { lock.unlock(); });
+  admit_to_loaded_files();
   HeldSignals::give_back(signals);
 }
 

@@ -1,7 +1,9 @@
 // Locks, threads and forks of the agent's own, in this process.
+#include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <link.h>
 #include <linux/seccomp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,6 +23,7 @@
 #include <unistd.h>
 
 #include "agent/channel/handshake.h"
+#include "agent/core/loader.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
@@ -140,6 +144,62 @@ TEST_CASE("a child that was made by system call alone knows that it is one, and 
   CHECK(child == 7);
   CHECK(process_generation() == generation);
   CHECK(forgotten == 0);
+}
+
+TEST_CASE("no thread forks while another one is within the list of loaded files, whose lock its child could never have") {
+  static std::atomic<bool> is_inside{false}, is_forking{false};
+  watch_forks();
+  std::thread visitor([] {
+    visit_loaded_files(
+        [](dl_phdr_info*, std::size_t, void*) {
+          is_inside = true;
+          while (!is_forking) usleep(100);
+          usleep(200'000);  // in which the other one would fork
+          return 1;
+        },
+        nullptr);
+  });
+  while (!is_inside) usleep(100);
+  is_forking = true;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
+  visitor.join();
+}
+
+TEST_CASE("a fork waits for a visit of the list that does not end for some seconds, once") {
+  static std::atomic<bool> is_inside{false}, is_over{false};
+  watch_forks();
+  std::thread visitor([] {
+    visit_loaded_files(
+        [](dl_phdr_info*, std::size_t, void*) {
+          is_inside = true;
+          while (!is_over) usleep(100);
+          return 1;
+        },
+        nullptr);
+  });
+  while (!is_inside) usleep(100);
+  const auto seconds_of_fork = [] {
+    const auto begin = std::chrono::steady_clock::now();
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  CHECK(seconds_of_fork() >= 2);
+  double least = 2;
+  for (int i = 0; i < 20; ++i) least = std::min(least, seconds_of_fork());
+  CHECK(least < 1);
+  is_over = true;
+  visitor.join();
+  // Whose visit has ended by now takes nothing from the next one.
+  CHECK(visit_loaded_files([](dl_phdr_info*, std::size_t, void*) { return 7; }, nullptr) == 7);
 }
 
 TEST_CASE("a forked child knows that it is one before fork() returns; the child of a vfork changes nothing") {
