@@ -8,17 +8,18 @@
 #include <string_view>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/channel/places.h"
 #include "agent/core/clock.h"
 #include "agent/core/file_room.h"
 #include "agent/core/system_calls.h"
 #include "agent/process/call_filters.h"
+#include "agent/process/forks.h"
 
 namespace lanescope::agent {
 namespace {
@@ -179,19 +180,10 @@ bool comes_from_session(const channel::Welcome& welcome, std::string_view token)
   return token.empty() || std::memcmp(welcome.token, token.data() + channel::kTokenHalf, sizeof(welcome.token)) == 0;
 }
 
-// Where the program locks all memory that it maps (MCL_FUTURE), the kernel fills what can be used while it is mapped, all at once. What
-// can be used only later it fills page by page, as it is.
 void* map_memory(int file, std::uint64_t bytes) noexcept {
   struct stat status {};
   if (!system::file_status(file, status) || static_cast<std::uint64_t>(status.st_size) < bytes) return nullptr;
-  void* mapping = system::map(nullptr, bytes, PROT_NONE, MAP_SHARED, file);
-  if (mapping == nullptr) return nullptr;
-  if (mprotect(mapping, bytes, PROT_READ | PROT_WRITE) != 0) {
-    system::unmap(mapping, bytes);
-    return nullptr;
-  }
-  madvise(mapping, bytes, MADV_DONTDUMP);  // a core dump of the target is about the target
-  return mapping;
+  return session_places.map(file, bytes, process_generation());
 }
 
 // So that the user learns why nothing comes of this process.

@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-
-#include <sys/mman.h>
+#include <utility>
 
 #include "agent/channel/handshake.h"
+#include "agent/channel/places.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
@@ -31,7 +31,6 @@ struct Membership {
   void (*absent)() = nullptr;
   char address[channel::kAddressBytes] = {};              // of the session that attached; empty: the environment names it
   char environment_address[channel::kAddressBytes] = {};  // as it was when the agent was loaded
-  channel::SharedMemory left_before;                      // of the session before the last one
   // Of a forked child that has not joined: what its parent had. The session sees by the socket that somebody may come yet.
   OwnDescriptor inherited_socket;
   channel::SharedMemory inherited_memory;
@@ -51,6 +50,7 @@ State state_now(std::memory_order order) noexcept {
 void forget_parent() noexcept {
   join_lock.forget_holder();
   metadata_lock.forget_holder();
+  session_places.forget_holders();
   if (membership.state.load(std::memory_order_relaxed) == State::kJoined) {
     membership.inherited_socket = membership.connection.socket;
     membership.inherited_memory = membership.connection.memory;
@@ -82,10 +82,14 @@ void leave_word(int problem) noexcept {
   lost.named[index].process.store(process_page.process.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
+void leave_memory(const channel::SharedMemory& memory) noexcept {
+  if (memory) session_places.leave(&memory.header(), process_generation());
+}
+
 // Requires: join_lock is held.
 void give_up_inheritance() noexcept {
   membership.inherited_socket.close();
-  membership.inherited_memory = {};
+  leave_memory(std::exchange(membership.inherited_memory, {}));
 }
 
 // Requires: join_lock is held.
@@ -99,15 +103,10 @@ void take_over(const Connection& connection) noexcept {
   membership.state.store(State::kJoined, std::memory_order_release);
 }
 
-// Threads may be writing to what they hold for as long as one event takes. So memory is given back when the next session comes, and its
-// addresses never.
 void leave() noexcept {
   if (membership.state.load(std::memory_order_relaxed) != State::kJoined) return;
   membership.connection.socket.close();
-  if (membership.left_before)
-    system::map(&membership.left_before.header(), membership.left_before.size(), PROT_READ | PROT_WRITE,
-                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  membership.left_before = membership.connection.memory;
+  leave_memory(membership.connection.memory);
 }
 
 // Whether the session that the parent is in is over: then nobody, or anybody, listens at its address. Requires: join_lock is held.

@@ -69,6 +69,12 @@ inline void* remap(void* place, std::size_t bytes, std::size_t wanted) noexcept 
   constexpr long kMayMove = 1;  // MREMAP_MAYMOVE
   return address_or_null(system_call(SYS_mremap, word(place), static_cast<long>(bytes), static_cast<long>(wanted), kMayMove));
 }
+// What is mapped at `place` lies over what is mapped at `over` then, and at `place` nothing does.
+inline void* move_over(void* place, std::size_t bytes, void* over) noexcept {
+  constexpr long kMoveThere = 1 | 2;  // MREMAP_MAYMOVE | MREMAP_FIXED
+  const auto size = static_cast<long>(bytes);
+  return address_or_null(system_call(SYS_mremap, word(place), size, size, kMoveThere, word(over)));
+}
 inline void unmap(void* place, std::size_t bytes) noexcept { system_call(SYS_munmap, word(place), static_cast<long>(bytes)); }
 
 inline int connect(int socket, const sockaddr* address, socklen_t size) noexcept {

@@ -6,6 +6,7 @@
 
 #include "agent/channel/end_signals.h"
 #include "agent/channel/membership.h"
+#include "agent/channel/places.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
@@ -22,7 +23,7 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constinit Lock injection_lock;
-constinit const void* injected_for = nullptr;  // memory of the session for which it was tried last
+constinit std::uint32_t injected_in = 0;  // generation: for its session it was tried last
 
 // One after the other for sessions for which it fails; the one that succeeds stays.
 alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
@@ -41,7 +42,11 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
   const Library library = load_library();
   switch (library.result) {
     case LoadResult::kLoaded:
-      if (!(::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) break;
+      session_places.hold(&memory.header());
+      if (!(::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) {
+        session_places.release(&memory.header(), process_generation());
+        break;
+      }
       finish_before_exits();
       before_crashes(hand_over_at_crash);
       before_end_signals(hand_over_at_crash);
@@ -81,11 +86,12 @@ void hand_over() noexcept { ask_tracer(&Tracer::hand_over); }
 void inject(Arrival arrival) noexcept {
   const int saved_errno = errno;
   const Quiet quiet;
+  const std::uint32_t generation = process_generation();
   const channel::SharedMemory memory = join_recording();
   if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
     const ScopedLock lock(injection_lock);
-    if (injected_for != &memory.header()) {
-      injected_for = &memory.header();
+    if (injected_in != generation) {
+      injected_in = generation;
       // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
       on_fork_child([] {
         if (Tracer* parents = current_tracer()) parents->kernel_profiler().process_forked();

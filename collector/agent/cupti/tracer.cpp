@@ -1,9 +1,11 @@
 #include "agent/cupti/tracer.h"
 
 #include <cstring>
+#include <utility>
 
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
+#include "agent/channel/places.h"
 #include "agent/core/clock.h"
 #include "agent/core/own_thread.h"
 #include "agent/core/quiet.h"
@@ -14,6 +16,7 @@
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/collection.h"
+#include "agent/process/forks.h"
 #include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
@@ -56,7 +59,8 @@ Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32
 }
 
 void Tracer::write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
-  memory_ = memory;
+  session_places.hold(&memory.header());
+  session_places.release(&std::exchange(memory_, memory).header(), process_generation());
   bell_.store(&memory.header(), std::memory_order_release);
   publish_unread();
   frames_.emplace(memory, process_instance);
@@ -251,6 +255,8 @@ void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance
     return report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
   {
     const ScopedLock lock(next_lock_);
+    session_places.hold(&memory.header());
+    if (next_) session_places.release(&next_->memory.header(), process_generation());
     next_ = Session{memory, process_instance};
   }
   const channel::SharedHeader& header = memory.header();

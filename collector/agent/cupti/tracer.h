@@ -28,6 +28,7 @@ namespace lanescope::agent::cupti {
 
 class Tracer {
  public:
+  // Requires: the place of the memory is held (channel/places.h). It is *this that releases it, for the next session's.
   Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;

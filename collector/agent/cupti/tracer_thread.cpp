@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "agent/channel/membership.h"
+#include "agent/channel/places.h"
 #include "agent/core/clock.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/own_thread.h"
@@ -16,6 +17,7 @@
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/collection.h"
+#include "agent/process/forks.h"
 #include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
@@ -144,6 +146,7 @@ bool Tracer::begin_next_session() noexcept {
     buffers_.recycle(last.buffer);  // belongs to nobody any more
   kernels_.begin_session();
   write_for(session->memory, session->process_instance);
+  session_places.release(&session->memory.header(), process_generation());
   dropped_by_cupti_ = 0;
   discarded_records_.store(0, std::memory_order_relaxed);
   answered_stops_ = 0;

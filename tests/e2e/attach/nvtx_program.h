@@ -66,13 +66,14 @@ inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::p
 }
 
 // What was refused for the moment alone, as on a machine that is too busy for its limits, is tried again.
-inline std::unique_ptr<session::Recording> attach(pid_t pid, const std::filesystem::path& output) {
-  Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(attach_request(pid, output));
-  while (!recording && recording.error().text.ends_with("Try again.")) recording = session::Recording::attach(attach_request(pid, output));
+inline std::unique_ptr<session::Recording> attach(const session::AttachRequest& request) {
+  Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(request);
+  while (!recording && recording.error().text.ends_with("Try again.")) recording = session::Recording::attach(request);
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
   return std::move(*recording);
 }
+inline std::unique_ptr<session::Recording> attach(pid_t pid, const std::filesystem::path& output) { return attach(attach_request(pid, output)); }
 
 inline std::shared_ptr<const Trace> end(std::unique_ptr<session::Recording> recording) {
   recording->stop();

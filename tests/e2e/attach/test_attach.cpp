@@ -1,5 +1,6 @@
 // Programs that run already are recorded from the moment of attaching on, and go on as if nothing had happened.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -142,6 +143,87 @@ TEST_CASE("a program can be attached to again and again") {
     target.obey("range between");
   }
   target.check_end(4 * 5);
+}
+
+TEST_CASE("a program that is attached to again and again keeps the addresses of the first times, and needs no more") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  const auto mebibytes = [&] {
+    std::ifstream file("/proc/" + std::to_string(target.pid()) + "/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("VmSize:")) return std::stoull(line.substr(7)) >> 10;
+    return 0ull;
+  };
+  std::uint64_t after_first_times = 0;
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    const std::string name = "round" + std::to_string(round);
+    session::AttachRequest request = attach_request(target.pid(), folder.path() / name);
+    if (round % 5 == 4) request.settings.pool_bytes = std::uint64_t{16} << 20;  // as --record-memory=16
+    std::unique_ptr<Recording> recording = attach(request);
+    target.wait_until_recorded(*recording);
+    target.obey("burst 100");
+    target.obey("threads 3");
+    target.obey("fork");
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    CHECK(ranges(*trace, "burst") == 100);
+    CHECK(ranges(*trace, "on thread") == 3);
+    CHECK(ranges(*trace, "in child") == 1);
+    target.obey("range between");
+    if (round == 9) after_first_times = mebibytes();
+    if (round < 10) continue;
+    CHECK(mebibytes() <= after_first_times);
+    // From here on there is no room for another.
+    const rlimit limit{(after_first_times + 100) << 20, RLIM_INFINITY};
+    REQUIRE(prlimit(target.pid(), RLIMIT_AS, &limit, nullptr) == 0);
+  }
+  target.check_end(20 * 104);
+}
+
+TEST_CASE("a child of a child of a child keeps no more addresses for that") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  std::string last = std::to_string(target.pid());
+  const auto mebibytes = [&] {
+    std::ifstream file("/proc/" + last + "/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("VmSize:")) return std::stoull(line.substr(7)) >> 10;
+    return 0ull;
+  };
+  constexpr int kGenerations = 10;
+  std::uint64_t of_early_ones = 0;
+  for (int generation = 0; generation < kGenerations; ++generation) {
+    target.obey("follow");
+    std::ifstream("/proc/" + last + "/task/" + last + "/children") >> last;
+    if (generation == 3) of_early_ones = mebibytes();
+  }
+  CHECK(of_early_ones > 0);
+  CHECK(mebibytes() <= of_early_ones);
+  CHECK(ranges(*end(std::move(recording)), "first of child") == kGenerations);
+}
+
+TEST_CASE("where a program has no addresses left for a recording, that is said, and it goes on") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  const auto attach_and_say = [&](const std::string& name) {
+    const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-d", "0.1", "-o", name});
+    target.obey("range after");
+    return ran.messages;
+  };
+  CHECK_THAT(attach_and_say("first"), !contains_text("it can't map"));
+  const rlimit limit{std::uint64_t{500} << 20, RLIM_INFINITY};
+  REQUIRE(prlimit(target.pid(), RLIMIT_AS, &limit, nullptr) == 0);
+  CHECK_THAT(attach_and_say("second"), contains_text("it can't map"));
+  CHECK_THAT(attach_and_say("third"), contains_text("it can't map"));
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+  REQUIRE(prlimit(target.pid(), RLIMIT_AS, &none, nullptr) == 0);
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "last");
+  target.wait_until_recorded(*recording);
+  target.obey("burst 10");
+  CHECK(ranges(*end(std::move(recording)), "burst") == 10);
+  target.check_end(13);
 }
 
 TEST_CASE("ranges that the program enters later are captured, each into a file of its own, and it runs on") {
