@@ -334,6 +334,19 @@ TEST_CASE("fifty children at once are fifty processes of one trace, each whole")
   for (const Process& process : trace->processes()) CHECK(process.completeness.dropped == 0);
 }
 
+TEST_CASE("a ring names every process of which it keeps something, however many ended before") {
+  const TemporaryFolder folder;
+  const std::string script = "i=0; while [ $i -lt 300 ]; do sleep 0.01; i=$((i+1)); done";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "--ring=1", "-o", "ring", "sh", "-c", script}).code == 0);
+  const auto trace = load(folder.path() / "ring.trace");
+  CHECK(trace->processes().size() > 2);
+  CHECK(trace->processes().size() < 300);
+  for (const Process& process : trace->processes()) {
+    CHECK(process.pid != 0);
+    CHECK_FALSE(process.name.empty());
+  }
+}
+
 TEST_CASE("info prints JSON that agrees with the trace") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", threads_program()}).code == 0);

@@ -35,6 +35,13 @@ std::vector<FrameContent> contents_of(std::span<const std::byte> frames) {
   return contents;
 }
 
+// Frames of one process.
+std::uint32_t process_of(std::span<const std::byte> frames) {
+  FrameHeader header;
+  if (frames.size() >= sizeof(header)) std::memcpy(&header, frames.data(), sizeof(header));
+  return header.process;
+}
+
 // What is small, and of which the last one counts.
 bool is_last_word(std::uint16_t type) {
   return type == proto::FRAME_PROCESS_START || type == proto::FRAME_COUNTERS || type == proto::FRAME_PROCESS_END || type == proto::FRAME_DIAGNOSTIC;
@@ -52,6 +59,8 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   events_ = 0;
   opened_ = start.epoch();
   gives_up_ = true;
+  first_new_ = prologue_.first_new();
+  begun_ = prologue_.known();
   const std::vector<std::byte> first = frame_of_recording(proto::FRAME_SESSION_START, start);
   if (!append({first, {}}, 0) || rules_.keep_last) return;
   std::vector<std::byte> known;
@@ -62,6 +71,8 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
 void FileLog::take(const FrameRun& run, std::uint64_t events) {
   if (!file_) {
     absorb(run.frames);
+  } else if (comes_late(run)) {
+    return;
   } else if (rules_.keep_last) {
     hold(run, events);
   } else {
@@ -70,11 +81,22 @@ void FileLog::take(const FrameRun& run, std::uint64_t events) {
   }
 }
 
+// Samples and names come a while after what they are of. Those of a process that had ended before the file was opened, or whose end a ring has given up,
+// are older than what is kept.
+bool FileLog::comes_late(const FrameRun& run) const {
+  const std::uint32_t process = process_of(run.frames);
+  if (process == 0) return false;
+  if (process < first_new_ && !begun_.contains(process)) return true;
+  return rules_.keep_last && process < prologue_.first_new() && !prologue_.knows(process) && !held_of_.contains(process);
+}
+
 void FileLog::hold(const FrameRun& run, std::uint64_t events) {
   const std::int64_t now = monotonic_now();
   std::uint64_t bytes = 0;
   for_each_frame(run.frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
-  held_.push_back({now, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
+  const std::uint32_t process = process_of(run.frames);
+  ++held_of_[process];
+  held_.push_back({now, process, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
   held_bytes_ += bytes;
   events_ += events;
   const std::uint64_t most = rules_.maximum_bytes ? *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, file_->finished_size()) : most_held();
@@ -83,10 +105,18 @@ void FileLog::hold(const FrameRun& run, std::uint64_t events) {
 }
 
 void FileLog::give_up_oldest() {
+  events_ -= held_.front().events;
+  let_oldest_go();
+}
+
+void FileLog::let_oldest_go() {
+  const std::uint32_t process = held_.front().process;
   absorb(held_.front().frames);
   held_bytes_ -= held_.front().bytes;
-  events_ -= held_.front().events;
   held_.pop_front();
+  if (--held_of_[process] != 0) return;
+  held_of_.erase(process);
+  prologue_.forget_ended(process);
 }
 
 // What is given up is known from then on, and is to be said before the rest: so that may take several rounds.
@@ -124,17 +154,13 @@ void FileLog::write_held() {
   const std::vector<std::byte> known = held_to_size();
   events_ = 0;
   if (!known.empty()) append({known, {}}, 0);
-  for (const Held& part : held_) {
-    append_or_count(part.run(), part.events);
-    absorb(part.frames);
-  }
-  held_.clear();
-  held_bytes_ = 0;
+  for (; !held_.empty(); let_oldest_go()) append_or_count(held_.front().run(), held_.front().events);
 }
 
 void FileLog::absorb(std::span<const std::byte> frames) {
   for_each_frame(frames, [this](const FrameHeader& header, std::span<const std::byte> bytes) {
     prologue_.absorb({header, bytes.subspan(sizeof(header))});
+    if (header.type == proto::FRAME_PROCESS_END && !held_of_.contains(header.process)) prologue_.forget_ended(header.process);
   });
 }
 
@@ -217,9 +243,7 @@ bool FileLog::finish(proto::SessionEnd& end) {
 }
 
 void FileLog::discard() {
-  for (const Held& part : held_) absorb(part.frames);
-  held_.clear();
-  held_bytes_ = 0;
+  while (!held_.empty()) let_oldest_go();
   file_->discard();
   file_.reset();
 }

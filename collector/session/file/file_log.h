@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -80,7 +81,8 @@ class FileLog {
 
  private:
   struct Held {
-    std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
+    std::int64_t time;      // CLOCK_MONOTONIC ns at which it came
+    std::uint32_t process;  // instance, of all of its frames
     std::vector<std::byte> frames;
     std::vector<FrameContent> contents;  // none where they are not known
     std::uint64_t events;
@@ -89,8 +91,12 @@ class FileLog {
     [[nodiscard]] FrameRun run() const { return {frames, contents}; }
   };
 
+  // Of a process that ended before what is kept.
+  [[nodiscard]] bool comes_late(const FrameRun& run) const;
   void hold(const FrameRun& run, std::uint64_t events);
   void give_up_oldest();
+  // It is known from then on what it said.
+  void let_oldest_go();
   // Gives up what the file has no room for, the oldest first. Returns what is to be said before the rest.
   std::vector<std::byte> held_to_size();
   // How many parts that are held, the oldest first, the file has no room for behind these frames.
@@ -109,8 +115,11 @@ class FileLog {
   std::optional<TraceFileWriter> file_;
   Prologue prologue_;
   std::deque<Held> held_;
+  std::map<std::uint32_t, std::size_t> held_of_;  // how many are held of a process
   std::uint64_t held_bytes_ = 0;
   std::int64_t opened_ = 0;
+  std::uint32_t first_new_ = 0;    // process that began after the file was opened
+  std::set<std::uint32_t> begun_;  // processes before it that had not ended then
   bool gives_up_ = true;  // what is older than keep_last
   std::optional<Error> failure_;
   bool has_no_room_ = false;  // more was said than fits; no frame is taken any more

@@ -87,12 +87,15 @@ void Prologue::extend(proto::EventChunk chunk, proto::EventChunk& dictionary) {
 
 void Prologue::absorb(const FrameView& frame) {
   const std::uint32_t instance = frame.header.process;
+  if (instance != 0 && frame.header.type != proto::FRAME_PROCESS_START && !knows(instance)) return;
   switch (frame.header.type) {
     case proto::FRAME_PROCESS_START:
       if (auto start = parsed<proto::ProcessStart>(frame)) processes_[instance].start = std::move(*start);
+      first_new_ = std::max(first_new_, instance + 1);
       break;
     case proto::FRAME_PROCESS_END:
-      if (const auto end = parsed<proto::ProcessEnd>(frame); end && end->kind() != proto::PROCESS_END_DETACHED) processes_.erase(instance);
+      if (auto end = parsed<proto::ProcessEnd>(frame); end && end->kind() != proto::PROCESS_END_DETACHED)
+        processes_[instance].end = std::move(*end);
       break;
     case proto::FRAME_RESOURCES:
       if (const auto message = parsed<proto::Resources>(frame))
@@ -119,13 +122,22 @@ void Prologue::absorb(const FrameView& frame) {
   }
 }
 
+std::set<std::uint32_t> Prologue::known() const {
+  std::set<std::uint32_t> known;
+  for (const auto& [instance, process] : processes_) known.insert(known.end(), instance);
+  return known;
+}
+
+void Prologue::forget_ended(std::uint32_t process) {
+  if (const auto known = processes_.find(process); known != processes_.end() && known->second.end) processes_.erase(known);
+}
+
 void Prologue::forget(proto::FrameSource source) {
   for (auto& [instance, process] : processes_) process.sources.erase(static_cast<std::uint8_t>(source));
 }
 
 void Prologue::append_to(std::vector<std::byte>& frames, std::int64_t begin) const {
   for (const auto& [instance, process] : processes_) {
-    if (instance != 0 && !process.start) continue;  // it ended, and something came late
     if (process.start) {
       proto::ProcessStart start = *process.start;
       start.set_time(std::max(start.time(), begin));
@@ -147,6 +159,11 @@ void Prologue::append_to(std::vector<std::byte>& frames, std::int64_t begin) con
         diagnostic.set_time(std::max(diagnostic.time(), begin));
         append(proto::FRAME_DIAGNOSTIC, instance, source, diagnostic, frames);
       }
+    }
+    if (process.end) {
+      proto::ProcessEnd end = *process.end;
+      end.set_time(std::max(end.time(), begin));
+      append(proto::FRAME_PROCESS_END, instance, proto::SOURCE_SESSION, end, frames);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,16 @@ namespace lanescope::session {
 
 class Prologue {
  public:
-  // Takes in one frame of the recording, in their order. A process that ended is forgotten; one that was only left is not.
+  // Takes in one frame of the recording, in their order. Nothing of a process that is not known, or not any more.
   void absorb(const FrameView& frame);
+
+  // Whether it has begun, and was not forgotten.
+  [[nodiscard]] bool knows(std::uint32_t process) const { return processes_.contains(process); }
+  // All that have; what is none of them and comes before this number, which grows, was forgotten.
+  [[nodiscard]] std::set<std::uint32_t> known() const;
+  [[nodiscard]] std::uint32_t first_new() const noexcept { return first_new_; }
+  // Where it has ended; one that was only left has not.
+  void forget_ended(std::uint32_t process);
 
   // Forgets what a source said.
   void forget(proto::FrameSource source);
@@ -46,7 +55,8 @@ class Prologue {
     std::vector<proto::Diagnostic> diagnostics;
   };
   struct Process {
-    std::optional<proto::ProcessStart> start;
+    std::optional<proto::ProcessStart> start;  // none: the recording
+    std::optional<proto::ProcessEnd> end;
     std::map<std::uint8_t, Source> sources;
   };
 
@@ -54,6 +64,7 @@ class Prologue {
   static void extend(proto::EventChunk chunk, proto::EventChunk& dictionary);
 
   std::map<std::uint32_t, Process> processes_;  // by instance
+  std::uint32_t first_new_ = 0;                 // behind the last one that began
 };
 
 }  // namespace lanescope::session

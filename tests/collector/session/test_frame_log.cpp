@@ -91,6 +91,29 @@ TEST_CASE("a later file says again what its events refer to, and holds no events
   CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 1", "step 4"});
 }
 
+TEST_CASE("what comes late of a process that ended before a file was opened stays out of it, and is in the file in which it ended") {
+  const test::TemporaryFolder folder;
+  Recorded recorded({.several_files = true, .keep_last = {}});
+  const auto end_process = [&] {
+    proto::ProcessEnd end;
+    end.set_kind(proto::PROCESS_END_EXITED);
+    recorded.log.write({proto::FRAME_PROCESS_END, 1}, end);
+  };
+  recorded.open(folder.path() / "one.trace");
+  recorded.begin_process();
+  end_process();
+  recorded.event();
+  recorded.log.close({});
+  recorded.event();
+  recorded.open(folder.path() / "two.trace");
+  recorded.event();
+  recorded.log.close({});
+  CHECK(names(folder.path() / "one.trace") == std::vector<std::string>{"step 1"});
+  const auto two = load_trace(folder.path() / "two.trace");
+  REQUIRE(two);
+  CHECK((*two)->processes().empty());
+}
+
 TEST_CASE("a ring gives up what is older than it keeps, but no names") {
   const test::TemporaryFolder folder;
   constexpr std::int64_t kKept = 20'000'000;  // ns
@@ -114,6 +137,95 @@ TEST_CASE("a ring gives up what is older than it keeps, but no names") {
     CHECK(events == 2);
     CHECK(names(path) == std::vector<std::string>{"step 2", "step 1"});
   }
+}
+
+TEST_CASE("a ring says of processes that ended before what it keeps what they were, as long as something of theirs is kept") {
+  const test::TemporaryFolder folder;
+  FileLog log({.several_files = true, .keep_last = std::chrono::nanoseconds(0)}, {});  // holds what came last
+  const auto take = [&log](proto::FrameType type, std::uint32_t process, const google::protobuf::MessageLite& message, std::uint64_t events = 0) {
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.process = process;
+    std::vector<std::byte> frame;
+    append_frame(header, message.SerializeAsString(), frame);
+    for (const std::int64_t now = monotonic_now(); monotonic_now() == now;) {
+    }
+    log.take({frame, {}}, events);
+  };
+  const auto begin = [&](std::uint32_t process) {
+    proto::ProcessStart start;
+    start.set_pid(100 + process);
+    start.set_executable("/bin/app");
+    start.set_time(10);
+    take(proto::FRAME_PROCESS_START, process, start);
+  };
+  const auto end = [&](std::uint32_t process) {
+    proto::ProcessEnd last;
+    last.set_time(20);
+    last.set_kind(proto::PROCESS_END_EXITED);
+    last.set_exit_code(3);
+    take(proto::FRAME_PROCESS_END, process, last);
+  };
+  const auto mark = [&](std::uint32_t process) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(15);
+    chunk.mutable_nvtx_marks()->set_thread(100 + process);
+    chunk.mutable_nvtx_marks()->add_time_delta(0);
+    take(proto::FRAME_EVENTS, process, chunk, 1);
+  };
+  const auto open = [&](const char* name) {
+    auto file = TraceFileWriter::create(folder.path() / name, Overwrite::kRefuse);
+    REQUIRE(file);
+    log.open(std::move(*file), {});
+  };
+  const auto processes = [&](const char* name) {
+    const auto trace = load_trace(folder.path() / name);
+    REQUIRE(trace);
+    return (*trace)->processes();
+  };
+
+  open("kept.trace");
+  begin(1);
+  end(1);
+  mark(1);  // as of a sampler, which is read later
+  CHECK(log.events() == 1);
+  log.close({});
+  const std::vector<Process> kept = processes("kept.trace");
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].pid == 101);
+  CHECK(kept[0].name == "app");
+  CHECK(kept[0].exit_code == 3);
+
+  open("late.trace");
+  begin(2);
+  begin(3);
+  end(3);
+  mark(2);
+  mark(3);  // older than the end of its process, which was given up
+  mark(1);  // of one that ended before this file
+  CHECK(log.events() == 1);
+  log.close({});
+  const std::vector<Process> late = processes("late.trace");
+  REQUIRE(late.size() == 1);
+  CHECK(late[0].pid == 102);
+
+  // However many there were, nothing of them stays.
+  open("many.trace");
+  const auto bytes_known = [&log] {
+    std::vector<std::byte> frames;
+    log.known().append_to(frames, 0);
+    return frames.size();
+  };
+  const std::size_t before = bytes_known();
+  for (std::uint32_t process = 10; process < 3'000; ++process) {
+    begin(process);
+    mark(process);
+    end(process);
+    mark(process - 1);
+  }
+  mark(2);
+  CHECK(bytes_known() == before);
+  log.close({});
 }
 
 TEST_CASE("a ring gives up its oldest where the size that its file may have would be taken by padding") {
