@@ -55,10 +55,10 @@ struct Attachment {
 };
 constinit Attachment attachment;
 
-// In a forked child the thread does not exist. A socket that was on its way stays open there: nobody reads it.
+// In a forked child the thread does not exist, and nobody reads a socket that was on its way. The session would take the child for one that may come yet.
 void forget_in_child() noexcept {
   attachment.lock.forget_holder();
-  attachment.pending.socket = {};
+  attachment.pending.socket.close();
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
   forget_search();

@@ -25,7 +25,10 @@ OwnDescriptor OwnDescriptor::keep(int descriptor) noexcept {
   if (high >= 0) system::close(descriptor);
   own.number_ = high >= 0 ? high : descriptor;
   struct stat status {};
-  if (!system::file_status(own.number_, status)) return {};
+  if (!system::file_status(own.number_, status)) {
+    system::close(own.number_);
+    return {};
+  }
   own.inode_ = status.st_ino;
   own.device_ = status.st_dev;
   return own;
