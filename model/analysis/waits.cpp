@@ -4,7 +4,7 @@
 #include <array>
 
 #include "call_class.h"
-#include "model/trace/parts.h"
+#include "collective_waits.h"
 #include "model/trace/python_lock.h"
 #include "thread_activity.h"
 
@@ -13,8 +13,6 @@ namespace {
 
 constexpr Nanoseconds kLaunchLatency = 10'000;     // between a call and its work on an empty GPU, or between two operations of a stream
 constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread
-constexpr std::int64_t kClocksDiffer = 1'000'000'000;  // of two hosts, and of what somebody corrected by hand
-constexpr Nanoseconds kEndsDiffer = 50'000;        // of the kernels of one collective
 constexpr Nanoseconds kHandOver = 1'000'000;       // between a thread that writes and one that wakes up
 
 bool is_writing_call(std::string_view name) noexcept {
@@ -103,56 +101,11 @@ struct WaitFinder::State {
     return key(kernel).kind == TrackKind::kKernels && names.communication(trace.lane(kernel.lane).name(kernel.index));
   }
 
-  // By how much two parts of a combined trace are off from what a clock says that they have in common: one machine's, which runs from its start on
-  // while the time of day may be set, or else the time of day. None where they have none.
-  [[nodiscard]] static std::optional<Nanoseconds> off_from_clock(const TracePart& first, const TracePart& second) noexcept {
-    const Provenance &one = first.provenance, &other = second.provenance;
-    const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
-    if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
-    const auto origin = [&](const TracePart& part) {  // modulo 2^64: what files say of epochs may be anything
-      return static_cast<std::uint64_t>(have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - static_cast<std::uint64_t>(part.clock(0));
-    };
-    const auto apart = static_cast<Nanoseconds>(origin(first) - origin(second));
-    return apart == INT64_MIN ? INT64_MAX : std::abs(apart);
-  }
-
-  // Whether two tracks are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those
-  // ran together whose clocks were set by collectives in common, and those whose times the axis has as they were. Where a recording of another
-  // machine has no time of day, nobody can say.
-  [[nodiscard]] bool ran_together(const Track& a, const Track& b) const {
-    if (trace.parts().size() < 2) return true;
-    const TracePart *const first = part_of(trace, a), *const second = part_of(trace, b);
-    if (first == second || first == nullptr || second == nullptr) return true;
-    const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine
-      if (part.has_collectives_in_common || &part == &trace.parts().front()) return true;
-      return part.provenance.boot_id == trace.parts().front().provenance.boot_id && off_from_clock(trace.parts().front(), part).value_or(0) <= kClocksDiffer;
-    };
-    if (is_set_by_collectives(*first) && is_set_by_collectives(*second)) return true;
-    return off_from_clock(*first, *second).value_or(0) <= kClocksDiffer;
-  }
-
-  // Kernels of the same collective end at the same time, but for what its blocks take to notice. A rank is a process, or a GPU of one.
   [[nodiscard]] std::optional<CollectiveWait> of_collective(EventRef kernel) {
     if (!communicates(kernel)) return std::nullopt;
-    const TrackKey& own = key(kernel);
-    const NameId name = trace.lane(kernel.lane).name(kernel.index);
-    const TimeRange range = time(kernel);
-    EventRef last = kernel;
-    for (const Track& track : trace.tracks()) {
-      if (track.key.kind != TrackKind::kKernels || (track.key.process == own.process && track.key.gpu == own.gpu)) continue;
-      if (!ran_together(trace.track_of(kernel.lane), track)) continue;
-      for (const LaneId id : track.lanes) {
-        const Lane& lane = trace.lane(id);
-        const auto [first, end] = lane.overlapping({range.end - kEndsDiffer, range.end + kEndsDiffer});
-        for (EventIndex i = first; i < end; ++i) {
-          if (lane.name(i) != name) continue;
-          const Nanoseconds shorter = std::min(range.length(), lane.duration(i));
-          if (std::abs(lane.end(i) - range.end) <= kEndsDiffer + shorter && lane.duration(i) < time(last).length()) last = {id, i};
-        }
-      }
-    }
-    const Nanoseconds waited = range.length() - time(last).length();
-    return waited > 0 ? std::optional(CollectiveWait{last, waited}) : std::nullopt;
+    if (!collectives) collectives.emplace(trace);
+    const std::optional<EventRef> last = collectives->last_of(kernel);
+    return last ? std::optional(CollectiveWait{*last, time(kernel).length() - time(*last).length()}) : std::nullopt;
   }
 
   [[nodiscard]] std::optional<Wait> of_operation(EventRef operation) {
@@ -331,6 +284,7 @@ struct WaitFinder::State {
   const Trace& trace;
   ThreadTracks tracks{trace};
   NameClasses names;
+  std::optional<CollectiveWaits> collectives;
 };
 
 WaitFinder::WaitFinder(const Trace& trace) : state_(std::make_unique<State>(trace)) {}

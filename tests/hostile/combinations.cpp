@@ -139,6 +139,25 @@ void collectives_of_many_ranks(const Path& path, std::size_t bytes) {
   }
 }
 
+// Ranks of which each runs very many collectives with all others, and one of which comes late.
+void many_collectives_of_ranks(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  constexpr std::uint32_t kRanks = 64;
+  constexpr std::size_t kCollectives = 1'000;  // of a chunk
+  constexpr std::int64_t kApart = 400'000;
+  for (std::int64_t time = 0; !file.is_full(); time += kApart * static_cast<std::int64_t>(kCollectives))
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      proto::EventChunk chunk = chunk_at(time + rank);
+      chunk.set_first_string(1);
+      chunk.add_strings("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+      proto::Kernels& kernels = kernels_in(chunk, kCollectives);
+      repeat(*kernels.mutable_start_delta(), kApart, kCollectives);
+      repeat(*kernels.mutable_duration(), std::uint64_t{200'000 - rank}, kCollectives);
+      repeat(*kernels.mutable_name(), 1u, kCollectives);
+      file.add(proto::FRAME_EVENTS, chunk, 2 + rank, 0, kCollectives);
+    }
+}
+
 // Ranges with a payload of their own each, numbers or deep JSON.
 void ranges_of_own_payloads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -262,6 +281,7 @@ std::vector<HostileFile> combinations() {
       {"counters_of_many_groups", &counters_of_many_groups<false>},
       {"counters_of_many_gpus", &counters_of_many_groups<true>},
       {"collectives_of_many_ranks", &collectives_of_many_ranks},
+      {"many_collectives_of_ranks", &many_collectives_of_ranks},
       {"ranges_of_own_payloads", &ranges_of_own_payloads},
       {"ranges_of_deep_payloads", &ranges_of_deep_payloads},
       {"ranges_of_special_domains", &ranges_of_special_domains},

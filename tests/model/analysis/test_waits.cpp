@@ -2,6 +2,7 @@
 #include "model/analysis/waits.h"
 
 #include <map>
+#include <random>
 
 #include "model/import/open_trace.h"
 #include "model/trace/combine.h"
@@ -229,6 +230,84 @@ TEST_CASE("ranks of one machine ran together though its time of day was set betw
   const auto wait_for_elsewhere = WaitFinder(*three).collective_wait(find(*three, TrackKind::kKernels, "nccl"));
   REQUIRE(wait_for_elsewhere);
   CHECK(wait_for_elsewhere->waited == 8'040'000);  // for rank 9, which began at 8.05 ms, and not for the run beside, whose kernel began after it
+}
+
+namespace {
+
+// As it is defined: all kernels of the name, of other ranks of the same run.
+std::optional<WaitFinder::CollectiveWait> wait_by_all_kernels(const Trace& trace, EventRef kernel, const std::map<ProcessId, int>& runs) {
+  constexpr Nanoseconds kEndsDiffer = 50'000;
+  const auto length = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
+  const auto end = [&](EventRef event) { return trace.lane(event.lane).end(event.index); };
+  const TrackKey own = trace.track_of(kernel.lane).key;
+  EventRef last = kernel;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels || (track.key.process == own.process && track.key.gpu == own.gpu)) continue;
+    if (runs.at(track.key.process) != runs.at(own.process)) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) {
+        const EventRef other{lane, i};
+        if (trace.event(other).name != trace.event(kernel).name || trace.event(other).start >= end(kernel) + kEndsDiffer) continue;
+        if (end(other) <= end(kernel) - kEndsDiffer && trace.event(other).start < end(kernel) - kEndsDiffer) continue;
+        if (std::abs(end(other) - end(kernel)) > kEndsDiffer + std::min(length(kernel), length(other))) continue;
+        if (length(other) < length(last)) last = other;
+      }
+  }
+  return last == kernel ? std::nullopt : std::optional(WaitFinder::CollectiveWait{last, length(kernel) - length(last)});
+}
+
+}  // namespace
+
+TEST_CASE("waits for collectives are those that a look at all kernels of all ranks finds") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(1, 9)));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto up_to = [&random](Nanoseconds most) { return static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(most + 1)); };
+  const char* const kNames[] = {"ncclDevKernel_AllReduce", "ncclDevKernel_AllGather", "gemm"};
+  // Two runs, laid over each other, of some processes with one or two GPUs and streams, on which collectives end near each other, or not.
+  std::vector<TraceSource> runs;
+  for (const int run : {0, 1}) {
+    const auto builder = std::make_shared<TraceBuilder>();
+    for (std::uint32_t process = 0; process < 2 + seed % 3; ++process) {
+      Scenario rank(builder, 100 * static_cast<std::uint32_t>(run + 1) + process);
+      for (std::uint32_t stream = 0; stream < 3; ++stream) {
+        rank.on_gpu(stream % (1 + seed % 2));
+        Nanoseconds before = 0;
+        for (int i = 0; i < 300; ++i) {
+          const Nanoseconds end = i * 400'000 + up_to(60'000) * up_to(3);
+          const Nanoseconds begin = std::max(before, end - (up_to(9) == 0 ? 0 : up_to(700'000)));
+          if (begin > end) continue;
+          rank.orphan_kernel(kNames[up_to(2)], begin, end, stream);
+          before = std::max(end, begin + 1);
+        }
+      }
+    }
+    builder->provenance().boot_id = "a boot";
+    builder->provenance().monotonic_epoch = 1 + run * Nanoseconds{3'600'000'000'000};
+    runs.push_back({builder->snapshot(), "run", 0, {}});
+  }
+  const auto both = combine_traces(runs);
+  std::map<ProcessId, int> run_of;
+  for (ProcessId process = 0; process < both->processes().size(); ++process) run_of[process] = static_cast<int>(both->processes()[process].pid / 200);
+  WaitFinder finder(*both);
+  std::size_t kernels = 0, waits = 0;
+  for (const Track& track : both->tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < both->lane(lane).size(); ++i) {
+        const auto found = finder.collective_wait({lane, i});
+        const bool communicates = both->name(both->lane(lane).name(i)).starts_with("nccl");
+        const auto expected = communicates ? wait_by_all_kernels(*both, {lane, i}, run_of) : std::nullopt;
+        ++kernels;
+        waits += expected.has_value();
+        REQUIRE(found.has_value() == expected.has_value());
+        if (!found) continue;
+        REQUIRE(found->last == expected->last);
+        REQUIRE(found->waited == expected->waited);
+      }
+  }
+  CHECK(kernels > 2'000);
+  CHECK(waits > 200);
 }
 
 TEST_CASE("of two recorded ranks, the collectives of one wait for the other, which sleeps 15 ms in each of 20 steps") {

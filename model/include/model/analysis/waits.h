@@ -60,7 +60,8 @@ class WaitFinder {
   [[nodiscard]] std::vector<Wait> chain(EventRef event, std::size_t most);
 
   // How long the kernel of a collective waited for the last rank, whose kernel this is; none where it is of no collective, or came last
-  // itself. O(tracks · log n).
+  // itself. The first question about a stretch of time costs O(lanes · log n) and what its kernels take, and all questions together O(n log n), of
+  // however many ranks they are.
   struct CollectiveWait {
     EventRef last;
     Nanoseconds waited = 0;
