@@ -1,8 +1,12 @@
 // Kernels of NCCL, by the collective that enqueued them.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "../call_ranges.h"
 #include "../kernel_names.h"
@@ -17,6 +21,7 @@ constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kNcclDomain = "NCCL";
 constexpr std::string_view kMessageSize = "Message size [bytes]";  // fields of its payloads
 constexpr std::string_view kCommunicator = "NCCL communicator ID";
+constexpr std::array<std::string_view, 2> kBetweenTwo{"ncclSend", "ncclRecv"};  // other ranks of the communicator have no part in them
 // So many kernels are matched with those of other ranks.
 constexpr std::size_t kMostMatched = 4'000'000;
 
@@ -24,7 +29,9 @@ constexpr std::size_t kMostMatched = 4'000'000;
 struct Group {
   Samples durations;
   std::int64_t bytes = kNoInteger;  // sum over those that have a size
-  Nanoseconds time_of_bytes = 0;    // what these took, without what they waited for other ranks
+  std::int64_t timed_bytes = 0;     // of these, over those of which it is known how long the transfer took
+  Nanoseconds time_of_bytes = 0;    // what it took, without what they waited for other ranks
+  std::int64_t unmatched = 0;       // those with a size of which it is not known
 };
 using Groups = GroupsByIds<2, Group>;
 
@@ -52,8 +59,13 @@ class NcclKernels {
     Nanoseconds called = 0;
     TimeRange kernel;
     Key group;
-    std::size_t number = 0;  // of its call, among those of the rank in the communicator
+    std::int64_t bytes = 0;
+    std::int64_t number = 0;  // of its call, among those of the communicator
+    [[nodiscard]] bool is_of_rank_of(const Transfer& other) const noexcept {
+      return std::tie(communicator, process, gpu) == std::tie(other.communicator, other.process, other.gpu);
+    }
   };
+  using Transfers = std::span<Transfer>;
 
   [[nodiscard]] bool is_nccl(NameId kernel) {
     Answer& answer = is_nccl_[kernel];
@@ -85,22 +97,95 @@ class NcclKernels {
   // came last, and the transfer; the others take longer by what they waited for it.
   void take_out_waiting() {
     std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
-      return std::tie(a.communicator, a.process, a.gpu, a.called) < std::tie(b.communicator, b.process, b.gpu, b.called);
+      return std::tie(a.communicator, a.process, a.gpu, a.called, a.kernel.begin) < std::tie(b.communicator, b.process, b.gpu, b.called, b.kernel.begin);
     });
-    for (std::size_t i = 1; i < transfers_.size(); ++i) {
-      const Transfer& before = transfers_[i - 1];
-      if (before.communicator == transfers_[i].communicator && before.process == transfers_[i].process && before.gpu == transfers_[i].gpu)
-        transfers_[i].number = before.number + (before.called == transfers_[i].called ? 0 : 1);
-    }
-    const auto is_before = [](const Transfer& a, const Transfer& b) { return std::tie(a.communicator, a.number) < std::tie(b.communicator, b.number); };
-    std::stable_sort(transfers_.begin(), transfers_.end(), is_before);
     for (auto first = transfers_.begin(); first != transfers_.end();) {
-      const auto end = std::upper_bound(first, transfers_.end(), *first, is_before);
-      const TimeRange shortest =
-          std::min_element(first, end, [](const Transfer& a, const Transfer& b) { return a.kernel.length() < b.kernel.length(); })->kernel;
-      for (; first != end; ++first)  // what runs at another time is another collective
-        if (!first->kernel.intersected(shortest).empty()) groups_[first->group].time_of_bytes -= first->kernel.length() - shortest.length();
+      const auto end = std::find_if(first, transfers_.end(), [&](const Transfer& each) { return each.communicator != first->communicator; });
+      take_out_waiting({first, end});
+      first = end;
     }
+  }
+
+  // Of one communicator.
+  void take_out_waiting(Transfers transfers) {
+    std::vector<Transfers> ranks;
+    for (auto first = transfers.begin(); first != transfers.end();) {
+      const auto end = std::find_if(first, transfers.end(), [&](const Transfer& each) { return !each.is_of_rank_of(*first); });
+      ranks.emplace_back(first, end);
+      first = end;
+    }
+    if (ranks.size() == 1) {  // nobody knows what they waited
+      for (const Transfer& each : transfers) count(each, each.kernel.length());
+      return;
+    }
+    std::stable_sort(ranks.begin(), ranks.end(), [](Transfers a, Transfers b) { return a.size() > b.size(); });
+    for (const Transfers rank : ranks) number(rank, ranks.front());
+    std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) { return a.number < b.number; });
+    for (auto first = transfers.begin(); first != transfers.end();) {
+      const auto end = std::find_if(first, transfers.end(), [&](const Transfer& each) { return each.number != first->number; });
+      match({first, end});
+      first = end;
+    }
+  }
+
+  // Numbers the calls of a rank as those of another are numbered, or will be. The recording of one may begin, or leave something out, in between. So
+  // they are told by kernels that run at the same time; and as kernels of tiny collectives may happen not to, or with the one before, by what most of
+  // those around tell.
+  static void number(Transfers rank, Transfers other) {
+    const auto count_up = [](Transfers of) {
+      for (std::size_t i = 1; i < of.size(); ++i) of[i].number = of[i - 1].number + (of[i].called == of[i - 1].called ? 0 : 1);
+    };
+    count_up(rank);
+    if (rank.data() == other.data()) return;
+    constexpr std::size_t kAround = 16;    // on each side
+    constexpr std::size_t kLookedAt = 32;  // those of a rank run one after the other, but for clocks that are not exact
+    std::vector<std::optional<std::int64_t>> ahead(rank.size());
+    std::size_t behind = 0;
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      while (behind < other.size() && other[behind].kernel.begin < rank[i].kernel.end) ++behind;
+      Nanoseconds longest = 0;
+      for (std::size_t k = behind - std::min(behind, kLookedAt); k < behind; ++k) {
+        const Nanoseconds together = rank[i].kernel.intersected(other[k].kernel).length();
+        if (together <= longest) continue;
+        longest = together;
+        ahead[i] = other[k].number - rank[i].number;
+      }
+    }
+    std::map<std::int64_t, std::size_t> votes;
+    const auto vote = [&](std::size_t i) {
+      if (i < ahead.size() && ahead[i]) ++votes[*ahead[i]];
+    };
+    for (std::size_t i = 0; i < kAround; ++i) vote(i);
+    std::int64_t chosen = 0;
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      vote(i + kAround);
+      if (i > kAround && ahead[i - kAround - 1])
+        if (const auto gone = votes.find(*ahead[i - kAround - 1]); --gone->second == 0) votes.erase(gone);
+      const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      const auto as_before = votes.find(chosen);
+      if (most != votes.end() && (as_before == votes.end() || as_before->second < most->second)) chosen = most->first;
+      rank[i].number += chosen;
+    }
+  }
+
+  // Kernels of one collective, of several ranks or of one. What runs at another time is another collective.
+  void match(Transfers transfers) {
+    const Transfer& shortest =
+        *std::min_element(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) { return a.kernel.length() < b.kernel.length(); });
+    const auto is_beside = [&](const Transfer& each) { return !each.kernel.intersected(shortest.kernel).empty(); };
+    const bool has_others =
+        std::any_of(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !each.is_of_rank_of(shortest) && is_beside(each); });
+    for (const Transfer& each : transfers) count(each, has_others && is_beside(each) ? std::optional(shortest.kernel.length()) : std::nullopt);
+  }
+
+  void count(const Transfer& transfer, std::optional<Nanoseconds> took) {
+    Group& group = groups_[transfer.group];
+    if (!took) {
+      ++group.unmatched;
+      return;
+    }
+    group.timed_bytes += transfer.bytes;
+    group.time_of_bytes += *took;
   }
 
   void add(const TrackKey& track, const EventView& kernel, EventRef call) {
@@ -113,10 +198,16 @@ class NcclKernels {
     const std::int64_t bytes = collective ? bytes_of(*collective) : kNoInteger;
     if (bytes == kNoInteger) return;
     group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
-    group.time_of_bytes += kernel.duration();
-    const std::uint32_t communicator = communicator_of(*collective);
-    if (communicator == 0 || transfers_.size() == kMostMatched) return;
-    transfers_.push_back({communicator, track.process, track.gpu, collective->time.begin, {kernel.start(), kernel.start() + kernel.duration()}, key});
+    const std::string_view name = trace_.name(collective->name);
+    const bool is_between_two = std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [name](std::string_view other) { return name.starts_with(other); });
+    Transfer transfer{is_between_two ? 0 : communicator_of(*collective), track.process, track.gpu, collective->time.begin,
+                      {kernel.start(), kernel.start() + kernel.duration()}, key, bytes};
+    if (transfer.communicator == 0)
+      count(transfer, kernel.duration());
+    else if (transfers_.size() == kMostMatched)
+      count(transfer, std::nullopt);
+    else
+      transfers_.push_back(transfer);
   }
 
   const Trace& trace_;
@@ -136,14 +227,15 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
   NcclKernels kernels(selection, options);
   struct Row {
     NameId collective, kernel;
-    std::int64_t bytes;
+    std::int64_t bytes, timed_bytes;
     Nanoseconds time_of_bytes;
+    std::int64_t unmatched;
     Summary summary;
   };
   std::vector<Row> rows;
   std::int64_t everything = 0;
   for (auto& [ids, group] : kernels.groups()) {
-    rows.push_back({ids[0], ids[1], group.bytes, group.time_of_bytes, summarize(group.durations, options.percentiles)});
+    rows.push_back({ids[0], ids[1], group.bytes, group.timed_bytes, group.time_of_bytes, group.unmatched, summarize(group.durations, options.percentiles)});
     everything += rows.back().summary.total;
   }
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
@@ -154,16 +246,16 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
   std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
   append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
   for (Column column :
-       {integers("Total", Unit::kBytes), reals("Algorithm Bandwidth", Unit::kBytesPerSecond), texts("Collective"), texts("Name")})
+       {integers("Total", Unit::kBytes), reals("Algorithm Bandwidth", Unit::kBytesPerSecond), integers("Unmatched"), texts("Collective"), texts("Name")})
     columns.push_back(std::move(column));
   Table table(std::move(columns));
-  for (const auto& [collective, kernel, bytes, time_of_bytes, summary] : rows) {
+  for (const auto& [collective, kernel, bytes, timed_bytes, time_of_bytes, unmatched, summary] : rows) {
     std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0,
                                summary.total, summary.count};
     append_summary_cells(cells, summary, options.percentiles);
     cells.emplace_back(bytes);
-    cells.emplace_back(bytes == kNoInteger || time_of_bytes == 0 ? kNoReal
-                                                                 : 1e9 * static_cast<double>(bytes) / static_cast<double>(time_of_bytes));
+    cells.emplace_back(time_of_bytes == 0 ? kNoReal : 1e9 * static_cast<double>(timed_bytes) / static_cast<double>(time_of_bytes));
+    cells.emplace_back(bytes == kNoInteger ? kNoInteger : unmatched);
     cells.emplace_back(table.add_text(std::string(trace.name(collective))));
     cells.emplace_back(table.add_text(std::string(trace.name(kernel))));
     table.add_cells(cells);

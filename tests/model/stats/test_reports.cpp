@@ -354,41 +354,89 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
   REQUIRE(table);
   CHECK(format_table(*table, Format::kCsv) ==
         "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Total (MB),Algorithm Bandwidth "
-        "(MB/s),Collective,Name\n"
-        "80.0,400,2,200.0,200.0,100,300,141.4,6.000,15000000.000,ncclAllReduce,ncclDevKernel_AllReduce_Sum_f32_RING_LL("
+        "(MB/s),Unmatched,Collective,Name\n"
+        "80.0,400,2,200.0,200.0,100,300,141.4,6.000,15000000.000,0,ncclAllReduce,ncclDevKernel_AllReduce_Sum_f32_RING_LL("
         "ncclDevKernelArgsStorage<4096ul>)\n"
-        "20.0,100,1,100.0,100.0,100,100,0.0,,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
+        "20.0,100,1,100.0,100.0,100,100,0.0,,,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
 }
 
-TEST_CASE("the bandwidth of a collective is that of its transfer, and not of waiting for the rank that comes last") {
-  const bool is_one_process = GENERATE(false, true);  // with a GPU for each rank
-  TraceBuilder builder;
-  NvtxDetail described;
-  described.payload_json = builder.intern(R"({"NCCL communicator ID":12433202088602036422,"Message size [bytes]":3000000})");
-  const NameId ring = builder.intern("ncclDevKernel_AllReduce"), launch = builder.intern("cudaLaunchKernel"), collective = builder.intern("ncclAllReduce");
-  // Both end at 2'000 and at 4'000. The second rank comes last to the first one, for 100 ns of transfer, the first one to the second, for 200 ns.
-  const std::array<std::array<Nanoseconds, 2>, 2> begins{{{1'000, 3'800}, {1'900, 2'500}}};
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    const ProcessId process = builder.process_of_instance(is_one_process ? 1 : rank + 1);
+namespace {
+
+// Ranks of one communicator. Each kernel is launched within NCCL's range of its call, with 3,000,000 B.
+class CollectivesOfRanks {
+ public:
+  explicit CollectivesOfRanks(bool are_one_process = false) : are_one_process_(are_one_process) {
+    described_.payload_json = builder_.intern(R"({"NCCL communicator ID":12433202088602036422,"Message size [bytes]":3000000})");
+  }
+  void add(std::uint32_t rank, Nanoseconds begin, Nanoseconds end, std::string_view call = "ncclAllReduce") {
+    const ProcessId process = builder_.process_of_instance(are_one_process_ ? 1 : rank + 1);
     TrackKey calls{.kind = TrackKind::kCudaApi, .process = process};
-    calls.thread = builder.thread(process, rank + 1);
-    builder.set_domain(process, 7, "NCCL");
+    calls.thread = builder_.thread(process, rank + 1);
+    builder_.set_domain(process, 7, "NCCL");
     TrackKey ranges = calls;
     ranges.kind = TrackKind::kNvtxRanges;
     ranges.domain = 7;
-    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, is_one_process ? rank : 0)};
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      const std::uint32_t correlation = 2 * rank + i + 1;
-      const Nanoseconds begin = begins[rank][i], end = 2'000 * (i + 1);
-      builder.add(ranges, {{begin - 50, 30, collective, 0, builder.intern(described)}});
-      builder.add(calls, {{begin - 40, 10, launch, correlation, 0}});
-      builder.add(kernels, {{begin, end - begin, ring, correlation, 0}});
-    }
+    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder_.gpu_of_device(process, are_one_process_ ? rank : 0)};
+    ++correlation_;
+    builder_.add(ranges, {{begin - 50, 30, builder_.intern(call), 0, builder_.intern(described_)}});
+    builder_.add(calls, {{begin - 40, 10, builder_.intern("cudaLaunchKernel"), correlation_, 0}});
+    builder_.add(kernels, {{begin, end - begin, builder_.intern("ncclDevKernel"), correlation_, 0}});
   }
-  const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
-  REQUIRE(table);
+  [[nodiscard]] std::string report(const ReportOptions& options = {}) {
+    const auto table = make_report(*find_report("nccl_sum"), *builder_.snapshot(), options);
+    REQUIRE(table);
+    return format_table(*table, Format::kCsv);
+  }
+
+ private:
+  bool are_one_process_;
+  TraceBuilder builder_;
+  NvtxDetail described_;
+  std::uint32_t correlation_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the bandwidth of a collective is that of its transfer, and not of waiting for the rank that comes last") {
+  const bool is_one_process = GENERATE(false, true);  // with a GPU for each rank
+  CollectivesOfRanks ranks(is_one_process);
+  // Both end at 2'000 and at 4'000. The second rank comes last to the first one, for 100 ns of transfer, the first one to the second, for 200 ns.
+  ranks.add(0, 1'000, 2'000);
+  ranks.add(0, 3'800, 4'000);
+  ranks.add(1, 1'900, 2'000);
+  ranks.add(1, 2'500, 4'000);
   // 12,000,000 B in 2 * 100 + 2 * 200 ns.
-  CHECK_THAT(format_table(*table, Format::kCsv), contains_text(",12.000,20000000.000,ncclAllReduce,"));
+  CHECK_THAT(ranks.report(), contains_text(",12.000,20000000.000,0,ncclAllReduce,"));
+}
+
+TEST_CASE("collectives are matched though ranks were recorded from different ones on, and what has no match is left out of the bandwidth") {
+  // 100 collectives, one each 10 us. Rank 0 waits 5 us in each for rank 1, which transfers for 1 us. Of rank 1 the first 37 are not recorded, and
+  // of those that are, none from 60 to 64.
+  CollectivesOfRanks ranks;
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds end = 10'000 * (i + 1);
+    ranks.add(0, end - 6'000, end);
+    if (i >= 37 && (i < 60 || i >= 65)) ranks.add(1, end - 1'000, end);
+  }
+  // 58 collectives are known of both: 1 us for each kernel of 3 MB. 42 of rank 0 are not.
+  CHECK_THAT(ranks.report(), contains_text(",474.000,3000000.000,42,ncclAllReduce,"));
+  // Of a part of the time, too: of its first collective, rank 0 called it before, so that nothing is known of that kernel's size.
+  ReportOptions part;  // collectives 40 to 49
+  part.time_range = TimeRange{10'000 * 41 - 1'500, 10'000 * 50};
+  CHECK_THAT(ranks.report(part), contains_text(",57.000,3000000.000,1,ncclAllReduce,"));
+}
+
+TEST_CASE("sends between two ranks do not change which collectives of a communicator belong together") {
+  CollectivesOfRanks ranks;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds end = 10'000 * (i + 1);
+    if (i % 3 == 0) ranks.add(0, end - 9'500, end - 7'500, "ncclSend");
+    ranks.add(0, end - 6'000, end);
+    ranks.add(1, end - 1'000, end);
+  }
+  const std::string table = ranks.report();
+  CHECK_THAT(table, contains_text(",120.000,3000000.000,0,ncclAllReduce,"));
+  CHECK_THAT(table, contains_text(",21.000,1500000.000,0,ncclSend,"));  // 2 us each, of which nobody knows what was waiting
 }
 
 TEST_CASE("a GPU's idle time is the sum of its causes") {
