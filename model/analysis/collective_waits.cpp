@@ -11,35 +11,8 @@
 namespace lanescope::analysis {
 namespace {
 
-constexpr std::int64_t kClocksDiffer = 1'000'000'000;  // of two hosts, and of what somebody corrected by hand
-constexpr Nanoseconds kEndsDiffer = 50'000;            // of the kernels of one collective
-constexpr std::uint64_t kKernelsOfStretch = 64;        // of a lane, on average
-
-// By how much two parts of a combined trace are off from what a clock says that they have in common: one machine's, which runs from its start on
-// while the time of day may be set, or else the time of day. None where they have none.
-std::optional<Nanoseconds> off_from_clock(const TracePart& first, const TracePart& second) noexcept {
-  const Provenance &one = first.provenance, &other = second.provenance;
-  const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
-  if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
-  const auto origin = [&](const TracePart& part) {  // modulo 2^64: what files say of epochs may be anything
-    return static_cast<std::uint64_t>(have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - static_cast<std::uint64_t>(part.clock(0));
-  };
-  const auto apart = static_cast<Nanoseconds>(origin(first) - origin(second));
-  return apart == INT64_MIN ? INT64_MAX : std::abs(apart);
-}
-
-// Whether two parts are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those
-// ran together whose clocks were set by collectives in common, and those whose times the axis has as they were. Where a recording of another
-// machine has no time of day, nobody can say.
-bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept {
-  if (&first == &second) return true;
-  const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine
-    if (part.has_collectives_in_common || &part == &axis) return true;
-    return part.provenance.boot_id == axis.provenance.boot_id && off_from_clock(axis, part).value_or(0) <= kClocksDiffer;
-  };
-  if (is_set_by_collectives(first) && is_set_by_collectives(second)) return true;
-  return off_from_clock(first, second).value_or(0) <= kClocksDiffer;
-}
+constexpr Nanoseconds kEndsDiffer = 50'000;      // of the kernels of one collective
+constexpr std::uint64_t kKernelsOfStretch = 64;  // of a lane, on average
 
 // A kernel that may be the last one's: shorter ones come first, and of equal ones the first in the trace.
 struct Candidate {

@@ -457,7 +457,7 @@ class Ranks {
       const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
       sources.push_back({rank.trace, label, clocks_[i].clock, alignment_sentence(rank.name, clocks_[i]), clocks_[i].by == ClockSource::kCollectives, rank.file});
     }
-    return combine_traces(sources, stop);
+    return combine_traces(sources, stop, GpusSeenTwice::kAreOne);
   }
 
  private:

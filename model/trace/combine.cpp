@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -94,10 +96,11 @@ class ChangedSegments : public DemandedSegments {
 // Appends traces to a copy of the first.
 class TraceCombiner {
  public:
-  explicit TraceCombiner(const TraceSource& first, std::stop_token stop) : stop_(std::move(stop)), trace_(*first.trace) {
+  TraceCombiner(const TraceSource& first, GpusSeenTwice gpus, std::stop_token stop) : stop_(std::move(stop)), trace_(*first.trace), gpus_seen_twice_(gpus) {
     detach();
     for (NameId id = 0; id < trace_.names_.size(); ++id) append_to_index(id);
-    close_part(first, 0);
+    close_part(first, part_of(first), 0);
+    add_known_gpus();
   }
 
   void append(const TraceSource& source) {
@@ -105,14 +108,17 @@ class TraceCombiner {
     source_ = source.trace;
     from_ = source_.get();
     clock_ = source.clock;
+    TracePart part = part_of(source);
     map_names();
+    map_gpus(part);
     map_processes();
     append_tables();
     append_tracks();
     append_kernel_records();
     append_counters();
     append_messages();
-    close_part(source, first_track);
+    close_part(source, std::move(part), first_track);
+    add_known_gpus();
   }
 
   static std::shared_ptr<const Trace> with_remarks(const Trace& trace, std::span<const TraceRemark> remarks) {
@@ -210,11 +216,38 @@ class TraceCombiner {
     name_ids_.append(hash_of_name(id), hash_of_name);
   }
 
+  // A GPU is one with that of the same UUID which another recording saw at the same time.
+  void map_gpus(const TracePart& part) {
+    gpus_.clear();
+    for (const Gpu& gpu : from_->gpus_) {
+      const auto [first, last] = known_gpus_.equal_range(gpu.uuid);
+      const auto same = std::find_if(first, last, [&](const auto& known) { return saw_the_same(trace_.parts_[known.second.part], part); });
+      gpus_.push_back(same != last ? same->second.gpu : static_cast<GpuId>(trace_.gpus_.size()));
+      if (same == last) trace_.gpus_.push_back(gpu);
+    }
+  }
+  [[nodiscard]] bool saw_the_same(const TracePart& one, const TracePart& other) const noexcept {
+    const std::string &machine = one.provenance.boot_id, &other_machine = other.provenance.boot_id;
+    if (!machine.empty() && !other_machine.empty() && machine != other_machine) return false;
+    return !one.extent.intersected(other.extent).empty() && ran_together(one, other, trace_.parts_.front());
+  }
+  // Those of the last part, for the next ones.
+  void add_known_gpus() {
+    if (gpus_seen_twice_ == GpusSeenTwice::kAreTwo) return;
+    const std::size_t part = trace_.parts_.size() - 1;
+    const auto add = [&](GpuId gpu) {
+      if (!trace_.gpus_[gpu].uuid.empty()) known_gpus_.emplace(trace_.gpus_[gpu].uuid, KnownGpu{gpu, part});
+    };
+    if (part == 0)
+      for (GpuId gpu = 0; gpu < trace_.gpus_.size(); ++gpu) add(gpu);
+    else
+      for (const GpuId gpu : gpus_) add(gpu);
+  }
+
   // Recordings number their processes from 1, so that those of the next get numbers behind all that there are.
   void map_processes() {
     first_process_ = static_cast<ProcessId>(trace_.processes_.size());
     first_thread_ = static_cast<ThreadId>(trace_.threads_.size());
-    first_gpu_ = static_cast<GpuId>(trace_.gpus_.size());
     std::uint32_t last_instance = 0;
     for (const Process& process : trace_.processes_) last_instance = std::max(last_instance, process.instance);
     for (Process process : from_->processes_) {
@@ -227,7 +260,6 @@ class TraceCombiner {
       thread.process = process(thread.process);
       trace_.threads_.push_back(std::move(thread));
     }
-    trace_.gpus_.insert(trace_.gpus_.end(), from_->gpus_.begin(), from_->gpus_.end());
     for (CudaDevice device : from_->devices_) trace_.devices_.push_back({process(device.process), device.ordinal, gpu(device.gpu)});
     append_of_processes(trace_.contexts_, from_->contexts_);
     append_of_processes(trace_.streams_, from_->streams_);
@@ -238,7 +270,7 @@ class TraceCombiner {
 
   [[nodiscard]] ProcessId process(ProcessId id) const noexcept { return id == kNone ? kNone : first_process_ + id; }
   [[nodiscard]] ThreadId thread(ThreadId id) const noexcept { return id == kNone ? kNone : first_thread_ + id; }
-  [[nodiscard]] GpuId gpu(GpuId id) const noexcept { return id == kNone ? kNone : first_gpu_ + id; }
+  [[nodiscard]] GpuId gpu(GpuId id) const noexcept { return id == kNone ? kNone : gpus_[id]; }
   [[nodiscard]] NameId name(NameId id) const noexcept { return names_[id]; }
 
   template <typename Entry>
@@ -475,17 +507,22 @@ class TraceCombiner {
     }
   }
 
-  void close_part(const TraceSource& source, TrackId first_track) {
-    const TimeRange extent = source.trace->extent();
-    if (!source.remark.empty()) say(source.clock(extent.begin), proto::SEVERITY_INFO, source.remark);
-    if (const std::string lost = losses_text(*source.trace); !lost.empty()) say(source.clock(extent.end), proto::SEVERITY_WARNING, of_part(source.label, lost));
+  // What is known of a part before its tracks are there.
+  [[nodiscard]] static TracePart part_of(const TraceSource& source) {
     TracePart part;
     part.label = source.label;
     part.provenance = source.trace->provenance();
-    part.extent = source.clock(extent);
+    part.extent = source.clock(source.trace->extent());
     part.clock = source.clock;
     part.file = source.file;
     part.has_collectives_in_common = source.has_collectives_in_common;
+    return part;
+  }
+
+  void close_part(const TraceSource& source, TracePart part, TrackId first_track) {
+    const TimeRange extent = source.trace->extent();
+    if (!source.remark.empty()) say(source.clock(extent.begin), proto::SEVERITY_INFO, source.remark);
+    if (const std::string lost = losses_text(*source.trace); !lost.empty()) say(source.clock(extent.end), proto::SEVERITY_WARNING, of_part(source.label, lost));
     part.first_track = first_track;
     part.end_track = static_cast<TrackId>(trace_.tracks_.size());
     part.first_counter = trace_.parts_.empty() ? 0 : trace_.parts_.back().end_counter;
@@ -555,7 +592,13 @@ class TraceCombiner {
   std::vector<NameId> names_;
   ProcessId first_process_ = 0;
   ThreadId first_thread_ = 0;
-  GpuId first_gpu_ = 0;
+  std::vector<GpuId> gpus_;  // there, by id here
+  struct KnownGpu {
+    GpuId gpu;
+    std::size_t part;
+  };
+  GpusSeenTwice gpus_seen_twice_;
+  std::multimap<std::string, KnownGpu> known_gpus_;  // by UUID
   std::uint32_t kernel_offset_ = 0, memory_offset_ = 0, api_offset_ = 0, synchronization_offset_ = 0, graph_launch_offset_ = 0;
   std::uint32_t nvtx_offset_ = 0, page_fault_offset_ = 0, thread_state_offset_ = 0, sample_offset_ = 0;
   std::uint32_t cuda_event_offset_ = 0, memory_usage_offset_ = 0;
@@ -570,8 +613,8 @@ std::shared_ptr<const Trace> with_remarks(const std::shared_ptr<const Trace>& tr
   return remarks.empty() ? trace : TraceCombiner::with_remarks(*trace, remarks);
 }
 
-std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop) {
-  TraceCombiner combiner(sources.front(), std::move(stop));
+std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop, GpusSeenTwice gpus) {
+  TraceCombiner combiner(sources.front(), gpus, std::move(stop));
   for (const TraceSource& source : sources.subspan(1)) combiner.append(source);
   return combiner.take();
 }

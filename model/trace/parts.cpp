@@ -1,8 +1,29 @@
 #include "model/trace/parts.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
 
 namespace lanescope {
+namespace {
+
+constexpr Nanoseconds kClocksDiffer = 1'000'000'000;  // of two hosts, and of what somebody corrected by hand
+
+// By how much two parts of a combined trace are off from what a clock says that they have in common: one machine's, which runs from its start on
+// while the time of day may be set, or else the time of day. None where they have none.
+std::optional<Nanoseconds> off_from_clock(const TracePart& first, const TracePart& second) noexcept {
+  const Provenance &one = first.provenance, &other = second.provenance;
+  const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
+  if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
+  const auto origin = [&](const TracePart& part) {  // modulo 2^64: what files say of epochs may be anything
+    return static_cast<std::uint64_t>(have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - static_cast<std::uint64_t>(part.clock(0));
+  };
+  const auto apart = static_cast<Nanoseconds>(origin(first) - origin(second));
+  return apart == INT64_MIN ? INT64_MAX : std::abs(apart);
+}
+
+}  // namespace
 
 const TracePart* part_of(const Trace& trace, TrackId track) noexcept {
   const std::vector<TracePart>& parts = trace.parts();  // their tracks follow each other
@@ -17,6 +38,16 @@ const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept
   for (int kind = 0; kind <= static_cast<int>(kLastTrackKind); ++kind)
     if (const auto tracks = trace.tracks_of(process, static_cast<TrackKind>(kind)); !tracks.empty()) return part_of(trace, tracks.front());
   return nullptr;
+}
+
+bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept {
+  if (&first == &second) return true;
+  const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine
+    if (part.has_collectives_in_common || &part == &axis) return true;
+    return part.provenance.boot_id == axis.provenance.boot_id && off_from_clock(axis, part).value_or(0) <= kClocksDiffer;
+  };
+  if (is_set_by_collectives(first) && is_set_by_collectives(second)) return true;
+  return off_from_clock(first, second).value_or(0) <= kClocksDiffer;
 }
 
 PartsOfGpus::PartsOfGpus(const Trace& trace) {

@@ -6,6 +6,7 @@
 #include "hand_made.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/combine.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/cost.h"
@@ -437,6 +438,32 @@ TEST_CASE("sends between two ranks do not change which collectives of a communic
   const std::string table = ranks.report();
   CHECK_THAT(table, contains_text(",120.000,3000000.000,0,ncclAllReduce,"));
   CHECK_THAT(table, contains_text(",21.000,1500000.000,0,ncclSend,"));  // 2 us each, of which nobody knows what was waiting
+}
+
+TEST_CASE("of a GPU that two recordings of one run saw, what a process of either ran is no idle time") {
+  const auto recording = [](std::uint32_t pid, std::vector<TimeRange> kernels) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(pid);
+    Gpu gpu;
+    gpu.name = "NVIDIA H200";
+    gpu.uuid = std::string(16, 'u');
+    builder.set_device(process, 0, gpu);
+    for (const TimeRange& time : kernels)
+      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{time.begin, time.length(), builder.intern("kernel"), 0, 0}});
+    builder.provenance().boot_id = "a boot";
+    return builder.snapshot();
+  };
+  // They take turns, but for 100 ns at the end.
+  const std::vector<TraceSource> sources{{recording(1, {{0, 400}, {1'000, 1'400}}), "rank0", 0, {}}, {recording(2, {{400, 1'000}, {1'500, 1'600}}), "rank1", 0, {}}};
+  const auto idle = [&](GpusSeenTwice gpus) {
+    const auto table = make_report(*find_report("gpu_idle_sum"), *combine_traces(sources, {}, gpus));
+    REQUIRE(table);
+    Nanoseconds sum = 0;
+    for (std::size_t row = 0; row < table->row_count(); ++row) sum += table->columns()[1].integer(row);
+    return sum;
+  };
+  CHECK(idle(GpusSeenTwice::kAreOne) == 100);
+  CHECK(idle(GpusSeenTwice::kAreTwo) == 600 + 500);
 }
 
 TEST_CASE("a GPU's idle time is the sum of its causes") {

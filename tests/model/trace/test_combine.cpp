@@ -1,11 +1,13 @@
 // Several traces as one: what each holds must be found again, event by event, shifted along time.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "model/trace/clock_alignment.h"
 #include "model/trace/combine.h"
 #include "model/trace/load.h"
+#include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -146,6 +148,37 @@ TEST_CASE("the time of day aligns recordings of one machine") {
   REQUIRE(shift.has_value());
   CHECK(*shift == b->provenance().utc_epoch - a->provenance().utc_epoch);
   CHECK(a->extent().end < b->extent().begin + *shift);  // record.sh made them one after the other
+}
+
+TEST_CASE("a GPU that recordings of one run saw at the same time is one, and else it is two") {
+  const auto rank = [](std::uint32_t pid, const std::string& uuid, const std::string& boot, Nanoseconds begin, Nanoseconds end) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(pid);
+    Gpu gpu;
+    gpu.name = "NVIDIA H200";
+    gpu.uuid = uuid;
+    builder.set_device(process, 0, gpu);
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{begin, end - begin, builder.intern("kernel"), 0, 0}});
+    builder.provenance().boot_id = boot;
+    builder.provenance().monotonic_epoch = 1'000;
+    return builder.snapshot();
+  };
+  const std::string one(16, 'a'), other(16, 'b');
+  const auto first = rank(1, one, "a boot", 0, 1'000);
+  const auto count = [&](const std::shared_ptr<const Trace>& second, Nanoseconds shift, GpusSeenTwice seen_twice) {
+    const auto both = combine_traces(std::vector<TraceSource>{{first, "rank0", 0, {}}, {second, "rank1", shift, {}}}, {}, seen_twice);
+    std::set<GpuId> used;
+    for (const Track& track : both->tracks()) used.insert(track.key.gpu);
+    CHECK(both->gpus().size() == used.size());
+    return used.size();
+  };
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 1);
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreTwo) == 2);         // compared
+  CHECK(count(rank(2, other, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);       // another GPU
+  CHECK(count(rank(2, "", "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);          // nobody knows
+  CHECK(count(rank(2, one, "another boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);   // of another machine: no GPU is in two
+  CHECK(count(rank(2, one, "a boot", 1'000, 1'500), 0, GpusSeenTwice::kAreOne) == 2);       // a run after the first
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 2'000'000'000, GpusSeenTwice::kAreOne) == 2);  // laid over it at another time
 }
 
 TEST_CASE("combining stops when it is asked to") {

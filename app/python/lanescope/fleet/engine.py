@@ -29,7 +29,7 @@ from ..trace import Trace
 from .inputs import kept_private
 from .same_recording import distinct_recordings
 
-PARTIAL_VERSION = 7
+PARTIAL_VERSION = 8
 
 
 class Question(Protocol):

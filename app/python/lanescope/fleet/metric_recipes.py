@@ -12,7 +12,7 @@ from ..table import Array
 from ..trace import Trace
 from .axis import Axis, Series
 from .engine import Outcome
-from .network_recipe import links_of
+from .network_recipe import links_of, seen_once
 from .projection import projected_ranges, ranges_of
 from .recipe import Recipe, number_within, recipe
 from .result import Answer, ResultTable
@@ -368,9 +368,12 @@ class NvlinkSum(Recipe):
     def present(self, outcome: Outcome) -> Answer:
         rows = sorted(outcome.partial or [], key=lambda row: (row[1], row[2], row[3], row[0]))
         units = {"Mean": "B/s", "Highest": "B/s", "Bytes": "B", "Sampled": "ns"}
-        answer = Answer(self.name, tables=[ResultTable("stats_by_gpu", ["File", "Host", "GPU", "Direction", "Mean", "Bytes", "Highest", "Sampled"], rows, units)])
-        directions = sorted({row[3] for row in rows})
-        sums = [[name, sum(row[5] for row in rows if row[3] == name), max(row[6] for row in rows if row[3] == name), sum(row[3] == name for row in rows)] for name in directions]
+        shown = [row[:8] for row in rows]
+        answer = Answer(self.name, tables=[ResultTable("stats_by_gpu", ["File", "Host", "GPU", "Direction", "Mean", "Bytes", "Highest", "Sampled"], shown, units)])
+        sums = []
+        for direction in sorted({row[3] for row in rows}):
+            own = [row for row in seen_once(rows) if row[3] == direction]
+            sums.append([direction, sum(row[5] for row in own), max(row[6] for row in own), len({row[1:3] for row in map(tuple, own)})])
         answer.tables.append(ResultTable("all_stats", ["Direction", "Bytes", "Highest", "GPUs"], sums, units))
         answer.sentences.append("; ".join(f"{name}: {moved / 1e9:.3f} GB on {gpus} GPUs" for name, moved, _, gpus in sums) + "." if rows else _NOT_SAMPLED)
         return answer

@@ -46,7 +46,7 @@ class Network(CollectiveRecipe):
                              int(np.where(group.began[i] >= 0, duration[i], 0).sum()) - transfer])  # fmt: skip
         columns = ["Communicator", "Rank", "Host", "Goes", "Collectives", "Bytes over its links", "Transfer", "Bus bandwidth", "Wait"]
         units = {"Bytes over its links": "B", "Transfer": "ns", "Wait": "ns", "Bus bandwidth": "GB/s"}
-        links = sorted((row[1:] for row in outcome.partial or [] if row[0] == 1), key=lambda row: (-row[5], row[:4]))
+        links = sorted((row[1:9] for row in outcome.partial or [] if row[0] == 1), key=lambda row: (-row[5], row[:4]))
         link_units = {"Mean": _UNIT, "Highest": _UNIT, "Bytes": "B", "Sampled": "ns"}
         answer = Answer(self.name, [_about_clocks(alignment)] if groups else [], [ResultTable("traffic", columns, rows, units)])
         answer.tables.append(ResultTable("links", ["File", "Host", "GPU", "Link", "Mean", "Bytes", "Highest", "Sampled"], links, link_units))
@@ -61,8 +61,8 @@ class Network(CollectiveRecipe):
 
 
 def links_of(trace: Trace, path: str) -> "list[list[Any]]":
-    """Of each counter of a link: mean, bytes, highest value, and the time that was sampled."""
-    table = trace.counters[["duration", "gpu_uuid", "name", "unit", "value"]].to_numpy()
+    """Of each counter of a link: mean, bytes, highest value, the time that was sampled, and from when to when it was, UTC."""
+    table = trace.counters[["start", "duration", "gpu_uuid", "name", "unit", "value"]].to_numpy()
     host = trace.session["host_name"]
     rates = table["unit"] == _UNIT
     result: "list[list[Any]]" = []
@@ -70,5 +70,16 @@ def links_of(trace: Trace, path: str) -> "list[list[Any]]":
         own = rates & (table["gpu_uuid"] == gpu) & (table["name"] == name)
         time, values = table["duration"][own], table["value"][own]
         moved, sampled = float((values * time).sum()) / 1e9, int(time.sum())
-        result.append([path, host, gpu, name, moved * 1e9 / sampled if sampled else 0.0, moved, float(values.max()), sampled])
+        first, last = (trace.utc_epoch + int(time) for time in (table["start"][own].min(), (table["start"] + table["duration"])[own].max()))
+        result.append([path, host, gpu, name, moved * 1e9 / sampled if sampled else 0.0, moved, float(values.max()), sampled, first, last])
     return result
+
+
+def seen_once(links: "list[list[Any]]") -> "list[list[Any]]":
+    """Those of links_of() that are to be summed. Where several recordings sampled a GPU at the same time, that which saw most of it."""
+    kept: "dict[tuple[str, str, str], list[list[Any]]]" = {}
+    for row in sorted(links, key=lambda row: (-row[7], row[0])):
+        others = kept.setdefault((row[1], row[2], row[3]), [])
+        if all(row[9] <= other[8] or other[9] <= row[8] for other in others):
+            others.append(row)
+    return [row for rows in kept.values() for row in rows]

@@ -21,17 +21,25 @@ struct TraceSource {
   std::string file;                        // its path, where it is known
 };
 
+// A GPU of which two recordings say the same UUID. Of one run, it is one: it is busy while a process of any of them uses it. Of two runs that are
+// compared each has its own.
+enum class GpusSeenTwice : std::uint8_t {
+  kAreTwo,
+  kAreOne,  // where the recordings are of one machine, at the same time of one run (ran_together() in parts.h)
+};
+
 // One trace of all sources. Its epoch, provenance and times are the first one's, but for what is missing: its condition names what is wrong with
 // each part, which its diagnostics tell, too; its unwritten events are those of all; and it is finished where all are. Ids of processes, threads,
 // GPUs, tracks, lanes and details of the first stay, those of the others follow, so an event of the first keeps its EventRef. Equal names
 // have one id. Trace::parts() says what came from which source.
 //
-// GPUs stay apart, also where two recordings saw the same one. Lanes whose segments are decoded when they are needed stay such
+// Lanes whose segments are decoded when they are needed stay such
 // (demanded_segments.h); of a source whose clock drifts each is decoded once, since events last longer or shorter by the other clock and only
 // they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose clocks drift) in time, O(those in memory) in
 // memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined
 // itself; the first has the trace's own clock.
-[[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {});
+[[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {},
+                                                          GpusSeenTwice gpus = GpusSeenTwice::kAreTwo);
 
 // What is to be known of a trace beside what its file says.
 struct TraceRemark {
