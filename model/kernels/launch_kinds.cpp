@@ -7,6 +7,21 @@
 #include <unordered_map>
 
 namespace lanescope::kernels {
+namespace {
+
+// Of durations with their numbers.
+std::uint64_t typical_of(std::vector<std::pair<Nanoseconds, std::uint64_t>> durations) {
+  constexpr std::size_t kTenth = 10;
+  const std::size_t median = (durations.size() - 1) / 2, around = durations.size() / kTenth;
+  std::sort(durations.begin(), durations.end());
+  const Nanoseconds least = durations[median - around].first, most = durations[median + around].first;
+  std::uint64_t earliest = durations[median].second;
+  for (const auto& [duration, number] : durations)
+    if (duration >= least && duration <= most && number > 0) earliest = earliest == 0 ? number : std::min(earliest, number);
+  return earliest;
+}
+
+}  // namespace
 
 std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<bool(const KernelNameOf&)>& is_chosen, std::uint64_t skip) {
   std::unordered_map<DetailId, bool> chosen;  // by detail, which has the names
@@ -53,9 +68,7 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
   std::vector<LaunchKind> result;
   for (auto& [key, found] : kinds) {
     if (!found.kind.first.valid()) continue;
-    const auto middle = found.durations.begin() + static_cast<std::ptrdiff_t>((found.durations.size() - 1) / 2);
-    std::nth_element(found.durations.begin(), middle, found.durations.end());
-    found.kind.median = middle->second;
+    found.kind.typical = typical_of(std::move(found.durations));
     result.push_back(found.kind);
   }
   std::stable_sort(result.begin(), result.end(), [](const LaunchKind& a, const LaunchKind& b) { return a.time > b.time; });

@@ -104,7 +104,7 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->group(kWhat)
       ->capture_default_str();
   app.add_flag("--rerun", options.runs_again,
-               "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and that of median duration")
+               "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and an early one of about the median")
       ->group(kWhat);
   app.add_option("--timeout", options.timeout,
                  "Seconds that one launch may take to be measured, with all its\npasses: then the program is ended, and what was measured\nbefore is kept. 0: it is not ended")

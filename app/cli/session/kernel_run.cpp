@@ -228,7 +228,7 @@ Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::
     // Processes of one program may launch the same.
     const std::uint64_t number = number_of(trace, kind);
     if (std::none_of(result.kinds.begin(), result.kinds.end(), [number](const channel::ChosenKind& other) { return other.kind == number; }))
-      result.kinds.push_back({number, kind.median});
+      result.kinds.push_back({number, kind.typical});
   }
   result.share = all == 0 ? 0 : static_cast<double>(chosen) / static_cast<double>(all);
   return result;

@@ -20,7 +20,9 @@ struct LaunchKind {
   std::uint64_t before = 0;  // launches of the kind that come before it
   std::uint64_t launches = 0;  // all of them
   Nanoseconds time = 0;        // that these take together
-  std::uint64_t median = 0;    // of them, by start, from 0, the one of median duration; the lower of two
+  // Of them, by start, from 0: the earliest behind the first whose duration is among the middle fifth. Another run comes to it soon, and where it launches
+  // some more or fewer before, the one of this number is as likely to be typical; the one of exactly the median may come last of all.
+  std::uint64_t typical = 0;
 };
 
 // Of the launches of kernels whose names are chosen the first `skip` are not, by start. The most costly kind first. What a CUDA graph
