@@ -26,22 +26,30 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
+// One row a GPU, cause, range and call: what GPUs waited for together is told apart, so that the rows of each add up to its idle time.
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
                       stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::words("Cause"),
                       stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"), stats::texts("Sampled Code")});
   const Nanoseconds idle = collected.idle();
+  struct Row {
+    const Group* group;
+    GpuId gpu;
+    const Group::OfGpu* of_gpu;
+  };
+  std::vector<Row> all;
+  for (const Group& group : collected.groups)
+    for (const auto& [gpu, of_gpu] : group.by_gpu) all.push_back({&group, gpu, &of_gpu});
+  std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.of_gpu->total > b.of_gpu->total; });
+  if (rows >= 0 && all.size() > static_cast<std::size_t>(rows)) all.resize(static_cast<std::size_t>(rows));
   std::vector<GpuId> gpus;
-  for (const Group& group : collected.groups) {
-    if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
-    gpus.push_back(group.longest_gap.gpu);
-    table.add_row(percent_of(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
-                  group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
-                  table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
-                  table.add_text(std::string(api_display_name(trace.name(group.call)))),
-                  table.add_text(std::string(when_text(loop, group.recurrence))),
-                  table.add_text(sampled_text(trace, group.samples, 1)));
+  for (const auto& [group, gpu, of_gpu] : all) {
+    gpus.push_back(gpu);
+    table.add_row(percent_of(of_gpu->total, idle), of_gpu->total, static_cast<std::int64_t>(of_gpu->parts), of_gpu->longest, of_gpu->longest_gap_begin,
+                  static_cast<std::int64_t>(trace.gpus()[gpu].ordinal), table.add_text(std::string(idle_cause_name(group->cause))),
+                  table.add_text(families.text(group->family)), table.add_text(std::string(api_display_name(trace.name(group->call)))),
+                  table.add_text(std::string(when_text(loop, group->recurrence))), table.add_text(sampled_text(trace, group->samples, 1)));
   }
   add_files(trace, gpus, table);
   return table;

@@ -120,6 +120,13 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         group.longest = part.range.length();
         group.longest_gap = gap;
       }
+      Group::OfGpu& of_this_gpu = group.by_gpu[gap.gpu];
+      ++of_this_gpu.parts;
+      of_this_gpu.total += part.range.length();
+      if (part.range.length() > of_this_gpu.longest) {
+        of_this_gpu.longest = part.range.length();
+        of_this_gpu.longest_gap_begin = gap.range.begin;
+      }
     }
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       CauseInLoop& cause = collected.recurring[i];

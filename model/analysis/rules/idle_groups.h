@@ -25,6 +25,13 @@ struct Group {
   Nanoseconds longest = 0;
   IdleGap longest_gap;           // the gap with the longest part
   samples::ChainCounts samples;  // of CPU code: what its threads were seen to run
+  struct OfGpu {
+    std::uint64_t parts = 0;
+    Nanoseconds total = 0;
+    Nanoseconds longest = 0;
+    Nanoseconds longest_gap_begin = 0;
+  };
+  std::map<GpuId, OfGpu> by_gpu;  // all but the samples
 };
 
 struct CauseSum {

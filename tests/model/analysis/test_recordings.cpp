@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <set>
 #include <thread>
@@ -474,4 +475,26 @@ TEST_CASE("idle time that can't be gone through to its end fails for each rule t
     const std::jthread third([&] { idle.leave(); });  // ends without a look at idle time
   }
   CHECK(failed == 2);
+}
+
+TEST_CASE("causes of idle time, told apart by range and call, add up to the idle time of each GPU") {
+  const auto trace = load_trace(test::data_file("ranks_compute.trace"));  // of two
+  REQUIRE(trace);
+  const RuleAnswer bubbles = test::answer(**trace, "gpu_bubbles:gap=0:rows=-1");
+  const auto sums_of = [&](std::string_view table_name) {
+    std::map<std::pair<std::int64_t, std::string>, std::int64_t> sums;  // by GPU and cause
+    for (const NamedTable& named : bubbles.tables) {
+      if (named.name != table_name) continue;
+      std::map<std::string, std::size_t> columns;
+      for (std::size_t i = 0; i < named.table.columns().size(); ++i) columns[named.table.columns()[i].title] = i;
+      for (std::size_t row = 0; row < named.table.row_count(); ++row) {
+        const auto& column = [&](const char* title) -> const stats::Column& { return named.table.columns()[columns.at(title)]; };
+        sums[{column("GPU").integer(row), std::string(named.table.text(column("Cause").text(row)))}] += column("Total Time").integer(row);
+      }
+    }
+    return sums;
+  };
+  const auto told_apart = sums_of("gpu_bubbles"), by_cause = sums_of("gpu_bubbles_causes");
+  REQUIRE(by_cause.size() > 10);
+  CHECK(told_apart == by_cause);
 }
