@@ -387,7 +387,8 @@ class Judge {
     constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
     if (!find("smsp__issue_active.avg.pct_of_peak_sustained_active")) return;
     const double theoretical = occupancy_ ? occupancy_->share() : 1;
-    const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu)) : std::vector<Relief>();
+    const bool has_more_blocks = !waves_ || waves_->blocks > waves_->at_once;  // which could be held as well
+    const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 && has_more_blocks ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu)) : std::vector<Relief>();
     if (!ways.empty())
       advise("occupancy", Message("A multiprocessor holds {share} % of the warps that it could, limited by {limits}.",
                      {{"share", number(100 * theoretical)}, {"limits", limiters_text(*occupancy_)}}),

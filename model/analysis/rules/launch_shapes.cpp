@@ -18,7 +18,9 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/events/event_values.h"
+#include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
+#include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"
 
 namespace lanescope::analysis {
@@ -472,11 +474,51 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
   return answer;
 }
 
+namespace {
+
+// Kernels that room for more warps would not help, whatever their occupancy is, and those of which another rule says what does.
+class BoundByOthers {
+ public:
+  explicit BoundByOthers(const RuleContext& context)
+      : trace_(context.trace),
+        is_library_product_(trace_, is_library_product),
+        recorded_(kernels::recorded_metrics(trace_, context.time)),
+        tells_bounds_(std::any_of(context.requests.begin(), context.requests.end(), [](const RuleRequest& each) { return each.rule->name == "kernel_bounds"; })) {}
+
+  bool holds(const Judged& judged) {
+    if (judged.waves.blocks <= judged.waves.at_once) return true;  // there are no more blocks to hold
+    if (is_library_product_(judged.group.name)) return true;
+    if (recorded_.measurements.empty()) return false;
+    const auto measured = recorded_.of_kind(trace_.name(judged.group.name), judged.detail(trace_), judged.group.longest_launch);
+    if (!measured) return false;
+    if (tells_bounds_) return true;
+    const kernels::Verdict verdict = kernels::judge(recorded_.metrics, recorded_.metrics.kernels()[*measured]);
+    return std::none_of(verdict.advice.begin(), verdict.advice.end(), [](const kernels::Advice& advice) { return advice.rule == "occupancy"; });
+  }
+
+ private:
+  // They keep their data in registers on purpose, and nobody who calls them can change that; in which format they multiply is fp32_products' matter. Of
+  // a name that only says that it multiplies, nobody knows whose it is.
+  static bool is_library_product(std::string_view kernel) {
+    const auto format = kernels::product_format(kernel);
+    return format && *format != "other formats";
+  }
+
+  const Trace& trace_;
+  NameMemo<bool> is_library_product_;
+  const kernels::RecordedMetrics recorded_;
+  bool tells_bounds_;
+};
+
+}  // namespace
+
 Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const double least = arguments.real("occupancy") / 100;
-  const Judgement judgement = judge(context, 0, [least](const Judged& judged) {
-    return judged.occupancy.share() < least && judged.occupancy.blocks > 0 ? 1 - judged.occupancy.share() : 0;
+  BoundByOthers bound_by_others(context);
+  const Judgement judgement = judge(context, 0, [&](const Judged& judged) {
+    const bool is_low = judged.occupancy.share() < least && judged.occupancy.blocks > 0;
+    return is_low && !bound_by_others.holds(judged) ? 1 - judged.occupancy.share() : 0;
   });
   RuleAnswer answer;
   Said said;
@@ -498,16 +540,14 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     }
     finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(judged)}, {"ways", std::move(ways)}});
     finding.advice =
-        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix "
-        "products on "
-        "tensor cores); see whether this one waits for memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
+        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty())
     answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(context, judgement.judged)});
   if (answer.findings.empty())
     answer.message = judgement.shapes_known
-                         ? Message("Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it.")
+                         ? Message("Kernels of low theoretical occupancy take little time, or more warps would not help them.")
                          : unknown_text();
   return answer;
 }

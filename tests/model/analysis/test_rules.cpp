@@ -654,6 +654,34 @@ TEST_CASE("low occupancy is named where several limits bind, and says in which c
   CHECK_THAT(low.findings[0].advice, contains_text("lanescope kernels --section WarpStateStats -- PROGRAM"));
 }
 
+TEST_CASE("low occupancy is not named where more warps would not help") {
+  Scenario program;
+  auto add = [&, t = Nanoseconds{0}](const std::string& name, std::uint32_t blocks) mutable {
+    program.shaped_kernel(name, shape(blocks, 128, 255), t, t + kMillisecond);  // two blocks a multiprocessor, 264 in all
+    t += kMillisecond;
+  };
+  add("all blocks at once", 264);
+  add("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 2048);
+  add("cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align4", 2048);
+  add("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma", 2048);  // fp32_products speaks of it
+  add("one block more", 265);
+  add("my_gemm", 2048);
+  const RuleAnswer low = answer(*program.trace(), "low_occupancy");
+  REQUIRE(low.findings.size() == 2);
+  CHECK_THAT(low.findings[0].title, contains_text("Of kernel one block more a multiprocessor"));
+  CHECK_THAT(low.findings[1].title, contains_text("Of kernel my_gemm a multiprocessor"));
+  CHECK(table_named(low, "low_occupancy").row_count() == 2);
+}
+
+TEST_CASE("of kernels whose counters were read, low occupancy is named where they say that it is a cause") {
+  const auto trace = load_trace(test::data_file("kernel_counters.trace"));
+  REQUIRE(trace);
+  // Local memory keeps the L2 cache at 90 % for one, which holds an eighth of the warps; the other waits with two warps a multiprocessor (ncu says the same).
+  const RuleAnswer low = answer(**trace, "low_occupancy:share=0");
+  REQUIRE(low.findings.size() == 1);
+  CHECK_THAT(low.findings[0].title, contains_text("Of kernel low_occ a multiprocessor"));
+}
+
 TEST_CASE("matrix products in FP32 cost what tensor cores would save") {
   Scenario program;
   const std::string product = "ampere_sgemm_128x64_tn", on_tensor_cores = "sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32";
@@ -680,4 +708,17 @@ TEST_CASE("rules of launch shapes say so where a trace knows no shapes") {
     CHECK(answered.findings.empty());
     CHECK_THAT(answered.message, contains_text("lacks the shapes of kernels"));
   }
+}
+
+TEST_CASE("more occupancy is no cause where all blocks of a kernel fit at once") {
+  const auto trace = load_trace(test::data_file("transformer_tf32.trace"));
+  REQUIRE(trace);
+  const RuleAnswer bounds = answer(**trace, "kernel_bounds:share=0");
+  std::size_t occupancy = 0;
+  for (const Finding& finding : bounds.findings) {
+    if (finding.key != "occupancy") continue;
+    ++occupancy;
+    CHECK(finding.title.english().find("sm90_xmma_gemm") == std::string::npos);  // 96 blocks, one for each of 96 multiprocessors
+  }
+  CHECK(occupancy > 0);  // attention, whose registers let an eighth of the warps in, has more blocks than places
 }
