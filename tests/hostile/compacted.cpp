@@ -43,7 +43,7 @@ class CompactedFile {
   [[nodiscard]] bool is_full() const { return file_.is_full() || file_.position() + index_bytes_ >= bytes_; }
 
   void add_segment(const std::string& payload, const SegmentHead& head, std::uint32_t events) {
-    proto::IndexEntry& entry = add(proto::FRAME_LANE_SEGMENT, payload);
+    proto::IndexEntry& entry = add(proto::FRAME_LANE_SEGMENT, payload, events);
     entry.set_event_count(events);
     entry.mutable_segment()->ParseFromString(encode_segment_head(head));
     index_bytes_ += entry.ByteSizeLong() + 4;
@@ -64,11 +64,11 @@ class CompactedFile {
   void add(int type, const Message& message) {
     add(type, message.SerializeAsString());
   }
-  proto::IndexEntry& add(int type, const std::string& payload) {
+  proto::IndexEntry& add(int type, const std::string& payload, std::uint32_t events = 0) {
     proto::IndexEntry& entry = *index_.add_entries();
     entry.set_offset(file_.position());
     entry.set_type(static_cast<std::uint32_t>(type));
-    file_.add_payload(type, payload, 0);
+    file_.add_payload(type, payload, 0, 0, events);
     entry.set_stored_size(static_cast<std::uint32_t>(file_.position() - entry.offset() - sizeof(FrameHeader)));
     return entry;
   }

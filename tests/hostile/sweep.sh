@@ -50,6 +50,6 @@ try_traces info labels_of_many_sessions long_executables long_gpu_names states_o
 try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
 try_traces stats,analyze,report extreme_values
 try_traces report,python counters_of_many_gpus counters_of_many_groups
-try_traces python empty_texts empty_queues
+try_traces python empty_texts empty_queues falling_marks kernels_of_many_dictionaries compacted_single_events
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
 exit "$status"

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
+from random import Random
 
 import support
 import lanescope
@@ -218,6 +220,36 @@ class DamagedFiles(unittest.TestCase):
             self.assertEqual(len(trace.kernels["duration"]), 3)
             self.assertEqual((len(trace.kernels), trace.lost.damaged_chunks), (3, 1))
 
+    def test_small_chunks_that_are_read_together_say_what_each_says_alone(self):
+        random = Random(1)
+        numbers = lambda count, bits: b"".join(support.varint(random.getrandbits(random.randrange(1, bits))) for _ in range(count))
+        frames, damaged = [], 0
+        for i in range(600):
+            rows = random.randrange(1, 6)
+            lengths = {f: random.choice((0, rows)) for f in range(2, 14)} | {1: rows}
+            is_damaged = random.random() < 0.05
+            if is_damaged:
+                lengths[2] = rows + 1
+            damaged += is_damaged
+            kernels = b"".join(support.field(f, numbers(length, 40 if f in (1, 2) else 4)) for f, length in lengths.items() if length)
+            entries = support.field(2, 1) + b"".join(support.field(3, b"text %d" % (i + j)) for j in range(3))
+            entries += support.field(4, 1) + support.field(5, support.field(1, i) + support.field(4, 2)) + support.field(6, 1) + support.field(7, support.field(1, i % 7))
+            entries += support.field(10, 1) + support.field(11, support.field(1, 1 + i % 3))
+            calls = support.field(1, random.randrange(9)) + b"".join(support.field(f, numbers(rows, 20)) for f in (3, 4, 7))
+            frames += [support.frame(6, support.field(1, 2 * i) + entries + support.field(16, kernels), random.randrange(1, 4), i % 3, rows, False),
+                       support.frame(6, support.field(1, 2 * i) + support.field(19, calls), random.randrange(1, 4), 0, rows, False)]
+        self.write(support.session_start(), support.process_start(), *frames, support.session_end())
+        with lanescope.open(self.path) as together, lanescope.open(self.path) as alone:
+            read = {name: table.to_numpy() for name, table in together.tables.items()}
+            with unittest.mock.patch("lanescope.trace._GROUP_ROWS", 0):
+                expected = {name: table.to_numpy() for name, table in alone.tables.items()}
+            for name, table in expected.items():
+                for column, values in table.items():
+                    self.assertEqual(read[name][column].tolist(), values.tolist(), (name, column))
+            self.assertGreater(len(expected["kernels"]["start"]), 1000)
+            self.assertGreater(len(expected["api_calls"]["start"]), 1000)
+            self.assertEqual((together.lost, together.lost.damaged_chunks), (alone.lost, damaged))
+
     def test_small_hostile_files_take_little_time_and_memory(self):
         big = 60 << 20
         zeros = b"".join(support.field(f, bytes(big // 6)) for f in range(1, 7))
@@ -226,6 +258,8 @@ class DamagedFiles(unittest.TestCase):
             "columns of zeros": [support.frame(6, support.field(16, zeros), count=65536)] * 20,
             "false magic": [false_magic * (4 << 20 >> 4)],
             "far ids": [support.frame(6, support.field(2, (1 << 32) - 1 - i * 70000) + support.field(3, b"x"), count=0) for i in range(2000)],
+            "chunks of one event": [support.frame(6, support.field(1, 2 * i) + support.field(16, b"".join(support.field(f, b"\x02") for f in range(1, 7))), count=1, compress=False)
+                                    for i in range(40000)],
             "deep chains": [support.frame(6, support.field(14, 1) + b"".join(support.field(15, support.field(1, i)) for i in range(100000))
                                           + support.field(29, support.field(4, b"\x02" * 60000) + support.field(5, b"".join(support.varint(100000 - i % 1000) for i in range(60000)))), count=60000)],
             "a name that grows": [support.frame(6, support.field(2, 1) + support.field(3, b"_ZN1a" + b"1aIS_S_S_S_E" * 12 + b"E")

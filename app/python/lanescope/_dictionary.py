@@ -63,8 +63,10 @@ class Texts:
 class IdTable:
     """Rows of integers under ids that mostly count up from 1, as columns. Memory grows with the rows, not with the ids."""
 
+    __slots__ = ("_rows", "_size", "_put", "_far")
+
     def __init__(self, columns: int) -> None:
-        self._rows: npt.NDArray[np.int64] = np.zeros((64, columns), dtype=np.int64)
+        self._rows: npt.NDArray[np.int64] = np.zeros((4, columns), dtype=np.int64)
         self._size = 1
         self._put = 0  # rows, each time
         self._far: dict[int, tuple[int, ...]] = {}
@@ -107,6 +109,15 @@ class IdTable:
             self._rows = grown
         self._size = max(self._size, row_id + 1)
 
+    @property
+    def size(self) -> int:
+        """Of what rows() returns."""
+        return self._size
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Those of ids from 0 on, but for the few that are far above the others."""
+        return self._rows[: self._size]
+
     def get(self, row_id: int) -> "tuple[int, ...]":
         if row_id in self._far:
             return self._far[row_id]
@@ -132,7 +143,9 @@ CALL_NODE = tuple(MESSAGES["CallNode"])
 
 
 class Dictionary:
-    """The dictionaries of one (process, source)."""
+    """The dictionaries of one (process, source). A file may have as many as frames, most of them empty."""
+
+    __slots__ = ("_texts", "_tables", "_symbols", "_stacks", "_calls", "_unread")
 
     # Entries, the id of the first, the message of each, its columns.
     _TABLES = (
@@ -146,12 +159,21 @@ class Dictionary:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._strings = IdTable(1)
-        self._tables = {entries: IdTable(len(columns)) for entries, _, _, columns in self._TABLES}
+        self._tables: dict[str, IdTable] = {}  # that have rows
         self._symbols: dict[int, list[int]] = {}  # location: numbers of texts, innermost first
         self._stacks: dict[int, int] = {0: 0}     # call node: number of the text of its stack
         self._calls: dict[int, tuple[int, list[int]]] = {}  # call node: its caller, and its functions
         self._unread: list[tuple[str, str, tuple[str, ...], int, list[bytes]]] = []
+
+    def table(self, name: str) -> IdTable:
+        """Of strings, or what a chunk calls so; to be read."""
+        return self._tables.get(name) or _EMPTY_TABLES[name]
+
+    def _own(self, name: str) -> IdTable:
+        """The same, to be filled."""
+        if name not in self._tables:
+            self._tables[name] = IdTable(_COLUMNS[name])
+        return self._tables[name]
 
     def extend(self, data: memoryview) -> tuple[int, int, memoryview]:
         """Takes the entries of an EventChunk in. Returns its base_time, and the number and bytes of its events; number 0 where it has none."""
@@ -173,7 +195,8 @@ class Dictionary:
             else:
                 self._texts.take(len(value))
                 entries.setdefault(field, []).extend(value)
-        self._strings.put_all(firsts.get("first_string", 0), list(map(self._texts.number, entries.get("strings", ()))))
+        if "strings" in entries:
+            self._own("strings").put_all(firsts.get("first_string", 0), list(map(self._texts.number, entries["strings"])))
         for name, first, message, columns in self._TABLES:
             if name not in entries:
                 continue
@@ -197,13 +220,13 @@ class Dictionary:
                         row[places[number]] = value - (1 << 64) if value >> 63 else value
                 found = known[entry] = tuple(row)
             rows.append(found)
-        self._tables[table].put_rows(first, rows)
+        self._own(table).put_rows(first, rows)
 
     def extend_by_symbols(self, data: memoryview) -> None:
         self._texts.take_entries_of(data)
         symbols = decode("Symbols", data)
         for i, entry in enumerate(symbols["strings"]):
-            self._strings.put(symbols["first_string"] + i, (self._texts.number(entry),))
+            self._own("strings").put(symbols["first_string"] + i, (self._texts.number(entry),))
         for location in symbols["locations"]:
             if location["functions"]:
                 self._symbols[location["location"]] = [self.text(function["function"]) for function in location["functions"]]
@@ -213,7 +236,7 @@ class Dictionary:
     def extend_by_names(self, data: memoryview) -> None:
         self._texts.take_entries_of(data)
         names = decode("Names", data)
-        self._strings.put_all(names["first"], [self._texts.number(entry) for entry in names["texts"]])
+        self._own("strings").put_all(names["first"], [self._texts.number(entry) for entry in names["texts"]])
 
     def extend_by_call_stacks(self, data: memoryview) -> None:
         self._texts.take_entries_of(data)
@@ -224,24 +247,17 @@ class Dictionary:
         ):
             for i, row in enumerate(stacks[rows]):
                 values = tuple(row[column] - (1 << 64) if row[column] >> 63 else row[column] for column in columns)
-                self._tables[name].put(stacks[first] + i, values)
+                self._own(name).put(stacks[first] + i, values)
         for location in stacks["symbols"]:
             if location["functions"]:
                 self._symbols[location["location"]] = [self.text(function["function"]) for function in location["functions"]]
 
     def text(self, string: int) -> int:
         """The number of the text of a string id."""
-        return self._strings.get(string)[0]
+        return self.table("strings").get(string)[0]
 
     def texts(self, strings: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        return self._strings.column(strings, 0)
-
-    def column(self, table: str, columns: "tuple[str, ...]", name: str, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        return self._tables[table].column(ids, columns.index(name))
-
-    def kernel_names(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """Numbers of the texts of imported kernels' readable names."""
-        return self.texts(self._tables["kernel_names"].column(ids, 0).view(np.uint64))
+        return self.table("strings").column(strings, 0)
 
     def function(self, node: int) -> int:
         """The number of the text of the innermost function of a call node."""
@@ -265,7 +281,7 @@ class Dictionary:
         self._unread.clear()
         found = self._calls.get(node)
         if found is None:
-            parent, location = self._tables["call_nodes"].get(node)
+            parent, location = self.table("call_nodes").get(node)
             # A caller's id is smaller, so that no chain is a ring.
             found = self._calls[node] = (parent if 0 < parent < node else 0, self._functions(location))
         return found
@@ -273,7 +289,7 @@ class Dictionary:
     def _functions(self, location: int) -> list[int]:
         if location in self._symbols:
             return self._symbols[location]
-        place = dict(zip(CODE_LOCATION, self._tables["code_locations"].get(location)))
+        place = dict(zip(CODE_LOCATION, self.table("code_locations").get(location)))
         if place["function"]:
             return [self.text(place["function"])]
         module = self._texts.values[self.text(place["module"])].rsplit("/", 1)[-1]
@@ -281,6 +297,8 @@ class Dictionary:
         return [self._texts.number_of_text((module + "+" if module else "") + f"0x{address:x}")]
 
 
+_COLUMNS = {"strings": 1} | {entries: len(columns) for entries, _, _, columns in Dictionary._TABLES}
+_EMPTY_TABLES = {name: IdTable(columns) for name, columns in _COLUMNS.items()}
 _DEEPEST_STACK = 2048  # calls
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from ._dictionary import Dictionary, Texts
 from ._message import decode
 from ._schema import DETAIL_COLUMNS, MESSAGES, TRACK_KINDS
-from ._tables import LARGEST_CHUNK, Array, Chunk
-from ._wire import WireError, fields, running_sum, varints, wrapped, zigzag
+from ._tables import LARGEST_CHUNK, Array, Chunk, DamagedMembers, Member
+from ._wire import WireError, fields, running_sum, varints, zigzag
 
 if TYPE_CHECKING:
     from ._frames import Frame
@@ -117,33 +117,25 @@ def tracks_in_index(payload: memoryview) -> "dict[int, int]":
 
 
 class SegmentChunk(Chunk):
-    """Events of a lane segment that belong to one table, with the columns that a chunk of that table has."""
+    """Events of lane segments that belong to one table, with the columns that chunks of that table have."""
 
-    def __init__(self, table: str, data: memoryview, tables: FileTables, epoch: int) -> None:
-        self.dictionary = tables.dictionary
-        self._schema = MESSAGES["LaneSegment"]
-        self._parts = {}
-        self._scalars = {}
-        self._cache = {}
-        for number, value in fields(data):
-            if isinstance(value, int):
-                self._scalars[number] = value
-            else:
-                self._parts.setdefault(number, []).append(value)
-        self.size = len(Chunk.column(self, "gap"))
-        if not 0 < self.size <= LARGEST_CHUNK or self.scalar("track") >= len(tables.tracks):
-            raise WireError("a lane segment has no events, too many, or no track")
-        if table not in TRACK_KINDS.get(tables.tracks[self.scalar("track")]["kind"], ((), 0))[0]:
-            raise WireError("a lane segment is of another track than the index says")
-        self._tables, self._track = tables, tables.tracks[self.scalar("track")]
-        self._kind = TRACK_KINDS.get(self._track["kind"], ((), 0))[1]
+    def __init__(self, table: str, members: "list[Member]", tables: FileTables, epoch: int) -> None:
+        super().__init__("LaneSegment", members, "gap")
+        places = self.scalars("track")
+        self.refuse((self.sizes == 0) | np.array([place >= len(tables.tracks) for place in places]), "a lane segment has no events, or no track")
+        self._tables, self._tracks = tables, [tables.tracks[place] for place in places]
+        kinds = [TRACK_KINDS.get(track["kind"], ((), 0)) for track in self._tracks]
+        self.refuse(np.array([table not in kind[0] for kind in kinds]), "a lane segment is of another track than the index says")
+        self._kind = kinds[0][1]  # a table's details are of one kind
         self._epoch = epoch
         self._made: "dict[str, Array]" = {}
         self._chosen: "Optional[Array]" = None  # rows that are of this table; None: all
         if table in ("copies", "sets"):
             chosen = self._tables.detail(self._kind, "operation", self._details()) == ("copies", "sets").index(table)
             self._made.clear()
+            owners = self.owners()
             self._chosen, self.size = chosen, int(chosen.sum())
+            self.sizes = np.bincount(owners[chosen], minlength=len(members))
 
     def _once(self, name: str, make: "Callable[[], Array]") -> Array:
         """A column of the table's rows; made when it is first asked for."""
@@ -152,30 +144,17 @@ class SegmentChunk(Chunk):
             self._made[name] = whole if self._chosen is None else whole[self._chosen]
         return self._made[name]
 
-    def _stored(self, name: str) -> Array:
-        """A column of all events of the segment."""
-        column = Chunk.column(self, name)
-        rows = len(Chunk.column(self, "gap"))
-        if len(column) == rows:
-            return column
-        if len(column) != 0:
-            raise WireError(f"column {name} has {len(column)} values for {rows} events")
-        return np.zeros(rows, dtype=column.dtype)
-
     def _starts(self) -> Array:
-        duration = self._stored("duration").astype(np.int64)
-        first = self.scalar("first_start")
-        start: Array = np.cumsum(self._stored("gap").astype(np.int64) + duration)
-        start -= duration
-        with np.errstate(over="ignore"):
-            start += wrapped(((first >> 1) ^ -(first & 1)) - self._epoch)
-        return start
+        duration = self._rows("duration").astype(np.int64)
+        first = [((start >> 1) ^ -(start & 1)) - self._epoch for start in self.scalars("first_start")]
+        return self._summed(self._rows("gap").astype(np.int64) + duration, first) - duration
 
     def _details(self) -> Array:
         def make() -> Array:
-            detail = running_sum(self._stored("detail_delta").astype(np.int64, copy=False))
+            detail = self._summed(self._rows("detail_delta").astype(np.int64, copy=False))
             if (detail < 0).any():
-                raise WireError("a detail has a negative id")
+                owners = np.repeat(np.arange(len(self._members)), self._stored("gap")[1])
+                raise DamagedMembers(np.unique(owners[detail < 0]), "a detail has a negative id")
             return detail
 
         return self._once("detail", make)
@@ -183,27 +162,28 @@ class SegmentChunk(Chunk):
     def _of_detail(self, name: str) -> Array:
         return self._tables.detail(self._kind, name, self._details())
 
-    def _thread(self) -> int:
-        thread = self._track["thread"]
-        return self._tables.threads[thread - 1]["id"] if 0 < thread <= len(self._tables.threads) else 0
+    def _of_tracks(self, name: str) -> Array:
+        return self.of_members([track[name] for track in self._tracks])
+
+    def _threads(self) -> Array:
+        threads = self._tables.threads
+        return self.of_members([threads[track["thread"] - 1]["id"] if 0 < track["thread"] <= len(threads) else 0 for track in self._tracks])
 
     def start(self) -> Array:
         return self._once("start", self._starts)
 
-    def column(self, name: str) -> Array:
-        if name == "kernel_name":
-            return np.empty(0, dtype=np.uint64)  # names are readable already
-        return Chunk.column(self, name)
+    def kernel_name(self) -> Array:
+        return self.text("name")  # names are readable already
 
     def values(self, name: str) -> Array:
         if name == "duration":
-            return self._once("duration", lambda: self._stored("duration").astype(np.int64))
+            return self._once("duration", lambda: self._rows("duration").astype(np.int64))
         if name == "thread":
-            return self.all(self._thread())
+            return self._threads()
         if name == "depth":
-            return self.all(self.scalar("lane"))
+            return self.of_members(self.scalars("lane"))
         if name == "device":  # of page faults: 0 is the CPU
-            return self.all(1 + self._track["device"] if self._track["on_gpu"] else 0)
+            return self.of_members([1 + track["device"] if track["on_gpu"] else 0 for track in self._tracks])
         if name == "memory_kind" and self._kind == 2:  # of sets
             return self._of_detail("destination_memory")
         values = self._of_detail(name)
@@ -212,25 +192,25 @@ class SegmentChunk(Chunk):
     def sum(self, name: str) -> Array:
         if name != "correlation_delta":
             return self._of_detail(name[: -len("_delta")])
-        return self._once("correlation", lambda: running_sum(self._stored("correlation_delta").astype(np.int64, copy=False)))
+        return self._once("correlation", lambda: self._summed(self._rows("correlation_delta").astype(np.int64, copy=False)))
 
     def of_all(self, name: str) -> Array:
         if name == "thread":
-            return self.all(self._thread())
+            return self._threads()
         if name == "domain":
-            return self.all(self._track["domain"])
+            return self._of_tracks("domain")
         if name == "style":
-            return self.all(int(self._track["kind"] == _PROCESS_RANGES))
+            return self.of_members([int(track["kind"] == _PROCESS_RANGES) for track in self._tracks])
         return self._of_detail(name)
 
     def named(self, name: str) -> Array:
         return self._of_detail(name) != 0
 
     def text(self, name: str) -> Array:
-        return self.dictionary.texts(self._once("name", lambda: self._stored("name")) if name == "name" else self._of_detail(name).view(np.uint64))
+        return self._tables.dictionary.texts(self._once("name", lambda: self._rows("name")) if name == "name" else self._of_detail(name).view(np.uint64))
 
     def queue(self, name: str) -> Array:
-        return self._of_detail(name) if self._kind == 6 and name != "device" else self.all(self._track[name])
+        return self._of_detail(name) if self._kind == 6 and name != "device" else self._of_tracks(name)
 
     def launch_shape(self, name: str) -> Array:
         return self._of_detail(name)
@@ -238,6 +218,6 @@ class SegmentChunk(Chunk):
     def copy_shape(self, name: str) -> Array:
         return self._of_detail("copy_kind" if name == "kind" else name)
 
-    def by_node(self, of: Callable[[int], int]) -> Array:
+    def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
         nodes, places = np.unique(self._of_detail("call_node"), return_inverse=True)
-        return np.array([of(int(node)) for node in nodes], dtype=np.int64)[places.reshape(-1)]
+        return np.array([of(self._tables.dictionary, int(node)) for node in nodes], dtype=np.int64)[places.reshape(-1)]

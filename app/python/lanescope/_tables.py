@@ -6,106 +6,229 @@ A table's column is made by a small function of a Chunk. docs/tables.md says wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from ._dictionary import COPY_SHAPE, LAUNCH_SHAPE, QUEUE, Dictionary
 from ._schema import ENUMERATIONS, MESSAGES
-from ._wire import WireError, fields, fixed, running_sum, varints, zigzag
+from ._wire import LONGEST_VARINT, WireError, fields, fixed, running_sum, varints, wrapped, zigzag
 
 LARGEST_CHUNK = 65_536  # events (docs/file-format.md)
 
 Array = npt.NDArray[Any]
 
 
+class DamagedMembers(WireError):
+    """Some of the chunks that are read together make no sense."""
+
+    def __init__(self, members: Array, why: str) -> None:
+        super().__init__(why)
+        self.members = members  # their positions
+
+
+class Member(NamedTuple):
+    """One chunk of those that are read together: its fields by number, columns as bytes."""
+
+    dictionary: Dictionary
+    base_time: int
+    columns: "dict[int, Union[bytes, memoryview]]"
+    scalars: "dict[int, int]"
+
+
+def member_of(data: memoryview, dictionary: Dictionary, base_time: int) -> Member:
+    columns: "dict[int, Union[bytes, memoryview]]" = {}
+    scalars: "dict[int, int]" = {}
+    for number, value in fields(data):
+        if isinstance(value, int):
+            scalars[number] = value
+        else:
+            columns[number] = bytes(columns[number]) + bytes(value) if number in columns else value
+    return Member(dictionary, base_time, columns, scalars)
+
+
 class Chunk:
-    """The events of one chunk: columns of the schema, decoded when they are first asked for."""
+    """The events of chunks of one kind: of one, or of many small ones, which would take a thousand times as long one by one. Columns of the schema are
+    decoded when they are first asked for, those of all members at once; DamagedMembers says which of them make no sense.
+    """
 
-    def __init__(self, message: str, data: memoryview, dictionary: Dictionary, base_time: int) -> None:
-        self.dictionary = dictionary
-        self._base_time = base_time
+    def __init__(self, message: str, members: "list[Member]", rows_by: str = "") -> None:
         self._schema = MESSAGES[message]
-        self._parts: dict[int, list[memoryview]] = {}
-        self._scalars: dict[int, int] = {}
-        for number, value in fields(data):
-            if isinstance(value, int):
-                self._scalars[number] = value
-            else:
-                self._parts.setdefault(number, []).append(value)
-        self._cache: dict[str, Array] = {}
-        self.size = len(self.column("start_delta" if "start_delta" in self._schema else "time_delta"))
-        if self.size > LARGEST_CHUNK:
-            raise WireError(f"a chunk has {self.size} events")
+        self._members = members
+        self._cache: "dict[str, tuple[Array, Array]]" = {}
+        self._joined: "dict[str, tuple[Array, Array, Array]]" = {}  # tables of all dictionaries in one
+        if not rows_by:
+            rows_by = "start_delta" if "start_delta" in self._schema else "time_delta"
+        self._rows_by = rows_by
+        self.sizes = self._stored(rows_by)[1]  # events of each member
+        self.refuse(self.sizes > LARGEST_CHUNK, "a chunk has too many events")
+        self.size = int(self.sizes.sum())
 
-    def scalar(self, name: str) -> int:
-        return self._scalars.get(self._schema[name][0], 0)
+    def refuse(self, members: Array, why: str) -> None:
+        """Raises DamagedMembers where this is true of any member."""
+        if members.any():
+            raise DamagedMembers(np.flatnonzero(members), why)
 
-    def column(self, name: str) -> Array:
-        """The column as it is stored; empty where it is not."""
-        if name not in self._cache:
-            number, kind = self._schema[name]
-            assert isinstance(kind, list)
-            parts = self._parts.get(number, [])
-            # Bytes are counted before they become eight times as many.
-            if sum(len(part) for part in parts) > 10 * LARGEST_CHUNK:
-                raise WireError(f"a chunk has more than {LARGEST_CHUNK} events")
-            whole = parts[0] if len(parts) == 1 else memoryview(b"".join(parts))
-            if kind[0] == "fixed64":
-                self._cache[name] = fixed(whole, "<u8")
-            elif kind[0] == "fixed32":
-                self._cache[name] = fixed(whole, "<u4")
-            else:
-                values = varints(whole)
-                self._cache[name] = zigzag(values) if kind[0] == "sint" else values
-        return self._cache[name]
+    def owners(self) -> Array:
+        """The position of the member of each event."""
+        return np.repeat(np.arange(len(self._members)), self.sizes)
+
+    def of_members(self, values: "Sequence[int]") -> Array:
+        """What is said once for each member, for each event."""
+        if len(values) == 1:
+            return np.full(self.size, wrapped(values[0]), dtype=np.int64)
+        return np.repeat(np.array([wrapped(value) for value in values], dtype=np.int64), self.sizes)
+
+    def scalars(self, name: str) -> "list[int]":
+        number = self._schema[name][0]
+        return [member.scalars.get(number, 0) for member in self._members]
+
+    def _stored(self, name: str) -> "tuple[Array, Array]":
+        """The column as it is stored, that of one member behind that of the other; and how many values each of them has."""
+        found = self._cache.get(name)
+        if found is None:
+            found = self._cache[name] = self._decoded(name)
+        return found
+
+    def _decoded(self, name: str) -> "tuple[Array, Array]":
+        number, kind = self._schema[name]
+        assert isinstance(kind, list)
+        parts = [member.columns.get(number, b"") for member in self._members]
+        lengths = np.array([len(part) for part in parts])
+        # Bytes are counted before they become eight times as many.
+        self.refuse(lengths > 10 * LARGEST_CHUNK, "a chunk has too many events")
+        whole = memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
+        if kind[0] in ("fixed64", "fixed32"):
+            dtype = "<u8" if kind[0] == "fixed64" else "<u4"
+            width = np.dtype(dtype).itemsize
+            self.refuse(lengths % width != 0, "a column is cut off")
+            return fixed(whole, dtype), lengths // width
+        data = np.frombuffer(whole, dtype=np.uint8)
+        ends = np.cumsum(lengths)
+        is_cut = lengths > 0
+        is_cut[is_cut] = data[ends[is_cut] - 1] >= 0x80
+        self.refuse(is_cut, "a column is cut off")
+        try:
+            values = varints(whole)
+        except WireError as error:
+            last = np.flatnonzero(data < 0x80)
+            too_long = last[np.diff(last, prepend=-1) > LONGEST_VARINT]
+            raise DamagedMembers(np.unique(np.searchsorted(ends, too_long, side="right")), str(error)) from None
+        if len(values) == len(data):
+            counts = lengths
+        else:
+            counts = np.diff(np.searchsorted(np.flatnonzero(data < 0x80), ends), prepend=0) if len(parts) > 1 else np.array([len(values)])
+        return zigzag(values) if kind[0] == "sint" else values, counts
+
+    def _rows(self, name: str) -> Array:
+        """The column with one value an event, also of those that are of no table; an empty one stands for zeros."""
+        column, counts = self._stored(name)
+        sizes = self._stored(self._rows_by)[1]
+        if (counts == sizes).all():
+            return column
+        self.refuse((counts != sizes) & (counts != 0), f"column {name} has another number of values than there are events")
+        rows = np.zeros(int(sizes.sum()), dtype=column.dtype)
+        rows[np.repeat(counts != 0, sizes)] = column
+        return rows
+
+    def _summed(self, deltas: Array, bases: "Sequence[int]" = ()) -> Array:
+        """A column of deltas of all events, added up within each member from its base; modulo 2^64, as in the reader of the program."""
+        if len(self._members) == 1:
+            return running_sum(deltas, bases[0] if bases else 0)
+        total = np.cumsum(deltas, dtype=np.int64)
+        sizes = self._stored(self._rows_by)[1]
+        is_filled = sizes > 0
+        first = (np.cumsum(sizes) - sizes)[is_filled]
+        shift = np.array([wrapped(base) for base in bases] if bases else np.zeros(len(sizes)), dtype=np.int64)
+        shift[is_filled] -= total[first] - deltas[first]
+        total += np.repeat(shift, sizes)
+        return total
 
     def values(self, name: str) -> Array:
         """The column with one value an event: an empty one stands for zeros."""
-        column = self.column(name)
-        if len(column) == self.size:
-            return column
-        if len(column) != 0:
-            raise WireError(f"column {name} has {len(column)} values for {self.size} events")
-        return np.zeros(self.size, dtype=column.dtype)
+        return self._rows(name)
 
     def start(self) -> Array:
-        return running_sum(self.column("start_delta" if "start_delta" in self._schema else "time_delta"), self._base_time)
+        return self._summed(self._rows(self._rows_by), [member.base_time for member in self._members])
 
     def sum(self, name: str) -> Array:
-        return running_sum(self.values(name).astype(np.int64, copy=False))
+        return self._summed(self._rows(name).astype(np.int64, copy=False))
 
     def of_all(self, name: str) -> Array:
-        """What the chunk says once, of all its events."""
-        return self.all(self.scalar(name))
-
-    def all(self, value: int) -> Array:
-        return np.full(self.size, value, dtype=np.int64)
+        """What a chunk says once, of all its events."""
+        return self.of_members(self.scalars(name))
 
     def named(self, name: str) -> Array:
         """Whether a column of row numbers names each event."""
         result = np.zeros(self.size, dtype=bool)
-        rows = self.column(name)
-        result[rows[rows < self.size].astype(np.intp)] = True
+        rows, counts = self._stored(name)
+        sizes = np.repeat(self.sizes, counts)
+        first = np.repeat(np.cumsum(self.sizes) - self.sizes, counts)
+        is_there = rows < sizes
+        result[first[is_there] + rows[is_there].astype(np.intp)] = True
         return result
 
+    def _looked_up(self, table: str, ids: Array, column: int = 0) -> Array:
+        """What ids stand for, each in the dictionary of its member."""
+        first = self._members[0].dictionary
+        if all(member.dictionary is first for member in self._members):
+            return first.table(table).column(ids, column)
+        if table not in self._joined:
+            dictionaries = {id(member.dictionary): member.dictionary for member in self._members}
+            places = {key: place for place, key in enumerate(dictionaries)}
+            tables = [dictionary.table(table) for dictionary in dictionaries.values()]
+            sizes = np.array([each.size for each in tables])
+            which = np.array([places[id(member.dictionary)] for member in self._members])
+            begins = np.cumsum(sizes) - sizes
+            self._joined[table] = np.concatenate([each.rows() for each in tables]), begins[which], sizes[which]
+        rows, begin, size = self._joined[table]
+        is_near = ids < np.repeat(size, self.sizes)
+        values: Array = rows[np.repeat(begin, self.sizes) + np.where(is_near, ids, 0).astype(np.intp), column]
+        owners = self.owners()
+        for row in np.flatnonzero(~is_near):
+            values[row] = self._members[owners[row]].dictionary.table(table).get(int(ids[row]))[column]
+        return values
+
     def text(self, name: str) -> Array:
-        return self.dictionary.texts(self.values(name))
+        return self._looked_up("strings", self.values(name))
+
+    def kernel_name(self) -> Array:
+        """Imported kernels have readable names of their own."""
+        is_imported = self._stored("kernel_name")[1] > 0
+        if not is_imported.any():
+            return self.text("name")
+        imported = self._looked_up("strings", self._looked_up("kernel_names", self.values("kernel_name")).view(np.uint64))
+        return imported if is_imported.all() else np.where(np.repeat(is_imported, self.sizes), imported, self.text("name"))
 
     def queue(self, name: str) -> Array:
-        return self.dictionary.column("queues", QUEUE, name, self.values("queue"))
+        return self._looked_up("queues", self.values("queue"), QUEUE.index(name))
 
     def launch_shape(self, name: str) -> Array:
-        return self.dictionary.column("launch_shapes", LAUNCH_SHAPE, name, self.values("shape"))
+        return self._looked_up("launch_shapes", self.values("shape"), LAUNCH_SHAPE.index(name))
 
     def copy_shape(self, name: str) -> Array:
-        return self.dictionary.column("copy_shapes", COPY_SHAPE, name, self.values("shape"))
+        return self._looked_up("copy_shapes", self.values("shape"), COPY_SHAPE.index(name))
 
-    def by_node(self, of: Callable[[int], int]) -> Array:
-        """What `of` says of each event's call node; asked once a node."""
-        nodes, places = np.unique(self.values("call_node"), return_inverse=True)
-        return np.array([of(int(node)) for node in nodes], dtype=np.int64)[places.reshape(-1)]
+    def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
+        """What `of` says of each event's call node; asked once a node and dictionary."""
+        nodes, codes = np.unique(self.values("call_node"), return_inverse=True)
+        codes = codes.reshape(-1)
+        places: "dict[int, int]" = {}
+        which = np.array([places.setdefault(id(member.dictionary), len(places)) for member in self._members])
+        dictionaries = list({id(member.dictionary): member.dictionary for member in self._members}.values())
+        pairs, rows = np.unique(np.repeat(which, self.sizes) * len(nodes) + codes, return_inverse=True)
+        said = np.zeros(len(pairs), dtype=np.int64)
+        failed = np.zeros(len(pairs), dtype=bool)
+        for i, pair in enumerate(pairs.tolist()):
+            try:
+                said[i] = of(dictionaries[pair // len(nodes)], int(nodes[pair % len(nodes)]))
+            except WireError:
+                failed[i] = True
+        rows = rows.reshape(-1)
+        if failed.any():
+            raise DamagedMembers(np.unique(self.owners()[failed[rows]]), "a call chain is more than is read")
+        return said[rows]
 
 
 @dataclass(frozen=True)
@@ -167,12 +290,6 @@ def _processor() -> Column:
     return Column("processor", "int64", "", "logical processor; -1 where none is known", lambda chunk: chunk.values("processor").view(np.int64) - 1)
 
 
-def _kernel_name(chunk: Chunk) -> Array:
-    if len(chunk.column("kernel_name")):
-        return chunk.dictionary.kernel_names(chunk.values("kernel_name"))
-    return chunk.text("name")
-
-
 _UNSIGNED, _SIGNED, _REAL = 1, 2, 3  # PayloadType
 
 
@@ -219,7 +336,7 @@ SCHEMAS: "dict[str, TableSchema]" = {
             (
                 _start(),
                 _DURATION,
-                Column("name", "symbol", "", "function with its parameters, demangled", _kernel_name),
+                Column("name", "symbol", "", "function with its parameters, demangled", lambda chunk: chunk.kernel_name()),
                 *_QUEUE,
                 _CORRELATION,
                 *(_shape(f"grid_{axis}", "blocks of the grid") for axis in "xyz"),
@@ -362,8 +479,8 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 _enumeration("origin", "what made it be taken", "SampleOrigin", lambda chunk: chunk.of_all("origin")),
                 _scalar("period", "processor time that a timer's sample stands for", "ns"),
                 _value("duration", "of the call that it is of; 0 for a timer's", "ns"),
-                Column("function", "text", "", "innermost function", lambda chunk: chunk.by_node(chunk.dictionary.function)),
-                Column("stack", "text", "", "all functions, the outermost first, with semicolons between", lambda chunk: chunk.by_node(chunk.dictionary.stack)),
+                Column("function", "text", "", "innermost function", lambda chunk: chunk.by_node(Dictionary.function)),
+                Column("stack", "text", "", "all functions, the outermost first, with semicolons between", lambda chunk: chunk.by_node(Dictionary.stack)),
                 _processor(),
                 _CORRELATION,
             ),

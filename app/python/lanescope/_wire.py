@@ -15,7 +15,7 @@ Field = tuple[int, Union[int, memoryview]]
 Bytes = Union[bytes, memoryview]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_LONGEST_VARINT = 10  # bytes
+LONGEST_VARINT = 10  # bytes
 _FARTHEST = 1 << 61  # ns from when the recording began
 _LONGEST_RUN = 4_096
 
@@ -27,12 +27,16 @@ class WireError(ValueError):
 def read_varint(data: Bytes, at: int) -> tuple[int, int]:
     """The number at `at`, and where the next field begins."""
     value = shift = 0
-    for at in range(at, min(at + _LONGEST_VARINT, len(data))):
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFF_FFFF_FFFF_FFFF, at + 1
-        shift += 7
+    try:
+        while shift < 7 * LONGEST_VARINT:
+            byte = data[at]
+            at += 1
+            if byte < 0x80:
+                return (value | byte << shift) & 0xFFFF_FFFF_FFFF_FFFF, at
+            value |= (byte & 0x7F) << shift
+            shift += 7
+    except IndexError:
+        pass
     raise WireError("a number is cut off")
 
 
@@ -78,6 +82,10 @@ def runs(data: bytes) -> "Iterator[tuple[int, Union[int, list[bytes]]]]":
     at, end = 0, len(data)
     while at < end:
         key = data[at]
+        if key < 0x80 and key & 7 == _VARINT:
+            number, at = read_varint(data, at + 1)
+            yield key >> 3, number
+            continue
         if key >= 0x80 or key & 7 != _BYTES:
             begin = at
             key, at = read_varint(data, at)
@@ -131,7 +139,7 @@ def varints(packed: memoryview) -> npt.NDArray[np.uint64]:
     first[1:] = last[:-1] + 1
     length = last - first + 1
     longest = int(length.max())
-    if longest > _LONGEST_VARINT:
+    if longest > LONGEST_VARINT:
         raise WireError("a number has more than ten bytes")
     values = (data[first] & 0x7F).astype(np.uint64)
     rows = first

@@ -119,13 +119,15 @@ class Table:
 
     def to_numpy(self) -> "dict[str, Array]":
         batch, types = self._read(self._columns)
-        return {name: self._objects(name, batch[name]) if types[name] in ("text", "symbol") else batch[name] for name in self._columns}
+        for name in self._columns:
+            if types[name] in ("text", "symbol"):
+                batch[name] = self._objects(name, batch[name])
+        return {name: batch[name] for name in self._columns}
 
     def coded(self) -> "tuple[dict[str, Array], dict[str, list[str]]]":
         """All rows in the order of the file, text columns as numbers; and the texts of each such column, by number. The fastest way to all rows."""
         types, texts = self._source.column_types(), {}
-        parts = list(self._windowed(self._columns))
-        columns = {name: _joined([part[name] for part in parts], types[name]) for name in self._columns}
+        columns: "dict[str, Array]" = _gathered(self._windowed(self._columns), {name: types[name] for name in self._columns})
         for name in self._columns:
             if types[name] in ("text", "symbol"):
                 columns[name], texts[name] = self._source.texts(name, columns[name])
@@ -192,12 +194,12 @@ class Table:
         """Columns of all rows, by start."""
         types = self._source.column_types()
         wanted = list(dict.fromkeys([*columns, "start"]))
-        parts = list(self._windowed(wanted))
-        whole = Batch({name: _joined([part[name] for part in parts], types[name]) for name in wanted})
+        whole = _gathered(self._windowed(wanted), {name: types[name] for name in wanted})
         start = whole["start"]
         if len(start) and (start[1:] < start[:-1]).any():
             order = np.argsort(start, kind="stable")
-            whole = Batch({name: values[order] for name, values in whole.items()})
+            for name in wanted:
+                whole[name] = whole[name][order]
         return whole, types
 
     def _objects(self, column: str, numbers: Array) -> Array:
@@ -227,5 +229,19 @@ def distinct(numbers: Array) -> "tuple[Array, Array]":
     return used, codes.reshape(-1)
 
 
-def _joined(parts: "list[Array]", column_type: str) -> Array:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=_DTYPES[column_type])
+def _gathered(batches: "Iterable[Batch]", types: "dict[str, str]") -> Batch:
+    """All rows in one batch. What is gathered grows where it lies, so that memory is not taken twice."""
+    whole = Batch({name: np.empty(0, dtype=_DTYPES[column_type]) for name, column_type in types.items()})
+    size = room = 0
+    for batch in batches:
+        count = len(next(iter(batch.values()), ()))
+        if size + count > room:
+            room = max(size + count, size + size // 8)
+            for column in whole.values():
+                column.resize(room, refcheck=False)  # nothing else refers to it
+        for name, column in whole.items():
+            column[size : size + count] = batch[name]
+        size += count
+    for column in whole.values():
+        column.resize(size, refcheck=False)
+    return whole

@@ -18,12 +18,13 @@ from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
 from ._message import decode, text, with_texts
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of, tracks_in_index
-from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, TableSchema
-from ._wire import WireError, is_near, running_sum, varints, wrapped, zigzag
+from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, DamagedMembers, Member, TableSchema, member_of
+from ._wire import WireError, fields, is_near, running_sum, varints, wrapped, zigzag
 from .provenance import ClockReading, JobPlace, Loss, Process
 from .table import PROVENANCE, Array, Batch, Table, distinct
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
+_GROUP_ROWS, _GROUP_BYTES = 16_384, 1 << 20  # of chunks that are read together
 # What each counts as in the program's limit of memory: all are asked about each GPU.
 _DEVICE_BYTES = 1 << 20
 _COUNTER_BYTES = 1_200
@@ -88,7 +89,7 @@ class Trace:
         self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
         self._tables = FileTables(self._texts, self._budget.detail_bytes, self._note_damaged)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
-        self._payloads: "dict[int, memoryview]" = {}
+        self._payloads: "dict[int, memoryview]" = {}  # what _keep() was given, by position of the payload
         self._cached = 0  # bytes of them
         self._record_frames: "dict[str, list[Frame]]" = {schema.frame: [] for schema in RECORD_SCHEMAS.values()}
         self._damaged: "set[int]" = set()  # where payloads lie that make no sense
@@ -217,7 +218,6 @@ class Trace:
                     tracks.update(tracks_in_index(payload))
                 elif name == "events":
                     self._take_chunk(frame, payload)
-                    self._keep(frame, _own(frame, payload))
                 else:
                     getattr(self, "_take_" + str(name))(frame, payload)
             except BeyondBudget:
@@ -248,13 +248,14 @@ class Trace:
         return self.processes.setdefault(frame.process, Process(frame.process))
 
     def _take_chunk(self, frame: Frame, payload: memoryview) -> None:
-        base_time, kind, _ = self._dictionary(frame).extend(payload)
+        base_time, kind, events = self._dictionary(frame).extend(payload)
         name = _KIND_OF_FIELD.get(kind)
         if name is None:
             return
         if frame.event_count > LARGEST_CHUNK:
             raise WireError(f"a chunk has {frame.event_count} events")
         self._places[name].append(_Place(frame, base_time - self.session["epoch"], kind, frame.event_count))
+        self._keep(frame, events)
 
     def _take_lane_segment(self, frame: Frame, track: Optional[int]) -> None:
         """`track` is what the index says: so that a segment is decompressed when a table is asked for that has its events."""
@@ -276,6 +277,7 @@ class Trace:
             self._places[name].append(_Place(frame, self.session["epoch"], 0, frame.event_count if len(tables) == 1 else None))
 
     def _keep(self, frame: Frame, payload: memoryview) -> None:
+        """Of a lane segment; of a chunk, the bytes of its events."""
         if self._cached + len(payload) <= _CACHED_BYTES:
             self._payloads[frame.payload_at] = payload
             self._cached += len(payload)
@@ -396,12 +398,10 @@ class Trace:
             if payload is None:
                 self._note_damaged(place.frame)
                 return None
+            if place.kind != 0:
+                payload = next((value for number, value in fields(payload) if number == place.kind and isinstance(value, memoryview)), memoryview(b""))
             self._keep(place.frame, payload)
-        if place.kind == 0:
-            return payload
-        from ._wire import fields
-
-        return next((value for number, value in fields(payload) if number == place.kind and isinstance(value, memoryview)), None)
+        return payload
 
 
 def _own(frame: Frame, payload: memoryview) -> memoryview:
@@ -455,29 +455,61 @@ class _Events(_Texts):
         return sum((place.rows or 0) - invalid.get((self._schema.name, place.frame.payload_at), 0) for place in places if place.frame.payload_at not in self._trace._damaged)
 
     def batches(self, columns: "list[str]") -> Iterator[Batch]:
+        for group in self._groups():
+            while group:
+                try:
+                    yield self._batch(group, columns)
+                    break
+                except DamagedMembers as damaged:
+                    members = set(damaged.members.tolist())
+                    for i in members:
+                        self._trace._note_damaged(group[i][0].frame)
+                    group = [each for i, each in enumerate(group) if i not in members]
+
+    def _groups(self) -> "Iterator[list[tuple[_Place, Member]]]":
+        """Chunks that can be read, small ones that follow each other together."""
         trace = self._trace
+        group: "list[tuple[_Place, Member]]" = []
+        rows = size = 0
         for place in trace._places[self._schema.chunk]:
             if place.frame.payload_at in trace._damaged:
                 continue
+            dictionary = trace._tables.dictionary if place.kind == 0 else trace._dictionary(place.frame)
             try:
                 events = trace._events_of(place)
                 if events is None:
                     continue
-                if place.kind == 0:
-                    chunk: Chunk = SegmentChunk(self._schema.name, events, trace._tables, place.base_time)
-                else:
-                    chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
-                if place.rows is not None and chunk.size != place.rows:
-                    raise WireError("a chunk has another number of events than its frame says")
-                times = {name: self._columns[name].make(chunk) for name in ("start", "duration") if name in self._columns}
-                batch = Batch({name: times[name] if name in times else self._column(chunk, place, name) for name in columns})
-                valid = self._valid(times)
-                if valid is not None:
-                    trace._note_invalid(self._schema.name, place.frame, int(np.count_nonzero(~valid)))
-                    batch = Batch({name: column[valid] for name, column in batch.items()})
-                yield batch
+                member = member_of(events, dictionary, place.base_time)
             except WireError:
                 trace._note_damaged(place.frame)
+                continue
+            if group and (rows + place.frame.event_count > _GROUP_ROWS or size + len(events) > _GROUP_BYTES or (place.kind == 0) != (group[0][0].kind == 0)):
+                yield group
+                group, rows, size = [], 0, 0
+            group.append((place, member))
+            rows += place.frame.event_count
+            size += len(events)
+        if group:
+            yield group
+
+    def _batch(self, group: "list[tuple[_Place, Member]]", columns: "list[str]") -> Batch:
+        trace, schema = self._trace, self._schema
+        places, members = [place for place, _ in group], [member for _, member in group]
+        if places[0].kind == 0:
+            chunk: Chunk = SegmentChunk(schema.name, members, trace._tables, trace.session["epoch"])
+        else:
+            chunk = Chunk(schema.message, members)
+        wrong = np.array([place.rows is not None and place.rows != rows for place, rows in zip(places, chunk.sizes.tolist())])
+        chunk.refuse(wrong, "a chunk has another number of events than its frame says")
+        times = {name: self._columns[name].make(chunk) for name in ("start", "duration") if name in self._columns}
+        batch = Batch({name: times[name] if name in times else self._column(chunk, places, name) for name in columns})
+        valid = self._valid(times)
+        if valid is None:
+            return batch
+        owners = chunk.owners()[~valid]
+        for i, events in zip(*(each.tolist() for each in np.unique(owners, return_counts=True))):
+            trace._note_invalid(schema.name, places[i].frame, events)
+        return Batch({name: column[valid] for name, column in batch.items()})
 
     @staticmethod
     def _valid(times: "dict[str, Array]") -> Optional[Array]:
@@ -487,15 +519,20 @@ class _Events(_Texts):
         duration = times.get("duration")
         return None if duration is None or duration.min(initial=0) >= 0 else duration >= 0
 
-    def _column(self, chunk: Chunk, place: _Place, name: str) -> Array:
+    def _column(self, chunk: Chunk, places: "list[_Place]", name: str) -> Array:
+        if name in self._columns:
+            return self._columns[name].make(chunk)
+        processes = [place.frame.process for place in places]
         if name == "process":
-            return chunk.all(place.frame.process)
+            return chunk.of_members(processes)
+        said = {process: self._said_of(process, name) for process in set(processes)}
+        return chunk.of_members([said[process] for process in processes])
+
+    def _said_of(self, process: int, name: str) -> int:
         if name == "pid":
-            process = self._trace.processes.get(place.frame.process)
-            return chunk.all(process.pid if process else 0)
-        if name in PROVENANCE and name not in self._columns:
-            return chunk.all(self._trace._provenance(place.frame.process)[name])
-        return self._columns[name].make(chunk)
+            known = self._trace.processes.get(process)
+            return known.pid if known else 0
+        return self._trace._provenance(process)[name]
 
 
 class _Records(_Texts):
@@ -557,8 +594,6 @@ class _CounterValues(_Texts):
                 trace._note_damaged(place.frame)
 
     def _chunk(self, place: _Place, events: memoryview, columns: "list[str]", known: "dict[tuple[int, ...], list[tuple[int, int]]]") -> Iterator[Batch]:
-        from ._wire import fields
-
         schema, column_schema = MESSAGES["CounterSamples"], MESSAGES["CounterColumn"]
         parts: "dict[int, list[memoryview]]" = {}
         last_duration = 0
