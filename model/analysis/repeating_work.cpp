@@ -39,8 +39,11 @@ std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
   std::vector<NameId> wanted;
   for (NameId name = 0; name < counts.size(); ++name)
     if (counts[name] >= kFewest && counts[name] <= kMost) wanted.push_back(name);
-  std::stable_sort(wanted.begin(), wanted.end(), [&](NameId a, NameId b) { return counts[a] < counts[b]; });
-  if (wanted.size() > kCandidates) wanted.resize(kCandidates);
+  // By names, where counts are equal: their numbers differ from recording to recording.
+  const std::size_t kept = std::min(wanted.size(), kCandidates);
+  std::partial_sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(kept), wanted.end(),
+                    [&](NameId a, NameId b) { return counts[a] != counts[b] ? counts[a] < counts[b] : trace.name(a) < trace.name(b); });
+  wanted.resize(kept);
   std::vector<Candidate> candidates;
   std::vector<std::uint32_t> position(counts.size(), kNone);
   for (const NameId name : wanted) {

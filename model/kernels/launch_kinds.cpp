@@ -71,7 +71,11 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
     found.kind.typical = typical_of(std::move(found.durations));
     result.push_back(found.kind);
   }
-  std::stable_sort(result.begin(), result.end(), [](const LaunchKind& a, const LaunchKind& b) { return a.time > b.time; });
+  // By names, where times are equal: their numbers differ from recording to recording.
+  std::stable_sort(result.begin(), result.end(), [&trace](const LaunchKind& a, const LaunchKind& b) {
+    if (a.time != b.time) return a.time > b.time;
+    return a.process != b.process ? a.process < b.process : trace.name(a.detail.mangled_name) < trace.name(b.detail.mangled_name);
+  });
   return result;
 }
 

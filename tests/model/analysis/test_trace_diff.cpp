@@ -133,6 +133,24 @@ TEST_CASE("what is in one trace only says so") {
   CHECK(item(*diff, DiffKind::kKernel, "other()").verdict == DiffVerdict::kOnlySecond);
 }
 
+TEST_CASE("which work repeats does not depend on the order in which names were recorded") {
+  constexpr int kNames = 100, kTimes = 10;  // more than are tried, each as often
+  const auto name = [](int i) { return "kernel" + std::to_string(100 + i); };
+  const auto recorded = [&](bool from_the_last) {
+    Scenario scenario;
+    for (int i = 0; i < kNames; ++i) (void)scenario.builder()->intern(name(from_the_last ? kNames - 1 - i : i));
+    for (int time = 0; time < kTimes; ++time)
+      for (int i = 0; i < kNames; ++i) {
+        const Nanoseconds start = (time * kNames + i) * Nanoseconds{1'000};
+        scenario.kernel(name(i), start, start + 10, start + 100, start + 900);
+      }
+    return scenario.trace();
+  };
+  const auto first = recorded(false), second = recorded(true);
+  CHECK(compare_traces(*first, *second).value().repeating_work == "kernel100");
+  CHECK(compare_traces(*second, *first).value().repeating_work == "kernel100");
+}
+
 TEST_CASE("where no range marks iterations, a kernel that comes at regular times does") {
   const TraceDiff diff = compare({.loading = 4 * kMillisecond, .ranges = false}, {.seed = 9, .iterations = 40, .ranges = false});
   CHECK(diff.aligned_by.empty());

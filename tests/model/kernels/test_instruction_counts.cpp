@@ -424,6 +424,27 @@ TEST_CASE("the program of a trace is its command, in its folder where that is he
   }
 }
 
+TEST_CASE("kinds of launches that take equally long come by name, in whichever order names were recorded") {
+  const auto order = [](const std::vector<std::string>& names) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    const TrackKey key{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const NameId name = builder.intern(names[i]);
+      KernelDetail detail;
+      detail.mangled_name = detail.short_name = name;
+      builder.add(key, {{static_cast<Nanoseconds>(i) * 100, names[i] == "longest" ? 20 : 10, name, 0, builder.intern(detail)}});
+    }
+    const auto trace = builder.snapshot();
+    std::vector<std::string> listed;
+    for (const LaunchKind& kind : launch_kinds(*trace, [](const KernelNameOf&) { return true; }, 0)) listed.emplace_back(trace->name(kind.name));
+    return listed;
+  };
+  const std::vector<std::string> expected{"longest", "a", "b", "c"};
+  CHECK(order({"a", "b", "c", "longest"}) == expected);
+  CHECK(order({"c", "longest", "b", "a"}) == expected);
+}
+
 TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped are counted") {
   const auto trace = load_trace(data_file("kernel_counters.trace"));
   REQUIRE(trace);
