@@ -24,11 +24,11 @@ namespace {
 constexpr int kMostLinks = 8;  // that are followed one after the other
 
 Error exists_already(const std::filesystem::path& path) {
-  return {path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+  return {path.string() + " exists already. Give another name, or allow overwriting with -f."};
 }
 
 Error not_created(const std::filesystem::path& path, int reason) {
-  return {"Can't create " + path.string() + ": " + std::strerror(reason) + ". Give another place with -o."};
+  return {"Can't create " + path.string() + ": " + std::strerror(reason) + ". Give another place."};
 }
 
 // What remove_new_files() reads.
@@ -104,14 +104,14 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
     }
     if (S_ISREG(facts.st_mode) && overwrite == Overwrite::kRefuse) return exists_already(path);
     if (S_ISREG(facts.st_mode)) return Occupant{true, facts.st_mode & 0777, facts.st_uid == geteuid()};
-    if (!S_ISLNK(facts.st_mode)) return Error{path.string() + " is not a file: give another name with -o."};
+    if (!S_ISLNK(facts.st_mode)) return Error{path.string() + " is not a file: give another name."};
     if (is_of_open_file(path))
-      return Error{given.string() + " stands for a file that is open, which none can replace. Give another name with -o; exports write to standard output with -o -."};
+      return Error{given.string() + " stands for a file that is open, which none can replace. Give another name; exports write to standard output with -o -."};
     const std::optional<std::filesystem::path> target = target_of_own_link(path);
-    if (!target) return Error{path.string() + " is a link of another user, which is not followed. Remove it, or give another name with -o."};
+    if (!target) return Error{path.string() + " is a link of another user, which is not followed. Remove it, or give another name."};
     path = *target;
   }
-  return Error{path.string() + " is a link that leads to too many others. Give another name with -o."};
+  return Error{path.string() + " is a link that leads to too many others. Give another name."};
 }
 
 // Whether a writer has locked it, as a recorder locks its file. `name` in a folder, or a path with AT_FDCWD.
@@ -124,7 +124,7 @@ bool is_locked(int folder, const char* name) {
 }
 
 Error is_being_recorded(const std::filesystem::path& path) {
-  return {path.string() + " is being recorded. Give another name with -o, or wait until the recording has ended."};
+  return {path.string() + " is being recorded. Give another name, or wait until the recording has ended."};
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
   state->has_taken_place = true;
-  const auto refused = [&path](const std::string& why) { return Error{path.string() + " can't be gone on with: " + why + ". Give another name with -o."}; };
+  const auto refused = [&path](const std::string& why) { return Error{path.string() + " can't be gone on with: " + why + ". Give another name."}; };
   state->descriptor = open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
   struct stat facts {};
   if (state->descriptor < 0 || fstat(state->descriptor, &facts) != 0) return refused(std::strerror(errno));

@@ -106,8 +106,8 @@ constexpr std::array kForeignFormats = {
         "REPORT"},
     ForeignFormat{
         [](const Candidate& file) { return file.head.starts_with("ARROW1") || file.head.starts_with("PAR1") || file.named(".arrows"); },
-        "is Arrow or Parquet, as Nsight Systems exports reports. Export the report in a form that can be read: nsys export -t sqlite "
-        "REPORT"},
+        "is Arrow or Parquet: a table that was exported from a trace or a report. Open the trace itself, or export the report of Nsight Systems in a form "
+        "that can be read: nsys export -t sqlite REPORT"},
     ForeignFormat{[](const Candidate& file) { return file.path.string().ends_with(".xplane.pb"); },
                   "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
     ForeignFormat{[](const Candidate& file) { return is_pprof(file.head) || is_pprof(file.unpacked); },
@@ -148,6 +148,15 @@ bool is_folder_of_tables(const std::filesystem::path& path) {
   return name.ends_with("_pqtdir") || name.ends_with("_arwdir");
 }
 
+std::string advice_about_folder(const std::filesystem::path& path) {
+  constexpr int kMostLooks = 1'000;
+  std::error_code failed;
+  int looks = 0;
+  for (std::filesystem::directory_iterator entry(path, failed), end; !failed && entry != end && looks++ < kMostLooks; entry.increment(failed))
+    if (entry->path().extension() == ".parquet") return "It holds tables that were exported from a trace: open the trace itself.";
+  return "Name a file in it.";
+}
+
 Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   std::error_code ignored;  // where nothing can be said of the path, opening it says why
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
@@ -156,7 +165,7 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
       return Error{path.string() +
                    " is a folder of tables that Nsight Systems exported. Export the report in a form that can be read: nsys "
                    "export -t sqlite REPORT"};
-    return Error{path.string() + " is a folder, not a trace file."};
+    return Error{path.string() + " is a folder, not a trace file. " + advice_about_folder(path)};
   }
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return Error{

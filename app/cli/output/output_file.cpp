@@ -17,7 +17,9 @@ namespace lanescope::cli {
 namespace {
 
 Error failure(const std::string& output) {
-  return Error{(output == kStandardOutput ? "Standard output" : output) + " can't be written: " + std::strerror(errno) + "."};
+  const std::string reason = std::string(" can't be written: ") + std::strerror(errno) + ". ";
+  if (output == kStandardOutput) return Error{"Standard output" + reason + "Is there room where it goes?"};
+  return Error{output + reason + "Free some space, or give another place with -o."};
 }
 
 using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;

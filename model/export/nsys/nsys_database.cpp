@@ -30,7 +30,7 @@ Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem
   database->execute("PRAGMA synchronous = OFF");
   database->execute("PRAGMA page_size = 16384");
   database->execute("BEGIN");
-  if (!database->failure_.empty()) return Error{path.string() + " can't be written: " + database->failure_ + "."};
+  if (!database->failure_.empty()) return Error{path.string() + " can't be written: " + database->failure_ + ". Free some space, or give another place with -o."};
   return database;
 }
 

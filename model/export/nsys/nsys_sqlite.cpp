@@ -368,7 +368,7 @@ Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path&
     if (Result<void> read = check_all_was_read(trace); !read) return read;
     if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
     if (const auto finished = (*database)->finish(); !finished)
-      return Error{path.string() + " can't be written: " + finished.error().text + "."};
+      return Error{path.string() + " can't be written: " + finished.error().text + ". Free some space, or give another place with -o."};
     return {};
   });
 }

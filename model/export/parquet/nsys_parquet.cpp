@@ -138,7 +138,12 @@ Result<void> export_nsys_parquet(const Trace& trace, const std::filesystem::path
   if (Result<void> made = target.make(); !made) return made;
   Result<void> written = [&]() -> Result<void> {
     const PassingFile tables(target.path() / (".tables-" + std::to_string(getpid()) + ".sqlite"));
-    if (Result<void> exported = export_nsys_sqlite(trace, tables.path(), Overwrite::kAllow, options); !exported) return exported;
+    if (Result<void> exported = export_nsys_sqlite(trace, tables.path(), Overwrite::kAllow, options); !exported) {
+      Error error = exported.error();
+      const std::string passing = tables.path().string();
+      if (error.text.starts_with(passing)) error.text.replace(0, passing.size(), folder.string());  // which nobody asked for
+      return error;
+    }
     sqlite3* opened = nullptr;
     const int state = sqlite3_open_v2(tables.path().c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     Database database(opened);

@@ -239,7 +239,7 @@ Result<void> TableFile::finish() {
   write(foot);
   write({reinterpret_cast<const char*>(&size), sizeof size});
   write(kMagic);
-  if (error_ != 0) return Error{std::string("it could not be written: ") + std::strerror(error_)};
+  if (error_ != 0) return Error{std::strerror(error_)};
   return {};
 }
 

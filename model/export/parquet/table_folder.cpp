@@ -26,9 +26,9 @@ Result<void> TableFolder::make() {
 
 Result<void> TableFolder::write(TableDescription table, const std::function<Result<void>(TableRows&)>& fill) {
   const std::filesystem::path path = file_of(table.name);
-  const auto failure = [&path](const Error& error) { return Error{"Can't write " + path.string() + ": " + error.text}; };
+  const auto failure = [&path](const Error& error) { return Error{path.string() + " can't be written: " + error.text + ". Free some space, or give another place with -o."}; };
   auto file = NewFile::create(path, overwrite_, Readers::kAsUsual);
-  if (!file) return failure(file.error());
+  if (!file) return file.error();
   TableFile rows(file->descriptor(), std::move(table));
   if (const Result<void> filled = fill(rows); !filled) return failure(filled.error());
   if (const Result<void> finished = rows.finish(); !finished) return failure(finished.error());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import os
 import platform
@@ -139,6 +140,8 @@ def _ask(given: argparse.Namespace) -> int:
 def _check_places(given: argparse.Namespace) -> None:
     if given.format and not given.output:
         raise TraceError("--format is of tables, which -o DIR writes.")
+    if "parquet" in (given.format or []) and importlib.util.find_spec("pyarrow") is None:
+        raise TraceError(f"--format parquet needs pyarrow. Run: {sys.executable} -m pip install pyarrow; or write csv or json.")
     if given.output and Path(given.output).exists():
         if not given.force_overwrite:
             raise TraceError(f"{given.output} is there already; -f writes {'over' if given.shard else 'into'} it.")

@@ -57,7 +57,7 @@ def replaced(path: Path) -> "Iterator[Path]":
         with contextlib.suppress(OSError):
             partial.unlink()
         if isinstance(error, OSError):
-            raise TraceError(f"{path} can't be written: {error.strerror or error}.") from error
+            raise TraceError(f"{path} can't be written: {error.strerror or error}. Free some space, or name another place with -o.") from error
         raise
 
 
