@@ -286,3 +286,46 @@ TEST_CASE("who holds Python's lock stands under the thread that does, other star
   CHECK(tree.row(*tree.find("process:1/thread:4711/nvtx:2")).label.english() == "Python GIL");
   CHECK(tree.row(*tree.find("process:1/nvtx:3")).label.english() == "NVTX · io");
 }
+
+TEST_CASE("what has no end of its own says what ended then") {
+  struct End {
+    const char* format;
+    ProcessEndKind kind;
+    Nanoseconds process_end;  // the range's is 90
+    RecordingEnd recording;
+    const char* words;
+  };
+  const End ends[] = {
+      {"Lanescope", ProcessEndKind::kDetached, 90, RecordingEnd::kStopped, "no: still open when the recording ended"},
+      {"Lanescope", ProcessEndKind::kDetached, 90, RecordingEnd::kRange, "no: still open when the range that was captured ended"},
+      {"Lanescope", ProcessEndKind::kSignaled, 90, RecordingEnd::kTargetExited, "no: still open when the process ended"},
+      {"Lanescope", ProcessEndKind::kReplaced, 90, RecordingEnd::kStopped, "no: still open when the process became another program (exec)"},
+      {"Lanescope", ProcessEndKind::kDetached, 100'000, RecordingEnd::kStopped, "no: its end was not recorded"},  // as records were lost
+      {"Lanescope", ProcessEndKind::kUnknown, kNone, RecordingEnd::kUnknown, "no: its end was not recorded"},     // of a recording that runs, too
+      {"Chrome JSON", ProcessEndKind::kUnknown, kNone, RecordingEnd::kUnknown, "no: still open when the recording ended"},
+  };
+  for (const End& end : ends) {
+    SmallTrace small;
+    NvtxDetail open;
+    open.finished = Finished::kNo;
+    KernelDetail runs;
+    runs.finished = Finished::kNo;
+    small.builder.provenance().format = end.format;
+    small.builder.provenance().end = end.recording;
+    small.builder.process(small.process).end_kind = end.kind;
+    if (end.kind != ProcessEndKind::kUnknown) small.builder.process(small.process).end = end.process_end;
+    small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(10, 90, "step", 0, small.builder.intern(open))});
+    small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(20, 90, "kernel", 0, small.builder.intern(runs))});
+    const std::shared_ptr<const Trace> trace = small.builder.snapshot();
+    const auto finished = [&](TrackKind kind) {
+      const Track& track = trace->tracks()[trace->tracks_of(small.process, kind).front()];
+      for (const Property& property : describe_event(*trace, {track.lanes.front(), 0}))
+        if (property.label == "Finished") return std::string(property.value);
+      return std::string();
+    };
+    CHECK(finished(TrackKind::kNvtxRanges) == end.words);
+    std::string words = finished(TrackKind::kKernels);
+    if (const std::size_t still = words.find("still running"); still != std::string::npos) words.replace(still, std::string_view("still running").size(), "still open");
+    if (end.process_end != 100'000) CHECK(words == end.words);  // CUPTI hands out a kernel that still runs when all ends, and never before
+  }
+}

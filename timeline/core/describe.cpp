@@ -11,6 +11,7 @@
 #include "model/kernels/recorded_metrics.h"
 #include "model/samples/backtrace.h"
 #include "model/trace/nvtx_payload.h"
+#include "model/trace/parts.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
 
@@ -67,7 +68,39 @@ void add_occupancy(Properties& properties, const KernelDetail& kernel, const Gpu
         Message("{part} of {all}", {{"part", format_count(waves->multiprocessors - waves->blocks)}, {"all", std::to_string(waves->multiprocessors)}}));
 }
 
-void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id, Length length) {
+struct OpenEnd {
+  Message of_range, of_kernel;
+};
+
+// Why an event has no end of its own: what ended then. A range whose end was lost lasts until something showed that it had ended.
+OpenEnd open_end(const Trace& trace, const TrackKey& key, const Event& event) {
+  const TracePart* part = part_of_process(trace, key.process);
+  const Provenance& from = part ? part->provenance : trace.provenance();
+  const Process* process = key.process < trace.processes().size() ? &trace.processes()[key.process] : nullptr;
+  const bool is_imported = from.format != "Lanescope";
+  // CUPTI hands out kernels that still run when all ends, and at no other time.
+  constexpr Nanoseconds kRounding = 1'000;  // of times that were set to those of another recording
+  const bool lasts_to_the_end = process != nullptr && process->end && (key.kind == TrackKind::kKernels || event.end() + kRounding >= *process->end);
+  if (!is_imported && !lasts_to_the_end) return {Message("no: its end was not recorded"), Message("no: its end was not recorded")};
+  switch (process != nullptr ? process->end_kind : ProcessEndKind::kUnknown) {
+    case ProcessEndKind::kExited:
+    case ProcessEndKind::kSignaled:
+    case ProcessEndKind::kLost:
+      return {Message("no: still open when the process ended"), Message("no: still running when the process ended")};
+    case ProcessEndKind::kReplaced:
+      return {Message("no: still open when the process became another program (exec)"),
+              Message("no: still running when the process became another program (exec)")};
+    case ProcessEndKind::kDetached:
+    case ProcessEndKind::kUnknown:
+      break;
+  }
+  if (from.end == RecordingEnd::kRange)
+    return {Message("no: still open when the range that was captured ended"), Message("no: still running when the range that was captured ended")};
+  return {Message("no: still open when the recording ended"), Message("no: still running when the recording ended")};
+}
+
+void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event, Length length) {
+  const DetailId id = event.detail;
   if (id == 0) return;
   const KernelDetail& kernel = trace.kernel_detail(id);
   add(properties, "Grid", dimensions(kernel.grid));
@@ -82,7 +115,7 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
   if (kernel.local_memory_total != 0) add(properties, "Local memory", format_bytes(kernel.local_memory_total));
   if (key.gpu != kNone) add_occupancy(properties, kernel, trace.gpus()[key.gpu], length);
   add_graph(properties, kernel.graph, kernel.graph_node);
-  if (kernel.finished == Finished::kNo) add(properties, "Finished", "no: still running when the recording ended");
+  if (kernel.finished == Finished::kNo) add(properties, "Finished", open_end(trace, key, event).of_kernel);
 }
 
 // A kernel whose counters were read says so, and what they say.
@@ -150,7 +183,8 @@ std::string thread_text(const Trace& trace, ThreadId id) {
   return thread.name.empty() ? std::to_string(thread.tid) : std::to_string(thread.tid) + " " + thread.name;
 }
 
-void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id) {
+void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event) {
+  const DetailId id = event.detail;
   const std::string_view domain = trace.domain_name(key.process, key.domain);
   add(properties, "Domain", domain.empty() ? Message("default") : Message::verbatim(std::string(domain)));
   if (id == 0) return;
@@ -165,7 +199,7 @@ void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, D
   for (PayloadField& field : payload_fields(data)) add(properties, field.name, std::move(field.value));
   add(properties, "Colour", color_text(range.color));
   if (range.end_thread != kNone && range.end_thread != key.thread) add(properties, "Ended by thread", thread_text(trace, range.end_thread));
-  if (range.finished == Finished::kNo) add(properties, "Finished", "no: still open when the recording ended");
+  if (range.finished == Finished::kNo) add(properties, "Finished", open_end(trace, key, event).of_range);
 }
 
 std::string synchronization_name(std::uint32_t type) {
@@ -228,7 +262,7 @@ void append(Properties& properties, Properties more) {
 void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event, Length length) {
   switch (key.kind) {
     case TrackKind::kKernels:
-      return add_kernel(properties, trace, key, event.detail, length);
+      return add_kernel(properties, trace, key, event, length);
     case TrackKind::kMemory:
       return add_memory(properties, trace, event);
     case TrackKind::kCudaApi:
@@ -236,7 +270,7 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
     case TrackKind::kNvtxRanges:
     case TrackKind::kNvtxProcessRanges:
     case TrackKind::kNvtxMarks:
-      return add_nvtx(properties, trace, key, event.detail);
+      return add_nvtx(properties, trace, key, event);
     case TrackKind::kGraphLaunches:
       if (event.detail != 0) add(properties, "Graph", std::to_string(trace.graph_launch_detail(event.detail).graph));
       return;

@@ -181,11 +181,12 @@ void TargetProcess::begin_part() {
 
 void TargetProcess::end_part() {
   drain();
-  assembler_.finish(monotonic_now());
+  const std::int64_t end = monotonic_now();  // of what is open, too, which is told by that from ranges whose ends were lost
+  assembler_.finish(end);
   flush_chunks();
   thread_names_.look();
   write_counters();
-  write_end({proto::PROCESS_END_DETACHED, {}}, monotonic_now());
+  write_end({proto::PROCESS_END_DETACHED, {}}, end);
 }
 
 Drained TargetProcess::drain(std::size_t most) {
