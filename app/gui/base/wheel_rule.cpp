@@ -16,31 +16,22 @@ QWidget* field_of(QObject* watched) {
   return nullptr;
 }
 
-class WheelRule : public QObject {
- public:
-  using QObject::QObject;
-  bool eventFilter(QObject* watched, QEvent* event) override {
-    if (event->type() != QEvent::Wheel && event->type() != QEvent::Polish) return false;
-    QWidget* const field = field_of(watched);
-    if (field == nullptr) return false;
-    if (event->type() == QEvent::Polish) {  // nor does it give the focus
-      if (field->focusPolicy() == Qt::WheelFocus) field->setFocusPolicy(Qt::StrongFocus);
-      return false;
-    }
-    const QWidget* const focus = QApplication::focusWidget();
-    if (focus != nullptr && (focus == field || field->isAncestorOf(focus))) return false;
-    event->ignore();
-    return true;
-  }
-};
-
 }  // namespace
 
-void keep_wheel_to_focus() {
-  static const QObject* of = nullptr;
-  if (of == qApp) return;
-  of = qApp;
-  qApp->installEventFilter(new WheelRule(qApp));
+WheelRule::WheelRule() { qApp->installEventFilter(this); }
+
+bool WheelRule::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::Wheel && event->type() != QEvent::Polish) return false;
+  QWidget* const field = field_of(watched);
+  if (field == nullptr) return false;
+  if (event->type() == QEvent::Polish) {  // nor does it give the focus
+    if (field->focusPolicy() == Qt::WheelFocus) field->setFocusPolicy(Qt::StrongFocus);
+    return false;
+  }
+  const QWidget* const focus = QApplication::focusWidget();
+  if (focus != nullptr && (focus == field || field->isAncestorOf(focus))) return false;
+  event->ignore();
+  return true;
 }
 
 }  // namespace lanescope::ui

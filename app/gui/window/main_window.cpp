@@ -11,7 +11,6 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
-#include "base/wheel_rule.h"
 #include "window/docks/panel_memory.h"
 #include "window/look/theme.h"
 #include "window/quitting.h"
@@ -58,7 +57,6 @@ MainWindow::MainWindow(Layout layout)
       exports_(new Exports(settings_)),
       actions_(add_actions(*this, *search_)),
       recent_(new RecentFiles(settings_, *actions_.open_recent, *start_, this)) {
-  keep_wheel_to_focus();
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);

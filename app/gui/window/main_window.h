@@ -18,6 +18,7 @@
 #include "base/selection_state.h"
 #include "base/key_bindings.h"
 #include "base/settings.h"
+#include "base/wheel_rule.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
 #include "export/exports.h"
@@ -176,6 +177,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void chooseMemory();
   void tellProblems();  // of files whose events are read when they are needed
 
+  WheelRule wheel_rule_;
   Layout layout_;
   Settings settings_;
   SelectionState state_;

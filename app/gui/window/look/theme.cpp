@@ -47,7 +47,8 @@ QPalette dark_palette() {
 // be dragged is what stands out, where Fusion's is the other one.
 class RoomyStyle : public QProxyStyle {
  public:
-  RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+  RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")), desktop_(QApplication::palette()) {}
+  [[nodiscard]] const QPalette& desktop() const { return desktop_; }  // as it was before
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
     if (element == PE_PanelScrollAreaCorner) return painter->fillRect(option->rect, option->palette.color(QPalette::Window));
     QProxyStyle::drawPrimitive(element, option, painter, widget);
@@ -145,17 +146,18 @@ class RoomyStyle : public QProxyStyle {
   static constexpr int kSwitchedOnTint = 90;  // of 255
   static constexpr int kFieldOutline = 130;   // percent of the brightness of other frames, where windows are dark
   static constexpr int kBoxOutline = 180;
+  QPalette desktop_;
 };
 
 }  // namespace
 
 void apply_theme(Theme theme) {
-  static const QPalette desktop = QApplication::palette();
   // Once: another style would make tables forget the widths of their columns.
-  if (dynamic_cast<RoomyStyle*>(QApplication::style()) == nullptr) QApplication::setStyle(new RoomyStyle);
+  auto* style = dynamic_cast<RoomyStyle*>(QApplication::style());
+  if (style == nullptr) QApplication::setStyle(style = new RoomyStyle);
   switch (theme) {
     case Theme::kSystem:
-      QApplication::setPalette(desktop.color(QPalette::Base).lightness() < 128 ? dark_palette() : light_palette());
+      QApplication::setPalette(style->desktop().color(QPalette::Base).lightness() < 128 ? dark_palette() : light_palette());
       break;
     case Theme::kLight:
       QApplication::setPalette(light_palette());
