@@ -497,9 +497,9 @@ void EventsPanel::copySelection() {
     if (!complete) return;
     job.deliver([this, text = QString::fromStdString(text), copied_events = chosen.events.size(), count = chosen.count] {
       QGuiApplication::clipboard()->setText(text);
-      if (copied_events < count)
-        emit copied(tr("The first %1 of %2 selected events are in the clipboard, which takes no more. Export them as CSV to have all.")
-                        .arg(QString::fromStdString(timeline::format_count(copied_events)), QString::fromStdString(timeline::format_count(count))));
+      emit copied(copied_events == count ? QString()
+                                         : tr("The first %1 of %2 selected events are in the clipboard, which takes no more. Export them as CSV to have all.")
+                                               .arg(QString::fromStdString(timeline::format_count(copied_events)), QString::fromStdString(timeline::format_count(count))));
     });
   });
 }

@@ -74,6 +74,7 @@ void Exports::write(const Destination& to, Write write) {
   }
   if (const QString problem = why_not_there(path); !problem.isEmpty()) return emit ended(problem, MessageWeight::kError);
   path_ = path;
+  emit begun();
   text_->setText(tr("Writing %1…").arg(text_->fontMetrics().elidedText(QFileInfo(path).fileName(), Qt::ElideMiddle, 240)));
   cancel_->setEnabled(true);
   stop_ = std::stop_source();

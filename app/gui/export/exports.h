@@ -52,6 +52,7 @@ class Exports : public QWidget {
   void stop();  // nothing is written then, unless it was whole already
 
  signals:
+  void begun();  // a file is written from now on
   void ended(const QString& sentence, lanescope::ui::MessageWeight weight);
 
  private:

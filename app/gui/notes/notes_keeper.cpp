@@ -155,11 +155,12 @@ void NotesKeeper::cutLongTexts() {
   for (timeline::TimelineView::Marker& marker : markers) is_cut |= std::exchange(marker.text, kept_of(marker.text)) != marker.text;
   if (!is_cut) return;
   view_.setMarkers(std::move(markers));
-  emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
+  emit notKept(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
 }
 
 void NotesKeeper::save() {
   if (places_.empty() || std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.may_write; })) return;
+  emit saving();
   cutLongTexts();
   std::vector<std::vector<Note>> notes = notesOfPlaces();
   bool are_others_there = false;
@@ -172,18 +173,18 @@ void NotesKeeper::save() {
 
 bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   if (mine.size() > kMostNotes) {
-    emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
+    emit notKept(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
     return false;
   }
   Notes there;
   const Reading reading = read(place, there);
   if (reading == Reading::kRefused || there.left_out > 0) {
-    emit said(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(fileOf(place.trace_file)).fileName()));
+    emit notKept(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(fileOf(place.trace_file)).fileName()));
     return false;
   }
   Notes notes = reading == Reading::kDone ? merge_notes(place.notes, mine, there) : Notes{mine, place.notes.other_lines};
   if (const Result<void> written = write(path_of_notes(place.trace_file), notes, file_path(place.trace_file)); !written) {
-    emit said(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
+    emit notKept(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
     return false;
   }
   place.notes = std::move(notes);

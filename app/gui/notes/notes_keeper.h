@@ -32,7 +32,9 @@ class NotesKeeper : public QObject {
   [[nodiscard]] static QString fileOf(const QString& trace_file) { return trace_file + QStringLiteral(".notes"); }
 
  signals:
-  void said(const QString& sentence);  // of notes that can't be read or written
+  void said(const QString& sentence);  // of notes that can't be read: markers are not kept as long as the trace is shown
+  void saving();                          // what was said when markers were kept last is no longer so
+  void notKept(const QString& sentence);  // of markers that can't be written, or not as they are
 
  private:
   enum class Reading { kDone, kNoFile, kRefused };

@@ -184,7 +184,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     return event->ignore();
   }
   if (const QString what = whatRunsOn(); !what.isEmpty() && !std::exchange(closes_when_done_, true)) {
-    messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote);
+    messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote, MessageSubject::kClosing);
     return event->ignore();
   }
   if (layout_ == Layout::kRemembered) {

@@ -108,7 +108,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
   [[nodiscard]] Exports& exports() { return *exports_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
-  void showFailure(const QString& sentence);  // there; failed() says it, too
+  void showFailure(const QString& sentence, MessageSubject subject = MessageSubject::kItself);  // there; failed() says it, too
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
  signals:

@@ -63,10 +63,14 @@ void MainWindow::connectActions() {
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
   connect(actions_.save_as, &QAction::triggered, this, &MainWindow::saveAs);
-  connect(exports_, &Exports::ended, messages_, &MessageArea::show);
+  connect(exports_, &Exports::begun, this, [this] { messages_->settle(MessageSubject::kExport); });
+  connect(exports_, &Exports::ended, this, [this](const QString& sentence, MessageWeight weight) { messages_->showAnew(sentence, weight, MessageSubject::kExport); });
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
-  connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+  connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) {
+    messages_->settle(MessageSubject::kClipboard);
+    if (!sentence.isEmpty()) messages_->show(sentence, MessageWeight::kNote, MessageSubject::kClipboard);
+  });
   connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
   connect(actions_.quit, &QAction::triggered, this, [] { quit_all(); });
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
@@ -152,10 +156,12 @@ void MainWindow::connectActions() {
 void MainWindow::connectAnalysis() {
   connect(timeline_, &timeline::TimelineView::waitedForRequested, waits_, &WaitSource::follow);
   connect(waits_, &WaitSource::followed, timeline_, &timeline::TimelineView::setPath);
-  connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+  connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kWaits); });
+  connect(&state_, &SelectionState::selectedEventChanged, this, [this] { messages_->settle(MessageSubject::kWaits); });
   connect(idle_, &IdleTimeSource::changed, this, [this] {
     timeline_->setIdleTime(idle_->idleTime());
     timeline_->setCommunicationTime(idle_->communicationTime());
+    if (idle_->idleTime()) messages_->settle(MessageSubject::kGaps);
   });
   connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->enter(bubbles_); });
   connect(actions_.findings, &QAction::triggered, this, [this] {
@@ -309,8 +315,8 @@ void MainWindow::showEdits() {
 // Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
 void MainWindow::lookForGaps() {
   if (!state_.trace() || has_memory_for_events(*state_.trace()) || idle_->isComputing()) return;
-  messages_->show(tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
-                  MessageWeight::kNote);
+  messages_->showAnew(tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
+                      MessageWeight::kNote, MessageSubject::kGaps);
   idle_->look();
 }
 
@@ -328,7 +334,9 @@ void MainWindow::fillLanguages() {
 
 void MainWindow::chooseLanguage(const QString& code) {
   settings_.setLanguage(code);
-  messages_->show(tr("The language changes when Lanescope starts again."), MessageWeight::kNote);
+  const Language* const wished = code.isEmpty() ? &language_of_environment() : find_language(code.toStdString());
+  if (wished == &shown_language()) return messages_->settle(MessageSubject::kLanguage);
+  messages_->showAnew(tr("The language changes when Lanescope starts again."), MessageWeight::kNote, MessageSubject::kLanguage);
 }
 
 void MainWindow::chooseTheme(Theme theme) {
@@ -367,7 +375,10 @@ void MainWindow::chooseEditor() {
 
 void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
   const std::optional<SourceText> found = read_source(recorded_path.toStdString(), source_->sourceFolders());
-  if (const QString problem = open_in_editor(settings_.editor(), found ? found->path : recorded_path, line); !problem.isEmpty()) showFailure(problem);
+  if (const QString problem = open_in_editor(settings_.editor(), found ? found->path : recorded_path, line); !problem.isEmpty())
+    showFailure(problem, MessageSubject::kEditor);
+  else
+    messages_->settle(MessageSubject::kEditor);
 }
 
 void MainWindow::savePicture() {
@@ -376,7 +387,7 @@ void MainWindow::savePicture() {
   const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), QStringLiteral("timeline"), {dialog.kind()});
   if (path.isEmpty()) return;
   const Exports::Write write = picture_writer(*timeline_, idle_->idleTime(), idle_->communicationTime(), path, dialog.scale());
-  if (!write) return showFailure(tr("There is not enough memory for so large a picture. Choose a smaller scale."));
+  if (!write) return showFailure(tr("There is not enough memory for so large a picture. Choose a smaller scale."), MessageSubject::kExport);
   writeExport(path, write);
 }
 
@@ -396,7 +407,7 @@ void MainWindow::chooseBeside() {
 
 void MainWindow::saveAs() {
   const std::shared_ptr<const Trace> trace = state_.trace();
-  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."));
+  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."), MessageSubject::kExport);
   timeline::RowData rows = timeline_->shownRows();
   SaveDialog dialog(trace, {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}}, this);
   if (dialog.exec() != QDialog::Accepted) return;
@@ -417,7 +428,7 @@ void MainWindow::saveAs() {
 }
 
 void MainWindow::exportEvents() {
-  if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why);
+  if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why, MessageSubject::kExport);
   const Exports::Write write = events_->csvWriter();  // of what is shown now
   const QString path = exports_->chooseFile(tr("Export events as CSV"), session_.file(), QStringLiteral("events"), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
@@ -440,7 +451,7 @@ void MainWindow::writeExport(const QString& path, Exports::Write write) {
     std::error_code is_no_file;
     return std::filesystem::equivalent(file, to, is_no_file);
   });
-  if (is_open) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path));
+  if (is_open) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path), MessageSubject::kExport);
   exports_->write({to, readers_of(open), state_.trace()}, std::move(write));
 }
 

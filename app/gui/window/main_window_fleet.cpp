@@ -24,9 +24,10 @@ void MainWindow::chooseFleet() {
 FleetWindow* MainWindow::openFleet(const QString& path) {
   Result<FleetFile> fleet = read_fleet_file(path);
   if (!fleet) {
-    showFailure(QString::fromStdString(fleet.error().text));
+    showFailure(QString::fromStdString(fleet.error().text), MessageSubject::kFleet);
     return nullptr;
   }
+  messages_->settle(MessageSubject::kFleet);
   auto* shown = new FleetWindow(std::move(*fleet), path, this);
   connect(shown, &FleetWindow::openRequested, &fleet_opening_, &FleetOpening::open);
   shown->show();

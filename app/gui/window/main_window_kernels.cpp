@@ -32,7 +32,7 @@ void MainWindow::connectKernels() {
   connect(kernel_, &KernelPanel::profilingCancelled, &profiling_, &KernelProfiling::cancel);
   connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);
   connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // its end is one, too
-  connect(&profiling_, &KernelProfiling::failed, this, &MainWindow::showFailure);
+  connect(&profiling_, &KernelProfiling::failed, this, [this](const QString& sentence) { showFailure(sentence); });
   connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
     recent_->add(file);
     messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
@@ -50,7 +50,7 @@ void MainWindow::connectKernels() {
 // Asks first: the program is started again, with all that it does.
 void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (profiling_.isRunning()) return;
-  if (isRecording()) return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."));
+  if (isRecording()) return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."), MessageSubject::kRecording);
   const KernelProfiling::Run run = KernelProfiling::plan(*facts, session_.file());
   const QString recorded = QString::fromStdString(facts->trace->provenance().working_directory);
   QString text = tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name));

@@ -64,6 +64,7 @@ void MainWindow::connectSession() {
     showTitle();
     notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
     emit opened(path);
+    messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
     recent_->forgetIfGone(path);
@@ -76,9 +77,13 @@ void MainWindow::connectSession() {
   connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
+  connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
+  connect(notes_keeper_, &NotesKeeper::notKept, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->rowArrangement().sides); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
-  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
+  for (const auto settles : {&TracePair::alignmentChanged, &TracePair::sidesChanged})
+    connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
 }
 
 // What was in sight, selected and filtered stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
@@ -124,8 +129,9 @@ void MainWindow::ask(const Wish& wish) {
   LiveRecording* recording = session_.recording();
   const session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kHere && isRecording())
-    messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote);
+    messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote, MessageSubject::kClosing);
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
+  if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // of what is wished for, the last comes true
   session_.answer(wish, answer);
 }
 
@@ -240,8 +246,8 @@ void MainWindow::showProgressElsewhere(const session::RecordingStatistics& stati
   status_->showRecording(text);
 }
 
-void MainWindow::showFailure(const QString& sentence) {
-  messages_->show(sentence, MessageWeight::kError);
+void MainWindow::showFailure(const QString& sentence, MessageSubject subject) {
+  messages_->showAnew(sentence, MessageWeight::kError, subject);
   emit failed(sentence);
 }
 

@@ -26,14 +26,14 @@ MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(thi
   hide();
 }
 
-void MessageArea::show(const QString& sentence, MessageWeight weight) {
-  const Notice message{sentence, weight};
-  const auto said = std::find_if(messages_.begin(), messages_.end(), [&](const Notice& each) { return each.sentence == sentence; });
+void MessageArea::show(const QString& sentence, MessageWeight weight, MessageSubject subject) {
+  const Message message{{sentence, weight}, subject};
+  const auto said = std::find_if(messages_.begin(), messages_.end(), [&](const Message& each) { return each.sentence == sentence; });
   if (said != messages_.end()) {
     if (said->weight == weight || said->weight == MessageWeight::kError) return;
     messages_.erase(said);
   }
-  const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Notice& each) { return each.weight == MessageWeight::kNote; });
+  const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Message& each) { return each.weight == MessageWeight::kNote; });
   messages_.insert(first_note, message);
   showFirst();
 }
@@ -43,8 +43,19 @@ void MessageArea::closeFirst() {
   showFirst();
 }
 
+void MessageArea::showAnew(const QString& sentence, MessageWeight weight, MessageSubject subject) {
+  settle(subject);
+  show(sentence, weight, subject);
+}
+
+void MessageArea::settle(MessageSubject subject) {
+  if (subject == MessageSubject::kItself) return;
+  std::erase_if(messages_, [&](const Message& each) { return each.subject == subject; });
+  showFirst();
+}
+
 void MessageArea::withdraw(const QString& end) {
-  std::erase_if(messages_, [&](const Notice& each) { return each.sentence.endsWith(end); });
+  std::erase_if(messages_, [&](const Message& each) { return each.sentence.endsWith(end); });
   showFirst();
 }
 

@@ -84,6 +84,8 @@ class ExportTest : public QObject {
     QCOMPARE(saved("known.trace", AllRows), QString());                        // that is open
     QVERIFY2(window_->messages().text().contains("is a file that is open"), qPrintable(window_->messages().text()));
     QCOMPARE(events_of(known_), std::uint64_t{kEvents});
+    QCOMPARE(events_of(saved("other.trace", AllRows)), std::uint64_t{kEvents});  // as it asks for
+    QVERIFY2(window_->messages().text().startsWith("Wrote ") && window_->messages().messages().size() == 1, qPrintable(window_->messages().text()));
   }
 
   // The kind that was chosen is written, whatever stands behind a dot of the name; and a suffix says another one in any case of letters.

@@ -256,6 +256,9 @@ class HandsTest : public QObject {
     QVERIFY2(window_->messages().messages().back().sentence.contains("/nowhere/editor can't be started") ||
                  window_->messages().text().contains("/nowhere/editor can't be started"),
              qPrintable(window_->messages().text()));
+    ui::Settings().setEditor("/bin/sh " + script + " --goto %f:%l");
+    QVERIFY(click());
+    QVERIFY2(!window_->messages().text().contains("can't be started"), qPrintable(window_->messages().text()));
   }
 
   void theFamilyOfAnEventIsListedFromItsDetailsAndMenu() {
