@@ -10,14 +10,11 @@
 #include <QVBoxLayout>
 
 #include "analysis/command_text.h"
+#include "analysis/longest.h"
 #include "analysis/place.h"
 #include "base/texts.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_html.h"
-#include "model/analysis/families.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
-#include "model/events/event_query.h"
 #include "model/text/language.h"
 #include "model/trace/percent.h"
 #include "timeline/core/describe.h"
@@ -31,8 +28,6 @@ using analysis::DiffItem;
 using analysis::DiffKind;
 using analysis::DiffVerdict;
 using analysis::TraceDiff;
-
-constexpr std::string_view kAllIdle = "GPU idle";  // the item of all causes
 
 // Of a DiffItem or a CounterChange.
 std::string interval_text(const auto& changed) {
@@ -116,59 +111,6 @@ EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   else
     keep_name(filter, kind, item.name);
   return filter;
-}
-
-enum class Compared { kWholeTraces, kIterations };
-
-// Where an item shows best in a trace by itself.
-struct Spot {
-  TimeRange range;
-  EventRef event;
-};
-
-// Of the loop where that is what was compared, and has such an event: what is paid once was left out.
-std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop) {
-  const std::vector<EventRef> events = gather_events(trace, EventScope::whole_trace(trace).lanes(), filter, stop);
-  analysis::Families families(trace);
-  const analysis::Loop loop = compared == Compared::kIterations ? analysis::Loop(trace, families) : analysis::Loop();
-  const auto duration = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
-  const auto recurs = [&](EventRef event) {
-    const Nanoseconds start = trace.lane(event.lane).start(event.index);
-    const std::optional<EventRef> launch = trace.launch_of(event);
-    return loop.recurrence(trace.track_of(event.lane).key.process, start, launch ? trace.lane(launch->lane).start(launch->index) : start) == analysis::Recurrence::kRecurring;
-  };
-  EventRef longest, longest_of_loop;
-  for (const EventRef event : events) {
-    if (!longest.valid() || duration(event) > duration(longest)) longest = event;
-    if ((!longest_of_loop.valid() || duration(event) > duration(longest_of_loop)) && recurs(event)) longest_of_loop = event;
-  }
-  if (longest_of_loop.valid()) longest = longest_of_loop;
-  if (!longest.valid()) return std::nullopt;
-  const Event event = trace.event(longest);
-  return Spot{{event.start, event.end()}, longest};
-}
-
-// Of one cause, by its name; of any other name, of all. Of the loop where there is one, as in longest_event().
-std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {
-  const LaunchIndex launches(trace, stop);
-  analysis::Families families(trace);
-  const analysis::Loop loop(trace, families);
-  Spot longest;
-  analysis::visit_idle(
-      trace, launches, 1,
-      [&](const analysis::IdleGap& gap, std::span<const analysis::IdlePart> parts) {
-        const ProcessId process = trace.track_of(gap.next.lane).key.process;
-        const auto counts = [&](Nanoseconds t) {
-          const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : t;
-          return loop.recurrence(process, t, enqueued) == analysis::Recurrence::kRecurring;
-        };
-        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts(gap.range.begin)) longest = {gap.range, gap.next};
-        for (const analysis::IdlePart& part : parts)
-          if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > longest.range.length() && counts(part.range.begin))
-            longest = {part.range, gap.next};
-      },
-      stop);
-  return longest.range.empty() ? std::nullopt : std::optional(longest);
 }
 
 }  // namespace

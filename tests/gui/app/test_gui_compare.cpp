@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include "analysis/longest.h"
 #include "base/texts.h"
 #include "main_window_fixture.h"
 #include "menus.h"
@@ -283,6 +284,18 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(pair.shift(), initial);
     QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
+    QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // that it is no time is answered
+  }
+
+  // A panel that is closed while it looks for the longest event of a row leaves it at that.
+  void whatIsNoLongerWantedIsNotLookedFor() {
+    const std::shared_ptr<const Trace>& trace = window_->state().trace();
+    std::stop_source stop;
+    QVERIFY(ui::longest_event(*trace, {.text = "gemm"}, ui::Compared::kIterations, stop.get_token()).has_value());
+    QVERIFY(ui::longest_idle(*trace, std::string(ui::kAllIdle), stop.get_token()).has_value());
+    stop.request_stop();
+    QVERIFY(!ui::longest_event(*trace, {.text = "gemm"}, ui::Compared::kIterations, stop.get_token()).has_value());
+    QVERIFY(!ui::longest_idle(*trace, std::string(ui::kAllIdle), stop.get_token()).has_value());
   }
 
   void theSelectedEventAndItsCounterpartCanBeAligned() {
