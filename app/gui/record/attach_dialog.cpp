@@ -7,6 +7,7 @@
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include "model/stats/format.h"
@@ -20,7 +21,8 @@ using attach::ProcessSummary;
 
 constexpr std::chrono::seconds kListInterval{2};
 constexpr int kAttachWidthInCharacters = 120;
-constexpr int kHeightInLines = 44;
+constexpr int kHeightInLines = 58;
+constexpr int kListShare = 45;  // percent of the list and the questions below it, at first
 
 std::string_view possible(const ProcessSummary& process) {
   if (process.refusal.empty()) return to_translate("yes");
@@ -68,6 +70,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;
+    failure_.clear();
     if (shownChoices() == offered_) {  // what somebody chose stays, whichever line is looked at
       const CaptureChoices choices = settings_.attachChoices(QString::fromStdString(shown_[row].name));
       capture_->set(choices);
@@ -77,6 +80,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
     showChosen();
   });
   connect(outside_, &QCheckBox::toggled, this, [this](bool outside) {
+    failure_.clear();
     capture_->setObservation(outside ? Observation::kFromOutside : Observation::kWithin);
     showChosen();
   });
@@ -100,7 +104,6 @@ void AttachDialog::layOut() {
   filter_->setPlaceholderText(tr("Name, command line or process id"));
   filter_->setAccessibleName(tr("Filter processes"));
   filter_->setClearButtonEnabled(true);
-  problem_->setWordWrap(true);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   auto* line = new QHBoxLayout;
@@ -117,21 +120,29 @@ void AttachDialog::layOut() {
   auto* chosen = new QVBoxLayout(choices_);
   chosen->setContentsMargins(0, 0, 0, 0);
   chosen->addLayout(line);
-  chosen->addWidget(table_, 1);
-  chosen->addWidget(outside_);
   auto* questions = new QWidget;
   auto* lines = new QVBoxLayout(questions);
   lines->setContentsMargins(0, 0, 0, 0);
+  lines->addWidget(outside_);
   lines->addWidget(capture_);
   lines->addLayout(form);
-  chosen->addWidget(scrolled_questions(questions));
+  lines->addStretch(1);
+  auto* parts = new QSplitter(Qt::Vertical);
+  parts->addWidget(table_);
+  parts->addWidget(scrolled_questions(questions));
+  parts->setChildrenCollapsible(false);
+  parts->setStretchFactor(0, kListShare);
+  parts->setStretchFactor(1, 100 - kListShare);
+  chosen->addWidget(parts, 1);
   auto* column = new QVBoxLayout(this);
   column->addWidget(choices_, 1);
-  column->addWidget(problem_);
+  column->addWidget(room_for_problem(problem_));
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
   resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, std::min(fontMetrics().height() * kHeightInLines, height_for_dialog(*this)));
+  constexpr int kSizesWhole = 10'000;  // which the splitter makes pixels of
+  parts->setSizes({kSizesWhole * kListShare / 100, kSizesWhole * (100 - kListShare) / 100});
 }
 
 void AttachDialog::list() {
@@ -185,7 +196,8 @@ void AttachDialog::showChosen() {
   const ProcessSummary* process = chosen();
   attach_->setEnabled(process && (outside_->isChecked() ? process->observation_refusal : process->refusal).empty());
   const QString wanted = filter_->text().trimmed();
-  problem_->setText(process                              ? prospects(*process)
+  problem_->setText(process && !failure_.isEmpty()       ? failure_
+                    : process                            ? prospects(*process)
                     : shown_.empty() && !wanted.isEmpty() ? tr("No process has \"%1\" in its name, command line or process id.").arg(wanted)
                                                           : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
 }
@@ -218,6 +230,7 @@ void AttachDialog::accept() {
   if (!attach_->isEnabled() || !output_->check({})) return;
   const AttachSettings settings = attach();
   settings_.rememberAttach(settings);
+  failure_.clear();
   waitForAttach(Waiting::kYes);
   problem_->setText(tr("Attaching to %1 (%2) … Cancel leaves it as it is.").arg(settings.program).arg(settings.pid));
   emit requested(settings);
@@ -226,7 +239,8 @@ void AttachDialog::accept() {
 void AttachDialog::attachEnded(const QString& problem) {
   waitForAttach(Waiting::kNo);
   if (problem.isEmpty()) return QDialog::accept();
-  problem_->setText(problem);
+  failure_ = problem;
+  showChosen();
 }
 
 void AttachDialog::waitForAttach(Waiting waiting) {

@@ -72,6 +72,7 @@ class AttachDialog : public QDialog {
   std::vector<attach::ProcessSummary> shown_;  // a row each
   std::string shown_text_;                     // of the table, to tell whether it changed
   std::optional<pid_t> pid_;                   // the chosen one
+  QString failure_;                            // why that could not be attached to; empty: nobody tried since it was chosen
 };
 
 }  // namespace lanescope::ui

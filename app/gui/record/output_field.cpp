@@ -1,11 +1,15 @@
 #include "record/output_field.h"
 
+#include <algorithm>
+
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include "collector/session/planned_file.h"
 #include "record/launch_settings.h"
+#include "record/start_dialog.h"
 
 namespace lanescope::ui {
 
@@ -28,10 +32,12 @@ OutputField::OutputField(QWidget* parent)
   name->addWidget(overwrite_);
   auto* below = new QHBoxLayout(problem_);
   below->setContentsMargins(0, 0, 0, 0);
-  below->addWidget(sentence_, 1);
+  below->addWidget(room_for_problem(sentence_), 1);
   below->addWidget(replace_);
   below->addWidget(count_up_);
-  sentence_->setWordWrap(true);
+  QSizePolicy keeps_its_place = problem_->sizePolicy();  // so that what stands below does not move
+  keeps_its_place.setRetainSizeWhenHidden(true);
+  problem_->setSizePolicy(keeps_its_place);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addLayout(name);
@@ -40,6 +46,7 @@ OutputField::OutputField(QWidget* parent)
   connect(overwrite_, &QCheckBox::toggled, this, &OutputField::clearProblem);
   connect(replace_, &QPushButton::clicked, overwrite_, [this] { overwrite_->setChecked(true); });
   connect(count_up_, &QPushButton::clicked, this, &OutputField::countUp);
+  problem_->setFixedHeight(std::max(problem_->sizeHint().height(), replace_->sizeHint().height()));
   clearProblem();
 }
 
@@ -58,6 +65,12 @@ void OutputField::showProblem(const QString& sentence) {
   clearProblem();
   sentence_->setText(sentence);
   problem_->show();
+  for (QWidget* around = parentWidget(); around != nullptr; around = around->parentWidget()) {
+    auto* scrolled = qobject_cast<QScrollArea*>(around);
+    if (scrolled == nullptr) continue;
+    scrolled->ensureWidgetVisible(problem_);
+    break;
+  }
 }
 
 // "run.trace" becomes "run.%n.trace".

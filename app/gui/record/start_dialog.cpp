@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kFrameHeight = 48;       // px that a window manager puts above and below a window at most
 constexpr int kLowestQuestions = 120;  // px
+constexpr int kProblemLines = 2;
 
 // As high as what is in it where there is room; else a part of it, with a scroll bar.
 class Questions : public QScrollArea {
@@ -55,7 +56,6 @@ class EnterStarts : public QObject {
 }  // namespace
 
 void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start) {
-  problem->setWordWrap(true);
   problem->setTextFormat(Qt::PlainText);  // it may name what a person typed
   problem->setVisible(false);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
@@ -68,7 +68,7 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
   lines->addStretch(1);
   auto* column = new QVBoxLayout(&dialog);
   column->addWidget(new Questions(questions), 1);
-  column->addWidget(problem);
+  column->addWidget(room_for_problem(problem));
   column->addWidget(buttons);
   for (QPushButton* button : dialog.findChildren<QPushButton*>()) button->setAutoDefault(button == accepts);
   accepts->setDefault(true);
@@ -80,6 +80,22 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
 }
 
 QWidget* scrolled_questions(QWidget* questions) { return new Questions(questions); }
+
+QWidget* room_for_problem(QLabel* problem) {
+  auto* room = new QScrollArea;
+  problem->setWordWrap(true);
+  problem->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  problem->setMargin(0);
+  room->setWidget(problem);
+  room->setWidgetResizable(true);
+  room->setFrameShape(QFrame::NoFrame);
+  room->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  room->setFocusPolicy(Qt::NoFocus);
+  room->viewport()->setAutoFillBackground(false);
+  problem->setAutoFillBackground(false);
+  room->setFixedHeight(problem->fontMetrics().lineSpacing() * kProblemLines);
+  return room;
+}
 
 int height_for_dialog(const QDialog& dialog) { return dialog.screen()->availableSize().height() - kFrameHeight; }
 

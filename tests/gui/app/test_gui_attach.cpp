@@ -163,7 +163,23 @@ class AttachTest : public QObject {
     dialog.attachEnded("It went away.");
     QVERIFY(!dialog.isAttaching());
     const auto labels = dialog.findChildren<QLabel*>();
-    QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text() == "It went away."; }));
+    const auto says_why = [&] { return std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text() == "It went away."; }); };
+    QVERIFY(says_why());
+    // Processes are listed anew all the time, which says nothing of that.
+    QProcess another;
+    another.start("/bin/sleep", {"1000"});
+    QVERIFY(another.waitForStarted());
+    const auto stops = qScopeGuard([&] { another.kill(), another.waitForFinished(); });
+    dialog.findChild<QLineEdit*>()->clear();
+    QVERIFY(wait_for([&] {
+      const std::vector<pid_t> listed = dialog.listed();
+      return std::find(listed.begin(), listed.end(), static_cast<pid_t>(another.processId())) != listed.end();
+    }));
+    QVERIFY(says_why());
+    dialog.choose(static_cast<pid_t>(another.processId()));
+    QVERIFY(!says_why());  // which was of the other one
+    dialog.choose(pid());
+    QVERIFY(!says_why());
     dialog.accept();  // and once more
     QVERIFY(dialog.isAttaching());
     dialog.reject();

@@ -6,6 +6,7 @@
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QFile>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScreen>
@@ -88,9 +89,84 @@ class TestGuiRecordForm : public QObject {
       QWidget* last = pages->currentWidget()->findChildren<QSpinBox*>().last();
       QVERIFY(!in_sight(last));
       last->setFocus(Qt::TabFocusReason);
-      dialog->findChild<QScrollArea*>()->ensureWidgetVisible(last);
+      for (QScrollArea* area : dialog->findChildren<QScrollArea*>())
+        if (area->isAncestorOf(last)) area->ensureWidgetVisible(last);
       QVERIFY(in_sight(last));
     }
+  }
+
+  // The list is what one looks for: in a dialog that is high it has more than a few lines.
+  void theListOfProcessesHasRoom() {
+    ui::Settings settings;
+    ui::AttachDialog attach(settings);
+    attach.resize(attach.width(), 900);
+    attach.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&attach, test::kPatienceMs));
+    const auto* list = attach.findChild<ui::ResultTable*>();
+    const auto lines = [&] { return list->viewport()->height() / list->verticalHeader()->defaultSectionSize(); };
+    QVERIFY2(test::wait_for([&] { return lines() >= 14; }, 5'000), qPrintable(QString::number(lines())));
+  }
+
+  // What is wrong stands where there was room for it: who reads it finds each field where it was.
+  void whatIsWrongMovesNoField() {
+    ui::Settings settings;
+    ui::LaunchDialog launch(settings);
+    launch.setStart([](const ui::LaunchSettings&) { return QString("It can't be started, for a reason that takes as many words as one line of this dialog has no room for, and so goes on in the next."); });
+    launch.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
+    const test::TemporaryFolder folder;
+    const QString taken = QString::fromStdString((folder.path() / "taken.trace").string());
+    QVERIFY(QFile(taken).open(QIODevice::WriteOnly));
+    const auto places = [&] {
+      QList<QRect> places;
+      QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+      for (const QWidget* field : launch.findChildren<QWidget*>())
+        if (qobject_cast<const QLineEdit*>(field) || qobject_cast<const QAbstractButton*>(field) || qobject_cast<const QTabWidget*>(field))
+          if (field->isVisible()) places << QRect(field->mapTo(&launch, QPoint()), field->size());
+      return places;
+    };
+    auto* output = field<QLineEdit>(launch, QStringLiteral("Output file"));
+    const auto accept = [&](const QString& program, const QString& file) {
+      ui::LaunchSettings asked;
+      asked.program = program;
+      asked.output = file;
+      launch.setLaunch(asked);
+      launch.accept();
+      return launch.isVisible();
+    };
+    ui::LaunchSettings asked;
+    launch.setLaunch(asked);
+    const QList<QRect> before = places();
+    QVERIFY(output != nullptr && before.size() > 8);
+    QVERIFY(accept("/nowhere/program", {}));
+    QCOMPARE(places(), before);
+    QVERIFY(accept("/bin/true", "/nowhere/else/run.trace"));
+    QCOMPARE(places(), before);
+    QVERIFY(accept("/bin/true", QString::fromStdString((folder.path() / "new.trace").string())));
+    QCOMPARE(places(), before);
+    QVERIFY(accept("/bin/true", taken));
+    const QList<QRect> offered = places();  // and two buttons
+    QCOMPARE(offered.size(), before.size() + 2);
+    for (const QRect& place : before) QVERIFY(offered.contains(place));
+  }
+
+  // Where the dialog is low, what is wrong with the file's name is scrolled to.
+  void whatIsWrongIsInSight() {
+    ui::Settings settings;
+    ui::LaunchDialog launch(settings);
+    launch.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
+    launch.resize(launch.width(), 260);
+    QVERIFY(test::wait_for([&] { return launch.height() <= 300; }, 5'000));
+    ui::LaunchSettings asked;
+    asked.program = "/bin/true";
+    asked.output = "/nowhere/else/run.trace";
+    launch.setLaunch(asked);
+    launch.accept();
+    const QList<QLabel*> labels = launch.findChildren<QLabel*>();
+    const auto sentence = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().startsWith("There is no folder"); });
+    QVERIFY(sentence != labels.end());
+    QVERIFY(test::wait_for([&] { return (*sentence)->visibleRegion().boundingRect().height() >= (*sentence)->fontMetrics().height(); }, 5'000));
   }
 
   // Who opens a dialog types at once; keys of labels lead to the fields beside them.
