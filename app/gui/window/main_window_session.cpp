@@ -115,7 +115,8 @@ void MainWindow::connectRecording() {
   connect(&session_, &SessionController::completed, this, &MainWindow::closeWhenDone);
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
   connect(&session_, &SessionController::recordingEnded, this, [this] {
-    messages_->withdraw(text_of(session::kNamingMessage));
+    messages_->withdraw(shown_text(diagnostic_message(session::kNamingMessage)));
+    messages_->settle(MessageSubject::kRecording);
     if (!isRecording()) {
       timeline_->setClock(std::nullopt);
       diagnostics_->setRecording(DiagnosticsPanel::Recording::kIsOver);
@@ -222,28 +223,26 @@ void MainWindow::showActivity() {
 
 void MainWindow::showRecordingProgress(const session::RecordingStatistics& statistics) {
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
-  const QString events = QString::fromStdString(timeline::format_count(statistics.events));
   const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
   if (const auto elsewhere = session_.recording()->elsewhere()) return showProgressElsewhere(statistics, *elsewhere);
   const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the trace's
   if (epoch != 0 && !session_.recording()->isStopping()) timeline_->setClock(now.count() - epoch);
-  status_->showRecording((session_.recording()->isStopping() ? tr("Stopping · %1 s · %2 events · %3 dropped")
-                                                             : tr("● Recording · %1 s · %2 events · %3 dropped"))
-                             .arg(seconds, events, dropped));
+  const QString what = session_.recording()->isStopping() ? tr("Stopping") : tr("● Recording");
+  status_->showRecording({what, tr("%1 s").arg(seconds), events_text(state_.trace().get()), tr("%1 dropped").arg(dropped)});
 }
 
 // What another machine's clock says now is not known, so that the axis ends with what has come.
 void MainWindow::showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere) {
   constexpr std::chrono::seconds kWorthWords{2};
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
-  const QString events = QString::fromStdString(timeline::format_count(statistics.events));
-  QString text = session_.recording()->isStopping()   ? tr("Stopping on %1 · %2 s · %3 events").arg(elsewhere.machine, seconds, events)
-                 : session_.recording()->path().isEmpty() ? tr("Starting on %1 · %2 s").arg(elsewhere.machine, seconds)
-                                                          : tr("● Recording on %1 · %2 s · %3 events").arg(elsewhere.machine, seconds, events);
+  const bool has_begun = !session_.recording()->path().isEmpty();
+  const QString what = session_.recording()->isStopping() ? tr("Stopping on %1") : has_begun ? tr("● Recording on %1") : tr("Starting on %1");
+  QStringList parts = {what.arg(elsewhere.machine), tr("%1 s").arg(seconds)};
+  if (has_begun) parts += events_text(state_.trace().get());
   if (elsewhere.behind >= kWorthWords)
-    text += tr(" · %n s behind", nullptr, static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(elsewhere.behind).count()));
-  status_->showRecording(text);
+    parts += tr("%n s behind", nullptr, static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(elsewhere.behind).count()));
+  status_->showRecording(parts);
 }
 
 void MainWindow::showFailure(const QString& sentence, MessageSubject subject) {

@@ -2,6 +2,8 @@
 
 #include <QDateTime>
 #include <QLocale>
+#include <QPainter>
+#include <QStyle>
 
 #include "base/condition_text.h"
 #include "base/texts.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int kProgressSteps = 1000;
 constexpr int kProgressWidth = 160;  // px
+constexpr QStringView kBetweenParts = u"  ·  ";
 constexpr int kEdge = 6;             // px between the text and the window's edges
 
 std::uint64_t listed_count(const Trace& trace) {
@@ -22,12 +25,6 @@ std::uint64_t listed_count(const Trace& trace) {
   std::uint64_t count = 0;
   for (const LaneId lane : scope.lanes()) count += trace.lane(lane).size();
   return count;
-}
-
-// As lists of all events count them; the others by themselves.
-QString events_text(std::uint64_t listed, std::uint64_t others) {
-  const QString events = shown_text(timeline::format_counted(listed, "event"));
-  return others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others)));
 }
 
 QString origin_text(const Provenance& from) {
@@ -45,6 +42,33 @@ QString origin_text(const Provenance& from) {
 
 }  // namespace
 
+QString events_text(const Trace* trace) {
+  const std::uint64_t listed = trace ? listed_count(*trace) : 0, others = trace ? trace->event_count() - listed : 0;
+  const QString events = shown_text(timeline::format_counted(listed, "event"));
+  return others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others)));
+}
+
+void PartsLabel::setParts(const QStringList& parts, const QString& further_tip) {
+  parts_ = parts;
+  setText(parts.join(kBetweenParts));
+  setToolTip(further_tip.isEmpty() ? text() : text() + u'\n' + further_tip);
+}
+
+QString PartsLabel::shown() const {
+  const int room = contentsRect().width();
+  if (fontMetrics().horizontalAdvance(text()) <= room) return text();
+  for (qsizetype count = parts_.size() - 1; count > 0; --count) {
+    const QString some = (parts_.first(count) + QStringList(QStringLiteral("…"))).join(kBetweenParts);
+    if (fontMetrics().horizontalAdvance(some) <= room) return some;
+  }
+  return fontMetrics().elidedText(text(), Qt::ElideRight, room);
+}
+
+void PartsLabel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  style()->drawItemText(&painter, contentsRect(), Qt::AlignVCenter | Qt::AlignLeft, palette(), isEnabled(), shown(), foregroundRole());
+}
+
 QString age_text(qint64 seconds) {
   constexpr qint64 kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour, kMonth = 30 * kDay;
   if (seconds < kMinute) return QObject::tr("just now");
@@ -58,13 +82,12 @@ QString age_text(qint64 seconds) {
 TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
     : QStatusBar(parent),
       state_(state),
-      trace_(new QLabel(this)),
+      trace_(new PartsLabel(this)),
       time_(new QLabel(this)),
-      activity_(new QLabel(this)),
+      activity_(new PartsLabel(this)),
       progress_(new QProgressBar(this)),
       cancel_(new QPushButton(tr("Cancel"), this)) {
   setSizeGripEnabled(false);
-  trace_->setMinimumWidth(1);  // a long name of a host does not keep the window wide
   trace_->setContentsMargins(kEdge, 0, 0, 0);
   time_->setContentsMargins(0, 0, kEdge, 0);
   addWidget(trace_);
@@ -86,7 +109,7 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
 }
 
 void TraceStatus::showLoading(const QString& file_name) {
-  activity_->setText(tr("Loading %1").arg(file_name));
+  activity_->setParts({tr("Loading %1").arg(file_name)});
   activity_->show();
   progress_->setValue(0);
   progress_->show();
@@ -96,8 +119,8 @@ void TraceStatus::showLoading(const QString& file_name) {
 void TraceStatus::showProgress(double fraction) { progress_->setValue(static_cast<int>(fraction * kProgressSteps)); }
 
 // The sentence says what the trace holds so far. Whether it is complete is not known before the end.
-void TraceStatus::showRecording(const QString& sentence) {
-  activity_->setText(sentence);
+void TraceStatus::showRecording(const QStringList& parts) {
+  activity_->setParts(parts);
   activity_->show();
   trace_->hide();
 }
@@ -112,14 +135,13 @@ void TraceStatus::showIdle() {
 void TraceStatus::showTrace() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) {
-    trace_->setText(tr("No trace"));
+    trace_->setParts({tr("No trace")});
     return showTime();
   }
-  const std::uint64_t listed = listed_count(*trace), others = trace->event_count() - listed;
-  QStringList parts = {events_text(listed, others), shown_text(completeness_message(completeness_text(*trace)))};
+  QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness_text(*trace)))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
-  trace_->setText(parts.join(QStringLiteral("  ·  ")));
-  trace_->setToolTip(others == 0 ? trace_->text() : trace_->text() + u'\n' + tr("Events lists states of threads and samples where their kind is chosen."));
+  const bool are_all_listed = listed_count(*trace) == trace->event_count();
+  trace_->setParts(parts, are_all_listed ? QString() : tr("Events lists states of threads and samples where their kind is chosen."));
   showTime();
 }
 

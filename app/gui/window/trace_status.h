@@ -5,10 +5,28 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QStatusBar>
+#include <QStringList>
 
 #include "base/selection_state.h"
 
 namespace lanescope::ui {
+
+// A line of parts, the most important first: those that there is room for are shown, with "…" for the others, and all in the tip.
+class PartsLabel : public QLabel {
+  Q_OBJECT
+
+ public:
+  using QLabel::QLabel;
+  void setParts(const QStringList& parts, const QString& further_tip = {});
+  [[nodiscard]] QString shown() const;  // of text()
+  [[nodiscard]] QSize minimumSizeHint() const override { return {1, QLabel::minimumSizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QStringList parts_;
+};
 
 class TraceStatus : public QStatusBar {
   Q_OBJECT
@@ -18,7 +36,7 @@ class TraceStatus : public QStatusBar {
 
   void showLoading(const QString& file_name);
   void showProgress(double fraction);  // 0 to 1
-  void showRecording(const QString& sentence);
+  void showRecording(const QStringList& parts);
   void showIdle();
   [[nodiscard]] QString text() const { return trace_->text(); }
 
@@ -30,12 +48,15 @@ class TraceStatus : public QStatusBar {
   void showTime();
 
   SelectionState& state_;
-  QLabel* trace_;
+  PartsLabel* trace_;
   QLabel* time_;
-  QLabel* activity_;
+  PartsLabel* activity_;
   QProgressBar* progress_;
   QPushButton* cancel_;
 };
+
+// "1,204 events", as lists of all events count them, and states of threads and samples by themselves. Null: none yet.
+[[nodiscard]] QString events_text(const Trace* trace);
 
 // "just now", "5 min ago", "2 h ago", "3 days ago", then the date.
 [[nodiscard]] QString age_text(qint64 seconds);

@@ -49,6 +49,30 @@ class RecordingTest : public QObject {
     QVERIFY(wait_for([&] { return window.findChild<ui::DiagnosticsPanel*>()->processes().topLevelItemCount() >= 2; }));  // the program and its forked child
   }
 
+  // What stands in the line while it runs is what stands there of its file.
+  void countsEventsWhileItRunsAsAfterwards() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "counted.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments.clear();
+    launch.capture.thread_states = true;
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto shows = [&](const QString& text) {
+      const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
+    };
+    QVERIFY(wait_for([&] { return shows("Recording") && shows("states and samples"); }));
+    const auto trace = window.state().trace();
+    QVERIFY(shows(ui::events_text(trace.get())) || window.state().trace() != trace);
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(window));
+    QVERIFY(shows(ui::events_text(window.state().trace().get())));
+  }
+
   void remembersALaunchByItsProgram() {
     ui::Settings settings;
     const ui::LaunchSettings asked = launchOf(folder_.path() / "live.trace");

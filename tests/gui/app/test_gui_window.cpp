@@ -42,6 +42,24 @@ class MainWindowTest : public QObject {
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kEvents));
   }
 
+  // In a window that has no room for all of it, the first parts can be read to their ends.
+  void theStatusLineIsNotCutWithinItsWords() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'400, 700);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    const auto* in_window = window.findChild<ui::PartsLabel*>();
+    QVERIFY(wait_for([&] { return in_window->shown() == in_window->text(); }));
+    QCOMPARE(in_window->toolTip(), in_window->text());
+    ui::PartsLabel label;
+    label.setParts({"2,748 events", "complete: nothing dropped", "recorded on gpu01"});
+    for (const QString& shown : {label.text(), QString("2,748 events  ·  complete: nothing dropped  ·  …"), QString("2,748 events  ·  …"), QString("2,748 ev…")}) {
+      label.resize(label.fontMetrics().horizontalAdvance(shown) + 1, 20);
+      QCOMPARE(label.shown(), shown);
+    }
+    QVERIFY(label.minimumSizeHint().width() <= 1);  // nothing that is said keeps the window wide
+  }
+
   // Lists leave out what is asked for by its kind, so the count of events is that of lists.
   void countsEventsAsListsDo() {
     MainWindow window(ui::Layout::kInitial);
