@@ -10,6 +10,8 @@ namespace lanescope::ui {
 namespace {
 
 constexpr qsizetype kRecentFiles = 10;
+constexpr qsizetype kQueries = 50;
+constexpr qsizetype kLongestQuery = 20'000;  // characters of one that is remembered
 constexpr qsizetype kLaunchedPrograms = 20;
 constexpr qsizetype kRemoteTargets = 20;
 constexpr qsizetype kKindsOfTraces = 50;
@@ -71,6 +73,11 @@ void Settings::removeRecentFile(const QString& path) {
   file_.setValue("recentFiles", files);
 }
 void Settings::clearRecentFiles() { file_.remove("recentFiles"); }
+
+QStringList Settings::queries() const { return file_.value("queries").toStringList(); }
+void Settings::addQuery(const QString& sql) {
+  if (sql.size() <= kLongestQuery) file_.setValue("queries", with_first(queries(), sql, kQueries));
+}
 
 QByteArray Settings::layout(const char* key) const {
   if (file_.value("window/schemaVersion").toInt() != kSchemaVersion) return {};

@@ -45,6 +45,10 @@ class Settings {
   [[nodiscard]] QVariant panelPart(const QString& name) const;
   void setPanelPart(const QString& name, const QVariant& arrangement);
 
+  // What was asked in the panel for queries, newest first.
+  [[nodiscard]] QStringList queries() const;
+  void addQuery(const QString& sql);  // at the front; the list keeps fifty, each once
+
   [[nodiscard]] QString exportFolder() const;  // of the last file that was exported; empty: none was
   void setExportFolder(const QString& folder);
 

@@ -8,6 +8,8 @@
 #include <QFontDatabase>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
 #include <QShortcut>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -53,12 +55,14 @@ QString tables_text() {
 
 }  // namespace
 
-QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* parent)
+QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings& settings, QWidget* parent)
     : QWidget(parent),
       state_(state),
       answered_(answered),
+      settings_(settings),
       of_(new AnsweredTraceBox(answered, this)),
       ready_(new QComboBox(this)),
+      recent_(new QToolButton(this)),
       editor_(new QPlainTextEdit(this)),
       ask_(new QPushButton(tr("Run"), this)),
       stop_(new QPushButton(tr("Stop"), this)),
@@ -69,13 +73,13 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* 
   layOut();
   for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(text_of(ready.title), text_of(ready.sql));
   connect(ready_, &QComboBox::activated, this, [this](int index) {
-    QTextCursor all(editor_->document());  // what stands there can be brought back by undoing this
-    all.select(QTextCursor::Document);
-    all.insertText(ready_->itemData(index).toString());
+    write(ready_->itemData(index).toString());
     ask();
   });
   connect(ask_, &QPushButton::clicked, this, &QueryPanel::ask);
   connect(stop_, &QPushButton::clicked, this, &QueryPanel::stop);
+  connect(recent_->menu(), &QMenu::aboutToShow, this, &QueryPanel::fillRecent);
+  editor_->installEventFilter(this);
   connect(on_timeline_, &QCheckBox::toggled, this, &QueryPanel::showRow);
   auto* key = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
   key->setContext(Qt::WidgetWithChildrenShortcut);
@@ -109,7 +113,7 @@ void QueryPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(6);
-  for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, ask_, stop_, on_timeline_}) line->addWidget(part);
+  for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, recent_, ask_, stop_, on_timeline_}) line->addWidget(part);
   line->addWidget(message_, 1);
   column->addLayout(line);
   auto* parts = new QSplitter(this);
@@ -125,6 +129,11 @@ void QueryPanel::layOut() {
   ready_->setPlaceholderText(tr("Prepared queries"));
   ready_->setCurrentIndex(-1);
   ready_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  recent_->setText(tr("Recent"));
+  recent_->setToolTip(tr("What was asked before; Up in the first line of the field brings it back, too"));
+  recent_->setPopupMode(QToolButton::InstantPopup);
+  recent_->setMenu(new QMenu(recent_));
+  recent_->menu()->setToolTipsVisible(true);
   editor_->setAccessibleName(tr("SQL query"));
   editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   editor_->setPlaceholderText(QStringLiteral("SELECT short_name, count(*), sum(duration)\nFROM kernels\nWHERE start >= :begin AND start < :end\nGROUP BY 1 ORDER BY 3 DESC"));
@@ -147,11 +156,60 @@ void QueryPanel::layOut() {
 
 void QueryPanel::ask() {
   asked_ = editor_->toPlainText();
+  recalled_ = -1;
   if (asked_.trimmed().isEmpty()) {
     asked_.clear();
     return showMessage(tr("Write a query, or choose one of the prepared queries."));
   }
+  if (ready_->findData(asked_) < 0) settings_.addQuery(asked_);
   answer();
+}
+
+void QueryPanel::write(const QString& sql) {
+  QTextCursor all(editor_->document());
+  all.select(QTextCursor::Document);
+  all.insertText(sql);
+}
+
+// As in a shell: in the first line Up goes to earlier ones, in the last line Down to later ones, and then to what was being typed.
+bool QueryPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched != editor_ || event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
+  const auto* key = static_cast<QKeyEvent*>(event);
+  const bool is_up = key->key() == Qt::Key_Up, is_down = key->key() == Qt::Key_Down;
+  if ((!is_up && !is_down) || (key->modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
+  QTextCursor cursor = editor_->textCursor();
+  if (cursor.movePosition(is_up ? QTextCursor::Up : QTextCursor::Down)) return false;
+  return recall(is_up ? Direction::kEarlier : Direction::kLater);
+}
+
+bool QueryPanel::recall(Direction direction) {
+  const QStringList asked = settings_.queries();
+  qsizetype wanted = recalled_ + (direction == Direction::kEarlier ? 1 : -1);
+  if (recalled_ < 0 && direction == Direction::kEarlier) {
+    if (!asked.isEmpty() && asked.first() == editor_->toPlainText()) ++wanted;  // it stands there
+    draft_ = editor_->toPlainText();
+  }
+  if (wanted < -1 || wanted >= asked.size()) return false;
+  recalled_ = wanted;
+  write(wanted < 0 ? draft_ : asked[wanted]);
+  editor_->moveCursor(direction == Direction::kEarlier ? QTextCursor::Start : QTextCursor::End);
+  return true;
+}
+
+void QueryPanel::fillRecent() {
+  constexpr qsizetype kMost = 20;
+  constexpr int kWidthInCharacters = 100;
+  QMenu& menu = *recent_->menu();
+  menu.clear();
+  for (const QString& sql : settings_.queries().first(std::min(kMost, settings_.queries().size()))) {
+    const QString line = fontMetrics().elidedText(sql.simplified(), Qt::ElideRight, fontMetrics().averageCharWidth() * kWidthInCharacters);
+    QAction* action = menu.addAction(QString(line).replace(u'&', QStringLiteral("&&")), this, [this, sql] {
+      write(sql);
+      ask();
+    });
+    action->setToolTip(QStringLiteral("<pre>%1</pre>").arg(sql.toHtmlEscaped()));
+  }
+  if (menu.isEmpty()) menu.addAction(tr("Nothing was asked yet."))->setEnabled(false);
 }
 
 void QueryPanel::stop() {

@@ -1,6 +1,6 @@
 // Questions in SQL about the shown trace (model/query): what is typed, or one of those that many ask, is answered by a table, and a column of
 // numbers by a histogram. A row that says when something was leads to it; all of them can be a row of the timeline. :begin and :end are the
-// bound part of time; an answer about it follows the selection.
+// bound part of time; an answer about it follows the selection. What was asked before comes back by Up and Down, or from a menu, over restarts.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -10,12 +10,14 @@
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QToolButton>
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
+#include "base/settings.h"
 #include "model/query/query.h"
 #include "panels/duration_chart.h"
 #include "tables/result_table.h"
@@ -27,7 +29,7 @@ class QueryPanel : public QWidget {
   Q_OBJECT
 
  public:
-  QueryPanel(SelectionState& state, AnsweredTrace& answered, QWidget* parent = nullptr);
+  QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings& settings, QWidget* parent = nullptr);
 
   [[nodiscard]] QString text() const { return editor_->toPlainText(); }
   void setText(const QString& sql) { editor_->setPlainText(sql); }
@@ -44,9 +46,14 @@ class QueryPanel : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void layOut();
+  void write(const QString& sql);  // what stands there can be brought back by undoing this
+  enum class Direction { kEarlier, kLater };
+  [[nodiscard]] bool recall(Direction direction);  // whether there is one
+  void fillRecent();
   // What an answer is of.
   struct Asked {
     AnsweredTrace::Subject subject;
@@ -66,8 +73,10 @@ class QueryPanel : public QWidget {
 
   SelectionState& state_;
   AnsweredTrace& answered_;
+  Settings& settings_;
   AnsweredTraceBox* of_;
   QComboBox* ready_;
+  QToolButton* recent_;
   QPlainTextEdit* editor_;
   QPushButton* ask_;
   QPushButton* stop_;
@@ -78,6 +87,8 @@ class QueryPanel : public QWidget {
   std::shared_ptr<const timeline::AnswerRow> row_;  // of the answer; null where it says no times
   QString asked_;                             // the question that was answered, or is being; empty: none
   QString answered_question_;                 // that of which the answer is in the table
+  qsizetype recalled_ = -1;                   // which of those that were asked before stands in the field; -1: none
+  QString draft_;                             // that was typed before the first of them came
   query::TimeUse time_ = query::TimeUse::kWhole;
   Asked asked_of_;  // last
   Asked made_of_;   // what is in the table; of no trace where there is nothing

@@ -44,7 +44,7 @@ MainWindow::MainWindow(Layout layout)
       findings_(new FindingsPanel(answered_)),
       diff_(new DiffPanel(state_, session_.pair())),
       samples_(new SamplesPanel(state_)),
-      query_(new QueryPanel(state_, answered_)),
+      query_(new QueryPanel(state_, answered_, settings_)),
       notes_(new NotesPanel(*timeline_)),
       notes_keeper_(new NotesKeeper(*timeline_, this)),
       kernel_(new KernelPanel(state_)),

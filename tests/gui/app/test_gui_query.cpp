@@ -7,9 +7,11 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHelpEvent>
+#include <QMenu>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QTimer>
+#include <QToolButton>
 #include <QToolTip>
 #include <QWheelEvent>
 
@@ -71,6 +73,42 @@ class QueryTest : public QObject {
     QCOMPARE(window_->query().text(), (*ready)->itemData(0).toString());
     QVERIFY(gestures.press(Qt::CTRL | Qt::Key_Z));
     QCOMPARE(window_->query().text(), QString("SELECT 1"));
+  }
+
+  // As in a shell, and in another window of another day.
+  void whatWasAskedBeforeComesBack() {
+    ask("SELECT 1");
+    ask("SELECT 2,\n  3");
+    window_ = window_of(known_);
+    QVERIFY(window_);
+    Gestures gestures(*window_);
+    window_->timelineView().setFocus();
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Q));
+    QVERIFY(gestures.type("SELECT 4"));
+    QVERIFY(gestures.press(Qt::Key_Up));
+    QCOMPARE(window_->query().text(), QString("SELECT 2,\n  3"));
+    QVERIFY(gestures.press(Qt::Key_Up));
+    QCOMPARE(window_->query().text(), QString("SELECT 1"));
+    QVERIFY(gestures.press(Qt::Key_Down));
+    QVERIFY(gestures.press(Qt::Key_Up));  // within it, whose cursor is at its end: from the second line to the first
+    QCOMPARE(window_->query().text(), QString("SELECT 2,\n  3"));
+    QVERIFY(gestures.press(Qt::Key_Down));
+    QVERIFY(gestures.press(Qt::Key_Down));
+    QCOMPARE(window_->query().text(), QString("SELECT 4"));  // what was being typed
+    QVERIFY(gestures.press(Qt::Key_Down));
+    QCOMPARE(window_->query().text(), QString("SELECT 4"));
+    auto* recent = window_->query().findChild<QToolButton*>();
+    emit recent->menu()->aboutToShow();
+    const QList<QAction*> entries = recent->menu()->actions();
+    QVERIFY(entries.size() >= 2);
+    QCOMPARE(entries[0]->text(), QString("SELECT 2, 3"));
+    QCOMPARE(entries[1]->text(), QString("SELECT 1"));
+    entries[1]->trigger();
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->query().text(), QString("SELECT 1"));
+    QCOMPARE(cell(0, 0), QString("1"));
+    QCOMPARE(ui::Settings().queries().first(), QString("SELECT 1"));  // once
+    QCOMPARE(ui::Settings().queries().count("SELECT 1"), qsizetype{1});
   }
 
   // The wheel is turned over whatever lies under the cursor: it changes a box that is in use, and no other one.
