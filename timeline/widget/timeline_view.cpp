@@ -192,7 +192,12 @@ QImage TimelineView::picture(double scale) {
   QImage picture((QSizeF(size()) * scale).toSize(), QImage::Format_RGB32);
   if (picture.isNull()) return picture;
   picture.setDevicePixelRatio(scale);
+  ViewState& state = parts_->state;
+  const EventRef hovered = state.hovered();
+  const std::optional<Nanoseconds> time = state.hovered_time();
+  state.hover({}, std::nullopt);
   render(&picture);
+  state.hover(hovered, time);
   return picture;
 }
 

@@ -106,7 +106,7 @@ void MainWindow::connectActions() {
   });
   connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
   connect(actions_.editor, &QAction::triggered, this, &MainWindow::chooseEditor);
-  connect(actions_.copy_picture, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(timeline_->grab().toImage()); });
+  connect(actions_.copy_picture, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });
   connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
   connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
   connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);

@@ -196,6 +196,16 @@ class ExportTest : public QObject {
     const QImage on_screen = window_->timelineView().grab().toImage();
     QVERIFY(window_->timelineView().picture(kScale) != on_screen);
     QCOMPARE(window_->timelineView().grab().toImage(), on_screen);  // as it was
+    // What follows the mouse is not in it, wherever that stands when somebody presses the key.
+    const QImage before = window_->timelineView().picture(1);
+    const QWidget* canvas = window_->timelineView().childAt(window_->timelineView().width() - 200, window_->timelineView().height() - 60);
+    QTest::mouseMove(const_cast<QWidget*>(canvas), {20, 20});
+    QTest::mouseMove(const_cast<QWidget*>(canvas), {100, 40});
+    QVERIFY(window_->timelineView().grab().toImage() != on_screen);
+    QCOMPARE(window_->timelineView().picture(1), before);
+    window_->actions().copy_picture->trigger();
+    QCOMPARE(QGuiApplication::clipboard()->image().convertToFormat(before.format()), before);
+    QVERIFY(window_->timelineView().grab().toImage() != on_screen);  // it stands there still
     QFile svg(savedPicture("picture.svg", 1));
     QVERIFY(svg.open(QIODevice::ReadOnly));
     const QByteArray text = svg.readAll();

@@ -202,7 +202,7 @@ class TimelineView : public QWidget {
   void setKeys(const QString& command, std::vector<QKeyCombination> keys);
   [[nodiscard]] const std::vector<QKeyCombination>& keysOf(const TimelineCommand& command) const;
 
-  // What is seen, drawn at `scale` device pixels a logical one. Null where there is not enough memory for it. O(pixels).
+  // What is seen but what follows the mouse, drawn at `scale` device pixels a logical one. Null where there is not enough memory for it. O(pixels).
   [[nodiscard]] QImage picture(double scale);
 
   [[nodiscard]] QSize sizeHint() const override;
