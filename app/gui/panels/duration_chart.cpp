@@ -107,6 +107,7 @@ QCategoryAxis* duration_axis(const DurationHistogram& histogram, double width, c
   auto* axis = new QCategoryAxis;
   axis->setRange(room.low, room.high);
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+  axis->setTruncateLabels(false);  // each has room, which is not an equal share of the axis
   Marks marks = is_single ? Marks() : most - least > kWideSpan ? marks_of_decades(room) : marks_of_steps(room);
   if (marks.empty()) marks.emplace(is_single ? least : (least + most) / 2, tick_text(std::pow(10.0, is_single ? least : (least + most) / 2)));
   for (const auto& [at, text] : marks) axis->append(text, at);

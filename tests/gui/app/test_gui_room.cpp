@@ -72,6 +72,8 @@ class RoomTest : public QObject {
     constexpr int kLegible = 110;  // px
     QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
     QVERIFY2(!utilisation->isVisible() || utilisation->height() >= kLegible, qPrintable(QString::number(utilisation->height())));
+    for (const QChartView* view : std::initializer_list<const QChartView*>{durations, utilisation})
+      for (const QAbstractAxis* axis : view->chart()->axes()) QVERIFY2(!axis->labelsTruncated(), qPrintable(view->chart()->title()));
     window.resize(1'600, 640);
     QVERIFY(settle(window));
     QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
