@@ -21,6 +21,7 @@ namespace {
 constexpr int kTextWidth = 640;    // px at first
 constexpr int kChartsWidth = 520;  // px at first
 constexpr int kStallsHeight = 180;  // px at first
+constexpr int kLeastChart = 30;     // px high
 
 QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
   auto* made = new QToolButton(parent);
@@ -135,6 +136,9 @@ void KernelPanel::layOut() {
   pages_->setDocumentMode(true);
   pages_->addTab(memory_, tr("Memory"));
   pages_->addTab(roofline_, tr("Roofline"));
+  // The same for all kernels, whatever is known of one: no edge gives way to a kernel that is chosen.
+  charts_->setMinimumSize(memory_->minimumSizeHint().width(), browser_->minimumSizeHint().height());
+  for (QWidget* part : std::initializer_list<QWidget*>{stalls_, pages_}) part->setMinimumSize(1, kLeastChart);
   charts_->setSizes({kStallsHeight, 2 * kStallsHeight});
   charts_->setStretchFactor(0, 0);
   charts_->setStretchFactor(1, 1);

@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QScrollBar>
 #include <QSignalSpy>
+#include <QSplitter>
 #include <QTextBrowser>
 #include <QTextStream>
 #include <QToolButton>
@@ -67,6 +68,50 @@ class KernelsTest : public QObject {
 
  private slots:
   void initTestCase() { use_empty_settings(); }
+
+  // Where somebody put the edges between the text and the charts, they stay, whichever kernels are chosen: with counters, with samples, or with neither.
+  void choosingAKernelMovesNoEdge() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1300, 360);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, kPatienceMs));
+    auto* parts = panel.findChild<QSplitter*>(QStringLiteral("kernelParts"));
+    QSplitter* charts = nullptr;
+    for (QSplitter* each : panel.findChildren<QSplitter*>())
+      if (each != parts) charts = each;
+    QVERIFY(parts != nullptr && charts != nullptr);
+    const auto with_counters = recording("kernel_counters.trace"), with_samples = recording("transpositions.trace"), without = recording("cuda_streams.trace");
+    const auto choose = [&](const std::shared_ptr<const Trace>& trace, std::string_view kernel) {
+      if (state.trace() != trace) state.setTrace(trace, ui::TraceChange::kOther);
+      const EventRef event = kernel_named(*trace, kernel);
+      if (!event.valid()) return false;
+      state.setSelectedEvent(event);
+      return settled(panel);
+    };
+    const int least = panel.minimumSizeHint().height();  // which the edge to the timeline gives way to
+    QVERIFY(choose(with_counters, "transpose_shared"));
+    QCOMPARE(panel.minimumSizeHint().height(), least);
+    const auto drag = [](QSplitter& splitter, int pixels) {
+      QSplitterHandle* handle = splitter.handle(1);
+      const QPoint from = handle->rect().center(), to = from + (splitter.orientation() == Qt::Horizontal ? QPoint(pixels, 0) : QPoint(0, pixels));
+      QTest::mousePress(handle, Qt::LeftButton, {}, from);
+      QTest::mouseMove(handle, to);
+      QTest::mouseRelease(handle, Qt::LeftButton, {}, from);
+    };
+    drag(*parts, 400);  // more than all that some kernels have would need at least
+    drag(*charts, 60);
+    QCoreApplication::sendPostedEvents();
+    const QList<int> across = parts->sizes(), down = charts->sizes();
+    QVERIFY(across[0] > 0 && down[0] > 0 && down[1] > 0);
+    const auto said = [&] { return QStringLiteral("%5 %6: %1 %2 | %3 %4").arg(parts->sizes()[0]).arg(parts->sizes()[1]).arg(charts->sizes()[0]).arg(charts->sizes()[1]).arg(across[0]).arg(across[1]); };
+    for (const auto& [trace, kernel] : {std::pair{with_counters, "saxpy"}, {with_samples, "transpose"}, {with_counters, "gemm"}, {without, ""}, {with_counters, "saxpy"}}) {
+      QVERIFY2(choose(trace, kernel), kernel);
+      QCOMPARE(panel.minimumSizeHint().height(), least);
+      if (panel.findChild<ui::MemoryChart*>()->isVisible()) QVERIFY2(wait_for([&] { return charts->sizes() == down; }, 5'000), qPrintable(said()));
+      if (charts->isVisible()) QVERIFY2(wait_for([&] { return parts->sizes() == across; }, 5'000), qPrintable(said()));
+    }
+  }
 
   void aKernelWithCountersSaysWhatItCouldWin() {
     ui::SelectionState state;
