@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 
 #include "base/condition_text.h"
+#include "base/diagnostic_text.h"
 #include "model/events/event_values.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
@@ -243,13 +244,15 @@ void DiagnosticsPanel::showProcesses(const Trace& trace) {
 
 void DiagnosticsPanel::showMessages(const Trace& trace) {
   const int known = messages_->topLevelItemCount();
+  const bool is_translated = &shown_language() != &english();
   int line = 0;
   for (const DiagnosticMessage& message : trace.diagnostics()) {
     const QString process = message.process == kNone ? QString() : isolated(QString::fromStdString(process_label(trace, message.process)));
     QTreeWidgetItem* item = line_of(*messages_, line++);
+    const QString text = is_translated ? shown_text(diagnostic_message(message.text)) : QString::fromStdString(message.text);
     set_texts(*item, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)), severity_text(message.severity), process,
-                      QString::fromStdString(message.text)});
-    item->setToolTip(3, QString::fromStdString(message.text));
+                      text});
+    item->setToolTip(3, text);
   }
   if (messages_->topLevelItemCount() != known) fit_columns(*messages_, messages_->columnCount() - 1);
 }

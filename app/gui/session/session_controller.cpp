@@ -6,6 +6,7 @@
 #include <QFileInfo>
 
 #include "base/condition_text.h"
+#include "base/diagnostic_text.h"
 #include "base/file_path.h"
 #include "model/import/open_trace.h"
 #include "timeline/widget/shown_text.h"
@@ -95,7 +96,7 @@ void SessionController::follow(std::unique_ptr<LiveRecording> recording) {
 void SessionController::connectRecording(LiveRecording& recording, Ticket ticket) {
   connect(&recording, &LiveRecording::grown, this, [this, ticket](const TracePointer& trace) { run(event::SnapshotArrived{ticket}, trace); });
   connect(&recording, &LiveRecording::progressed, this, &SessionController::recordingProgressed);
-  connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
+  connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(shown_text(diagnostic_message(sentence.toStdString()))); });
   connect(&recording, &LiveRecording::ended, this, [this, ticket](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording_);
     const QStringList further = recording_->further();
@@ -112,7 +113,7 @@ void SessionController::letGo() {
   if (!recording_) return;
   LiveRecording* recording = recording_.get();
   recording->disconnect(this);
-  connect(recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
+  connect(recording, &LiveRecording::message, this, [this](const QString& sentence) { say(shown_text(diagnostic_message(sentence.toStdString()))); });
   connect(recording, &LiveRecording::ended, this, [this, recording](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording);
     if (!facts.path.isEmpty()) say(tr("The previous recording is complete: %1").arg(facts.path));

@@ -7,12 +7,14 @@
 #include <QThread>
 
 #include "analysis/place.h"
+#include "base/diagnostic_text.h"
 #include "base/texts.h"
 #include "model/trace/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/remote_dialog.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 #include "window/main_window.h"
 #include "window/quitting.h"
 #include "window/recording_question.h"
@@ -62,9 +64,9 @@ void MainWindow::connectSession() {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
     if (!is_one_of_several) recent_->add(path);
     showTitle();
+    messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
     notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
     emit opened(path);
-    messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
     recent_->forgetIfGone(path);
@@ -75,10 +77,10 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
   connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
-  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
-  connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
   connect(notes_keeper_, &NotesKeeper::notKept, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
+  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
+  connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->rowArrangement().sides); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
@@ -129,10 +131,10 @@ void MainWindow::connectRecording() {
 void MainWindow::ask(const Wish& wish) {
   LiveRecording* recording = session_.recording();
   const session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
+  if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // of what is wished for, the last comes true
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kHere && isRecording())
     messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote, MessageSubject::kClosing);
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
-  if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // of what is wished for, the last comes true
   session_.answer(wish, answer);
 }
 

@@ -1,4 +1,5 @@
 // The window in another language: every text that it shows goes through the translations, and a long one leaves the rest in sight.
+#include <filesystem>
 #include <set>
 
 #include <QAbstractButton>
@@ -11,16 +12,19 @@
 #include <QLabel>
 #include <QMenuBar>
 #include <QRegularExpression>
+#include <QSet>
 #include <QTabBar>
 #include <QTextBrowser>
 #include <QTreeView>
 
 #include "base/catalogue_translator.h"
 #include "base/condition_text.h"
+#include "base/diagnostic_text.h"
 #include "main_window_fixture.h"
 #include "model/file/trace_file.h"
 #include "model/text/language.h"
 #include "model/trace/frame_ingest.h"
+#include "model/trace/load.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "timeline/widget/shown_text.h"
@@ -198,6 +202,32 @@ class LanguageTest : public QObject {
     const std::string lost = completeness_message("incomplete: 1,204 records dropped, 1 CUPTI buffer lost, processes could not be followed").in(chinese());
     QCOMPARE(QString::fromStdString(lost).remove("CUPTI").count(QRegularExpression("[A-Za-z]{3,}")), 0);
     QVERIFY(lost.find("1,204") != std::string::npos);
+  }
+
+  // Those of real recordings, which their files have in English.
+  void saysInChineseWhatRecordersAndAgentsSaid() {
+    const auto in_chinese = [](const std::string& english) {
+      const Message message = diagnostic_message(english);
+      return message.english() == english ? QString::fromStdString(message.in(chinese())) : QStringLiteral("another text: ") + QString::fromStdString(message.english());
+    };
+    QSet<QString> unknown;
+    std::size_t known = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(data_file("README.md").parent_path())) {
+      if (entry.path().extension() != ".trace") continue;
+      const auto trace = load_trace(entry.path());
+      QVERIFY2(trace, entry.path().c_str());
+      for (const DiagnosticMessage& message : (*trace)->diagnostics()) {
+        static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // of a sentence
+        const bool is_known = !words.match(in_chinese(message.text)).hasMatch();
+        is_known ? void(++known) : void(unknown.insert(QString::fromStdString(message.text)));
+      }
+    }
+    QVERIFY(known > 0);
+    QVERIFY2(unknown.isEmpty(), qPrintable(unknown.values().join(u'\n')));
+    QCOMPARE(in_chinese("GPU activity is not recorded: cuInit answered 100 (CUDA_ERROR_NO_DEVICE)."), QString("未录制 GPU 活动：cuInit 返回 100（CUDA_ERROR_NO_DEVICE）。"));
+    QCOMPARE(in_chinese("GPU activity is recorded with libcupti.so.13 (API version 28)."), QString("使用 libcupti.so.13 (API version 28) 录制 GPU 活动。"));
+    QVERIFY(in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
+    QCOMPARE(in_chinese("What others wrote."), QString("What others wrote."));
   }
 
   // A kernel that waited for its call, and that for its thread.
