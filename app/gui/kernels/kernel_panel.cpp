@@ -5,6 +5,7 @@
 #include <QElapsedTimer>
 #include <QEvent>
 #include <QHBoxLayout>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -21,7 +22,7 @@ namespace {
 constexpr int kTextWidth = 640;    // px at first
 constexpr int kChartsWidth = 520;  // px at first
 constexpr int kStallsHeight = 180;  // px at first
-constexpr int kLeastChart = 30;     // px high
+constexpr int kLeastChart = 30;     // px
 
 QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
   auto* made = new QToolButton(parent);
@@ -77,7 +78,8 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
       stalls_(new StallChart(charts_)),
       pages_(new QTabWidget(charts_)),
       roofline_(new RooflineChart(pages_)),
-      memory_(new MemoryChart(pages_)) {
+      memory_place_(new QScrollArea(pages_)),
+      memory_(new MemoryChart) {
   layOut();
   connect(profile_, &QToolButton::clicked, this, [this] {
     if (facts_) emit profileRequested(facts_);
@@ -134,14 +136,17 @@ void KernelPanel::layOut() {
   charts_->addWidget(stalls_);
   charts_->addWidget(pages_);
   pages_->setDocumentMode(true);
-  pages_->addTab(memory_, tr("Memory"));
+  memory_place_->setWidget(memory_);  // which is scrolled where there is less room than its texts need
+  memory_place_->setWidgetResizable(true);
+  memory_place_->setFrameShape(QFrame::NoFrame);
+  pages_->addTab(memory_place_, tr("Memory"));
   pages_->addTab(roofline_, tr("Roofline"));
   // The same for all kernels, whatever is known of one: no edge gives way to a kernel that is chosen.
-  charts_->setMinimumSize(memory_->minimumSizeHint().width(), browser_->minimumSizeHint().height());
+  charts_->setMinimumSize(kLeastChart, browser_->minimumSizeHint().height());
   for (QWidget* part : std::initializer_list<QWidget*>{stalls_, pages_}) part->setMinimumSize(1, kLeastChart);
   charts_->setSizes({kStallsHeight, 2 * kStallsHeight});
-  charts_->setStretchFactor(0, 0);
-  charts_->setStretchFactor(1, 1);
+  charts_->setStretchFactor(0, 1);  // of a low panel, too, most is for the page
+  charts_->setStretchFactor(1, 2);
 }
 
 void KernelPanel::addCounters(std::shared_ptr<const Trace> recording) {
@@ -230,7 +235,7 @@ void KernelPanel::showCharts() {
   if (has_memory) memory_->setTraffic(facts_->counters->memory);
   pages_->setVisible(has_roofline || has_memory);
   if (has_roofline || has_memory) {  // the user's page stays behind a kernel that has none
-    pages_->setTabVisible(pages_->indexOf(memory_), has_memory);
+    pages_->setTabVisible(pages_->indexOf(memory_place_), has_memory);
     pages_->setTabVisible(pages_->indexOf(roofline_), has_roofline);
   }
   charts_->setVisible(has_bars || has_roofline || has_memory);

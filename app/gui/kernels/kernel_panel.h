@@ -5,6 +5,7 @@
 #pragma once
 
 #include <QLabel>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTextBrowser>
@@ -68,6 +69,7 @@ class KernelPanel : public QWidget {
   StallChart* stalls_;
   QTabWidget* pages_;  // of what is below them
   RooflineChart* roofline_;
+  QScrollArea* memory_place_;
   MemoryChart* memory_;
   std::shared_ptr<const KernelRecordsOfTrace> records_;
   std::vector<std::shared_ptr<const KernelRecordsOfTrace>> others_;
