@@ -8,6 +8,7 @@
 #include <QGuiApplication>
 #include <QMimeData>
 #include <QScreen>
+#include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -207,6 +208,16 @@ QString MainWindow::whatRunsOn() const {
 
 void MainWindow::closeWhenDone() {
   if (closes_when_done_ && whatRunsOn().isEmpty()) closeSoon();
+}
+
+// Names of panels that have no room beside each other are scrolled to: cut to their first letters, several are the same. Qt makes such a bar whenever
+// panels lie upon each other, and lets it cut them.
+void MainWindow::childEvent(QChildEvent* event) {
+  QMainWindow::childEvent(event);
+  auto* names = event->polished() ? qobject_cast<QTabBar*>(event->child()) : nullptr;
+  if (names == nullptr) return;
+  names->setElideMode(Qt::ElideNone);
+  names->setUsesScrollButtons(true);
 }
 
 void MainWindow::changeEvent(QEvent* event) {

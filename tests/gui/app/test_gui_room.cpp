@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QTabBar>
 #include <QTreeWidget>
 
 #include "main_window_fixture.h"
@@ -89,6 +90,23 @@ class RoomTest : public QObject {
       QVERIFY2(!choice->isVisible() || choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 24,
                qPrintable(choice->currentText() + ": " + QString::number(choice->width())));
     QCOMPARE(window_->size(), QSize(1'024, 640));
+  }
+
+  // As on a screen of 1600 pixels at scale 2.
+  void namesOfPanelsAreWhole() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(800, 500);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+    const auto cut = [&] {
+      QStringList names;
+      for (const QTabBar* bar : window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly))
+        for (int i = 0; i < bar->count(); ++i)
+          if (bar->isVisible() && bar->tabRect(i).width() < bar->fontMetrics().horizontalAdvance(bar->tabText(i)) + 8) names += bar->tabText(i);
+      return names;
+    };
+    QVERIFY2(wait_for([&] { return cut().isEmpty(); }, 5'000), qPrintable(cut().join(u' ')));
+    QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
   }
 
   void thePlaceOfNotesIsSaidWhole() {
