@@ -132,8 +132,9 @@ void DurationChart::setHistogram(const QString& title, const DurationHistogram& 
   chart()->addSeries(series);
   auto* counts = new QValueAxis;
   counts->setLabelFormat(QStringLiteral("%.0f"));
-  counts->setTickCount(3);
-  counts->setRange(0, static_cast<double>(*std::max_element(histogram.counts.begin(), histogram.counts.end())));
+  const std::uint64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
+  counts->setTickCount(most > 1 ? 3 : 2);  // none at half an event
+  counts->setRange(0, static_cast<double>(most));
   counts->applyNiceNumbers();
   chart()->addAxis(counts, Qt::AlignLeft);
   series->attachAxis(counts);

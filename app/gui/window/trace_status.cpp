@@ -89,6 +89,7 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
       cancel_(new QPushButton(tr("Cancel"), this)) {
   setSizeGripEnabled(false);
   trace_->setContentsMargins(kEdge, 0, 0, 0);
+  activity_->setContentsMargins(0, 0, 2 * kEdge, 0);
   time_->setContentsMargins(0, 0, kEdge, 0);
   addWidget(trace_);
   addPermanentWidget(activity_);

@@ -1,5 +1,6 @@
 // Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
 #include <algorithm>
+#include <cmath>
 
 #include <QAccessible>
 #include <QAreaSeries>
@@ -13,6 +14,7 @@
 #include <QTimer>
 #include <QToolButton>
 #include <QToolTip>
+#include <QValueAxis>
 #include <QWheelEvent>
 
 #include "../../timeline/traces.h"
@@ -209,6 +211,17 @@ class QueryTest : public QObject {
         QVERIFY2(place(marks[i]) - place(marks[i - 1]) >= needed, qPrintable(QString("%1 px: %2").arg(width).arg(marks.join(u' '))));
       }
       if (width == 420) QVERIFY2(marks.size() >= 3, qPrintable(marks.join(u' ')));
+    }
+  }
+
+  void countsOfADistributionHaveMarksAtWholeNumbers() {
+    auto* chart = window_->query().findChild<ui::DurationChart*>();
+    for (const int times : {1, 2, 3, 7}) {
+      ask(QStringLiteral("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %1) SELECT 1000 AS duration FROM n UNION ALL SELECT 900000").arg(times));
+      const auto* counts = qobject_cast<const QValueAxis*>(chart->chart()->axes(Qt::Vertical).value(0));
+      QVERIFY(counts != nullptr && counts->max() >= times);
+      const double step = (counts->max() - counts->min()) / (counts->tickCount() - 1);
+      QVERIFY2(step == std::floor(step), qPrintable(QString::number(step)));
     }
   }
 
