@@ -9,6 +9,8 @@
 #include <QFormLayout>
 #include <QVBoxLayout>
 
+#include "base/screen_room.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -30,7 +32,7 @@ FleetWindow::FleetWindow(FleetFile fleet, const QString& path, QWidget* parent)
   connect(view_, &HeatMapView::activated, this, &FleetWindow::open);
   connect(open_, &QPushButton::clicked, this, &FleetWindow::open);
   showMap(0);
-  resize(kFleetSize);
+  resize(kFleetSize.boundedTo(room_on_screen(*this)));
   view_->setFocus();
 }
 

@@ -10,6 +10,7 @@
 #include <QScatterSeries>
 
 #include "base/texts.h"
+#include "kernels/kernel_html.h"
 #include "panels/chart_look.h"
 
 namespace lanescope::ui {

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "model/stats/format.h"
+#include "base/screen_room.h"
 #include "model/text/to_translate.h"
 #include "record/start_dialog.h"
 
@@ -140,7 +141,7 @@ void AttachDialog::layOut() {
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
-  resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, std::min(fontMetrics().height() * kHeightInLines, height_for_dialog(*this)));
+  resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, std::min(fontMetrics().height() * kHeightInLines, room_on_screen(*this).height()));
   constexpr int kSizesWhole = 10'000;  // which the splitter makes pixels of
   parts->setSizes({kSizesWhole * kListShare / 100, kSizesWhole * (100 - kListShare) / 100});
 }

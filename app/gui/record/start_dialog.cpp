@@ -6,15 +6,15 @@
 #include <QDialogButtonBox>
 #include <QKeyEvent>
 #include <QPushButton>
-#include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
 
+#include "base/screen_room.h"
+
 namespace lanescope::ui {
 namespace {
 
-constexpr int kFrameHeight = 48;       // px that a window manager puts above and below a window at most
 constexpr int kLowestQuestions = 120;  // px
 constexpr int kProblemLines = 2;
 
@@ -97,10 +97,8 @@ QWidget* room_for_problem(QLabel* problem) {
   return room;
 }
 
-int height_for_dialog(const QDialog& dialog) { return dialog.screen()->availableSize().height() - kFrameHeight; }
-
 void fit_start_dialog(QDialog& dialog, int width_in_characters) {
-  dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), height_for_dialog(dialog)));
+  dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), room_on_screen(dialog).height()));
 }
 
 void prepare_environment(QPlainTextEdit& field) {

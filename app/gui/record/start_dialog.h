@@ -25,9 +25,6 @@ void fit_start_dialog(QDialog& dialog, int width_in_characters);
 // Room for two lines of what is wrong, which stays where nothing is, so that no field moves; a longer sentence is scrolled. It takes the label.
 [[nodiscard]] QWidget* room_for_problem(QLabel* problem);
 
-// Pixels that a dialog may be high on its screen.
-[[nodiscard]] int height_for_dialog(const QDialog& dialog);
-
 // A field for variables of the environment, one a line.
 void prepare_environment(QPlainTextEdit& field);
 

@@ -7,11 +7,11 @@
 #include <QDragEnterEvent>
 #include <QGuiApplication>
 #include <QMimeData>
-#include <QScreen>
 #include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "base/screen_room.h"
 #include "window/docks/panel_memory.h"
 #include "window/look/theme.h"
 #include "window/quitting.h"
@@ -21,7 +21,6 @@ namespace {
 
 constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
-constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
 constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
 
@@ -72,7 +71,7 @@ MainWindow::MainWindow(Layout layout)
   status_->addPermanentWidget(exports_);
   setAcceptDrops(true);
 
-  resize(screen() ? kInitialSize.boundedTo(screen()->availableSize() - kFrame) : kInitialSize);
+  resize(kInitialSize.boundedTo(room_on_screen(*this)));
   addPanels();
   connectActions();
   connectAnalysis();

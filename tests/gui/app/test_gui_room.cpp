@@ -8,9 +8,11 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QScreen>
 #include <QTabBar>
 #include <QTreeWidget>
 
+#include "dialogs.h"
 #include "main_window_fixture.h"
 #include "panels/duration_chart.h"
 #include "panels/utilisation_chart.h"
@@ -107,6 +109,20 @@ class RoomTest : public QObject {
     };
     QVERIFY2(wait_for([&] { return cut().isEmpty(); }, 5'000), qPrintable(cut().join(u' ')));
     QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
+  }
+
+  // With its frame, and so its button that closes it.
+  void dialogsFitTheScreen() {
+    int shown = 0;
+    for (QAction* opens : {window_->actions().keys, window_->actions().change_keys}) {
+      const DialogAnswers answers([&](QDialog& dialog) {
+        const QSize room = dialog.screen()->availableSize() - QSize(16, 48);
+        shown += dialog.width() <= room.width() && dialog.height() <= room.height() ? 1 : 0;
+        dialog.reject();
+      });
+      opens->trigger();
+    }
+    QCOMPARE(shown, 2);
   }
 
   void thePlaceOfNotesIsSaidWhole() {

@@ -10,6 +10,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "base/screen_room.h"
+
 namespace lanescope::ui {
 
 // Tab leads on, and Escape out, as everywhere.
@@ -91,7 +93,7 @@ void KeyBindingsDialog::layOut() {
   column->addLayout(line);
   column->addWidget(message_);
   column->addWidget(close);
-  resize(fontMetrics().averageCharWidth() * 100, fontMetrics().height() * 36);
+  resize(QSize(fontMetrics().averageCharWidth() * 100, fontMetrics().height() * 36).boundedTo(room_on_screen(*this)));
 }
 
 void KeyBindingsDialog::list() {

@@ -4,6 +4,8 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "base/screen_room.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -27,7 +29,7 @@ KeysDialog::KeysDialog(const Entries& timeline, const Entries& window, QWidget* 
   auto* column = new QVBoxLayout(this);
   column->addWidget(sheet);
   column->addWidget(buttons);
-  resize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 40);
+  resize(QSize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 40).boundedTo(room_on_screen(*this)));
 }
 
 }  // namespace lanescope::ui
