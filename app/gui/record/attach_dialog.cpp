@@ -7,11 +7,12 @@
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QShortcut>
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "model/stats/format.h"
 #include "base/screen_room.h"
+#include "model/stats/format.h"
 #include "model/text/to_translate.h"
 #include "record/start_dialog.h"
 
@@ -68,6 +69,12 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
   layOut();
   connect(filter_, &QLineEdit::textChanged, this, &AttachDialog::showProcesses);
   connect(only_cuda_, &QCheckBox::toggled, this, &AttachDialog::showProcesses);
+  auto* down = new QShortcut(QKeySequence(Qt::Key_Down), filter_);  // to what it lets through
+  down->setContext(Qt::WidgetShortcut);
+  connect(down, &QShortcut::activated, this, [this] {
+    table_->setFocus();
+    if (!table_->chosenRow() && table_->model()->rowCount() > 0) table_->selectRow(0);
+  });
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;

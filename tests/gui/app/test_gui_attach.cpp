@@ -152,6 +152,24 @@ class AttachTest : public QObject {
     QCOMPARE(process_->state(), QProcess::Running);
   }
 
+  void theKeyboardAloneLeadsToAProcess() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    dialog.show();
+    dialog.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&dialog, kPatienceMs));
+    QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
+    QTest::keyClicks(dialog.focusWidget(), QString::number(process_->processId()));
+    QVERIFY(wait_for([&] { return dialog.listed() == std::vector<pid_t>{pid()}; }));
+    QTest::keyClick(dialog.focusWidget(), Qt::Key_Down);
+    QCOMPARE(dialog.attach().pid, pid());
+    bool asked = false;
+    connect(&dialog, &ui::AttachDialog::requested, &dialog, [&] { asked = true; });
+    QTest::keyClick(dialog.focusWidget(), Qt::Key_Return);
+    if (!asked) QSKIP("this machine does not allow attaching to own children");
+    dialog.attachEnded("Not now.");
+  }
+
   void showsTheProblemAndLetsOneChooseAgain() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
