@@ -64,7 +64,9 @@ void MainWindow::connectActions() {
   connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
   connect(actions_.save_as, &QAction::triggered, this, &MainWindow::saveAs);
   connect(exports_, &Exports::begun, this, [this] { messages_->settle(MessageSubject::kExport); });
-  connect(exports_, &Exports::ended, this, [this](const QString& sentence, MessageWeight weight) { messages_->showAnew(sentence, weight, MessageSubject::kExport); });
+  connect(exports_, &Exports::ended, this, [this](const QString& sentence, MessageWeight weight) {
+    messages_->showAnew(sentence, weight, MessageSubject::kExport);
+  });
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) {

@@ -78,12 +78,16 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
   connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
-  connect(notes_keeper_, &NotesKeeper::notKept, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
+  connect(notes_keeper_, &NotesKeeper::notKept, this, [this](const QString& sentence) {
+    messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes);
+  });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->rowArrangement().sides); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
-  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
+  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) {
+    messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment);
+  });
   for (const auto settles : {&TracePair::alignmentChanged, &TracePair::sidesChanged})
     connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
 }

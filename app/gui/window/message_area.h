@@ -1,4 +1,5 @@
-// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed, something else begins, or what it is about is settled.
+// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed, something
+// else begins, or what it is about is settled.
 #pragma once
 
 #include <deque>
