@@ -130,7 +130,14 @@ int run(Arguments arguments) {
        "more."});
 }
 
+namespace {
+std::string last_failure;
+}
+
+bool was_said(std::string_view sentence) { return last_failure.find(sentence) != std::string::npos; }
+
 int fail(const Error& error) {
+  last_failure = error.text;
   std::cerr << "lanescope: " << error.text << '\n';
   return error.kind == ErrorKind::kUsage ? kUsage : kFailure;
 }

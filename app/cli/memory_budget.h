@@ -8,7 +8,10 @@ namespace lanescope::cli {
 // Sets it to what the environment says (LANESCOPE_MEMORY, a size such as 512M or 2G), where it says something. Fails where that is no size.
 Result<void> apply_memory_budget();
 
-// The code of a command that is over; failure where events could not be read meanwhile, which is said.
+// Of a command that has told which frames are damaged, and needs no events.
+void say_no_more_of_damage();
+
+// The code of a command that is over; failure where events could not be read meanwhile, which is said where the command has not said it.
 int with_reading_checked(int code);
 
 }  // namespace lanescope::cli

@@ -15,6 +15,7 @@ from random import Random
 
 import support
 import lanescope
+from lanescope._frames import FrameFile
 from lanescope._tables import SCHEMAS
 import numpy as np
 
@@ -168,6 +169,23 @@ class DamagedFiles(unittest.TestCase):
         with lanescope.open(self.path) as trace:
             self.assertEqual(len(trace.kernels["start"]), 20)
             self.assertEqual(trace.lost.damaged_bytes, len(parts[2]))
+
+    def test_damaged_segments_of_a_compacted_file_are_counted_as_the_program_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.trace"
+            support.lanescope("export", "-q", "-t", "trace", "-o", path, support.recording("torch_training_workers4"))
+            with lanescope.open(path) as trace:
+                self.assertEqual(trace.lost.damaged_chunks, 0)
+            segments = [frame for frame, _ in FrameFile(path).frames() if frame.kind == 18]
+            data = bytearray(path.read_bytes())
+            for frame in (segments[0], segments[5]):
+                data[frame.payload_at + frame.stored_size // 2] ^= 0xFF
+            path.write_bytes(data)
+            said = json.loads(support.lanescope("info", "--json", path))["condition"]
+            self.assertTrue(said.startswith("2 frames are damaged"), said)
+            with lanescope.open(path) as trace:
+                self.assertEqual(trace.lost.damaged_chunks, 2)
+                self.assertEqual(sum(map(len, (trace.tables[name] for name in SCHEMAS))), sum(frame.event_count for frame in segments if frame not in (segments[0], segments[5])))
 
     def test_what_had_no_room_was_lost_with_its_process_or_failed_is_missing(self):
         cases = {

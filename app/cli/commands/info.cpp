@@ -10,6 +10,7 @@
 #include <set>
 
 #include "checks.h"
+#include "memory_budget.h"
 #include "output/info_json.h"
 #include "text.h"
 #include "output/trace_summary.h"
@@ -313,6 +314,7 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
 // Of events that stay in the file nobody has looked whether they are sound.
 std::shared_ptr<const Trace> with_damage_told(const std::shared_ptr<const Trace>& trace, const std::string& file) {
   const std::string damage = holds_events(*trace) ? std::string() : damaged_segments(file);
+  if (!damage.empty()) say_no_more_of_damage();
   const TraceRemark remark{TraceRemark::Kind::kCondition, damage};
   return damage.empty() ? trace : with_remarks(trace, std::span(&remark, 1));
 }

@@ -11,7 +11,7 @@ class Loss:
     """What is missing in a trace. All zeros and False: nothing is known to be missing."""
 
     damaged_bytes: int = 0     # of the file, that belong to no whole frame
-    damaged_chunks: int = 0    # whole frames that could not be read
+    damaged_chunks: int = 0    # frames of events that could not be read, also those of which some of these bytes are
     cut: bool = False          # the file ends within a frame
     unfinished: bool = False   # the recording was cut off, or is still being written
     dropped: int = 0           # records lost for lack of room while recording

@@ -226,7 +226,8 @@ class Trace:
             except WireError:
                 self.lost.damaged_chunks += 1
         for frame in segments:
-            self._take_lane_segment(frame, tracks.get(frame.payload_at - FRAME_HEADER.size))
+            self._take_lane_segment(frame, tracks.pop(frame.payload_at - FRAME_HEADER.size, None))
+        self.lost.damaged_chunks += len(tracks)  # that are no frames any more, where the index says that some are
         self.lost.damaged_bytes = self._file.damage.bytes
         self.lost.damaged_chunks += self._file.damage.frames
         self.lost.cut = self._file.damage.cut

@@ -209,8 +209,8 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     auto segment = reader.decode(reader.segments(lane_)[s]);
     if (segment) return *segment;
     SegmentCache::of_process().report("Not all events of " + file_->path.string() +
-                                      " can be read any more: it was changed, cut or damaged. Those stand without names. Open it again, or save "
-                                      "what can be read: lanescope export -t trace " + file_->path.string() + " -o NEW.trace");
+                                      " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: "
+                                      "lanescope export -t trace " + file_->path.string() + " -o NEW.trace");
     return nullptr;
   }
 

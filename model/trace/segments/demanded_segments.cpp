@@ -126,7 +126,9 @@ bool has_substitutes(const Trace& trace) noexcept {
 
 Result<void> check_all_was_read(const Trace& trace) {
   if (!has_substitutes(trace)) return {};
-  return Error{"Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again."};
+  std::string text;
+  for (const std::string& problem : SegmentCache::of_process().problems()) text += (text.empty() ? "" : " ") + problem;
+  return Error{text.empty() ? "Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again." : text};
 }
 
 bool has_memory_for_events(const Trace& trace) noexcept {
