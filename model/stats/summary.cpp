@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "model/trace/parallel.h"
 
@@ -80,19 +81,21 @@ namespace {
 struct Row {
   Summary summary;
   std::vector<std::string> labels;
+  std::size_t place = 0;  // by labels
 };
 
 std::vector<Row> sorted_rows(std::vector<LabeledSamples> groups, const Percentiles& percentiles) {
   std::erase_if(groups, [](const LabeledSamples& group) { return group.samples.empty(); });
   std::vector<Row> rows(groups.size());
+  // Most come in the order of their labels, of which millions take long to compare.
+  const auto by_labels = [](const LabeledSamples& a, const LabeledSamples& b) { return a.labels < b.labels; };
+  if (!std::is_sorted(groups.begin(), groups.end(), by_labels)) std::sort(groups.begin(), groups.end(), by_labels);
   parallel_for(groups.size(), [&](std::size_t i) {
-    rows[i] = {summarize(groups[i].samples, percentiles), std::move(groups[i].labels)};
+    rows[i] = {summarize(groups[i].samples, percentiles), std::move(groups[i].labels), i};
     groups[i].samples = {};
   });
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
-    if (a.summary.count != b.summary.count) return a.summary.count > b.summary.count;
-    return a.labels < b.labels;
+    return std::tie(b.summary.total, b.summary.count, a.place) < std::tie(a.summary.total, a.summary.count, b.place);
   });
   return rows;
 }
@@ -111,11 +114,16 @@ Table time_summary(std::string_view count_title, const std::vector<std::string>&
   std::int64_t everything = 0;
   for (const Row& row : rows) everything += row.summary.total;
   std::vector<Cell> cells;
+  std::vector<std::pair<std::string, TextId>> last(label_titles.size());  // of each label: millions of rows may share their style
   for (Row& row : rows) {
     const Summary& s = row.summary;
     cells = {everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0, s.total, s.count};
     append_summary_cells(cells, s, percentiles);
-    for (std::string& label : row.labels) cells.emplace_back(table.add_text(std::move(label)));
+    for (std::size_t i = 0; i < row.labels.size(); ++i) {
+      if (row.labels[i] != last[i].first || table.empty()) last[i] = {row.labels[i], table.add_text(row.labels[i])};
+      cells.emplace_back(last[i].second);
+    }
+    row.labels = {};  // now: there may be millions
     table.add_cells(cells);
   }
   return table;

@@ -110,11 +110,11 @@ Result<void> TableOutput::check_sources() const {
   return {};
 }
 
-std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const {
+std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, std::string text) const {
   if (quiet_ || !is_readable(format)) return text;
   std::string whole = "\n ** " + heading.title + " (" + heading.request + "):\n\n";
   if (!heading.advice.empty()) whole += heading.advice + "\n\n";
-  return whole + text + "\n";
+  return std::move(text.insert(0, whole).append("\n"));  // in place: it may be hundreds of megabytes
 }
 
 stats::Format TableOutput::format_of_table(std::size_t n) const {

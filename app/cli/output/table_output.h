@@ -64,7 +64,7 @@ class TableOutput {
   [[nodiscard]] Result<void> check_is_free(const std::string& name) const;
   [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
                                         const std::string& text) const;
-  [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;
+  [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, std::string text) const;
 
   std::vector<std::shared_ptr<const Trace>> sources_;
   std::vector<std::string> format_names_;

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "writers.h"
 
 namespace lanescope::stats {
@@ -12,6 +14,8 @@ void end_line(std::string& text) {
 
 void write_column(const Table& table, TimeUnit unit, std::string& text) {
   const std::vector<std::size_t> widths = column_widths(table, unit);
+  constexpr std::size_t kHeading = 4'096;  // that may come in front
+  text.reserve(text.size() + kHeading + (table.row_count() + 2) * (std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 2 * widths.size()));
   const auto gap = [&](std::size_t column) { text += column == 0 ? " " : "  "; };
   for (std::size_t i = 0; i < widths.size(); ++i) {
     gap(i);
