@@ -179,6 +179,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
+  if (request.waits) request.waits(pid);
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);

@@ -65,6 +65,15 @@ void show_as_arguments(const std::string& text) {
 
 }  // namespace
 
+std::uint64_t pending_signals(pid_t process) {
+  const std::string status = attach::process_text("/proc/" + std::to_string(process) + "/status");
+  std::uint64_t pending = 0;
+  for (const char* word : {"\nSigPnd:", "\nShdPnd:"})
+    if (const std::size_t place = status.find(word); place != std::string::npos)
+      pending |= std::strtoull(status.c_str() + place + std::strlen(word), nullptr, 16);
+  return pending;
+}
+
 GroupWitness GroupWitness::start(const std::vector<std::string>& command) {
   std::string arguments;
   for (const std::string& word : command) arguments += word + '\0';
@@ -80,19 +89,11 @@ GroupWitness GroupWitness::start(const std::vector<std::string>& command) {
   return witness;
 }
 
-bool GroupWitness::is_pending(int signal) const {
-  const std::string status = attach::process_text("/proc/" + std::to_string(pid_) + "/status");
-  for (const char* word : {"\nSigPnd:", "\nShdPnd:"}) {
-    const std::size_t place = status.find(word);
-    if (place != std::string::npos && (std::strtoull(status.c_str() + place + std::strlen(word), nullptr, 16) >> (signal - 1) & 1) != 0) return true;
-  }
-  return false;
-}
-
 bool GroupWitness::has_got(int signal) {
   if (!link_.valid()) return false;
   bool has_come = false;
-  for (const auto end = std::chrono::steady_clock::now() + kPatience; !(has_come = is_pending(signal)) && std::chrono::steady_clock::now() < end;)
+  const auto is_pending = [&] { return (pending_signals(pid_) >> (signal - 1) & 1) != 0; };
+  for (const auto end = std::chrono::steady_clock::now() + kPatience; !(has_come = is_pending()) && std::chrono::steady_clock::now() < end;)
     std::this_thread::sleep_for(1ms);
   forget(signal);
   return has_come;

@@ -8,12 +8,16 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "collector/channel/file_descriptor.h"
 
 namespace lanescope::cli {
+
+// Signals that came to a process and that it holds back: bit n - 1 for signal n, as the kernel has them. None of one that is gone.
+[[nodiscard]] std::uint64_t pending_signals(pid_t process);
 
 class GroupWitness {
  public:
@@ -27,8 +31,6 @@ class GroupWitness {
   void forget(int signal);
 
  private:
-  [[nodiscard]] bool is_pending(int signal) const;
-
   channel::FileDescriptor link_;  // it ends when this is closed
   pid_t pid_ = 0;
 };

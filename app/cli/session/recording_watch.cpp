@@ -211,7 +211,23 @@ RecorderSignals::RecorderSignals() {
 
 RecorderSignals::RecorderSignals(const std::vector<std::string>& command) : RecorderSignals() { witness_ = GroupWitness::start(command); }
 
+void RecorderSignals::note_missed(pid_t process) {
+  constexpr auto kPatience = 30ms;  // for who sends one to us and to it, one after the other
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  do {
+    missed_ = pending_signals(getpid());  // before the other's: who sends one to both comes to it behind us
+    missed_ &= ~pending_signals(process);
+    if (missed_ != 0) std::this_thread::sleep_for(1ms);
+  } while (missed_ != 0 && std::chrono::steady_clock::now() < end);
+}
+
 bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
+  const std::uint64_t bit = std::uint64_t{1} << (signal.si_signo - 1);
+  if ((missed_ & bit) != 0) {
+    missed_ &= ~bit;
+    witness_.forget(signal.si_signo);
+    return false;
+  }
   if (is_from_terminal(signal)) {
     witness_.forget(signal.si_signo);
     return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class RecorderSignals {
   explicit RecorderSignals(const std::vector<std::string>& command);
   // One that came since the last call, else none.
   std::optional<siginfo_t> next();
+  // Of a program that is about to start, whose process holds all signals back: those that came until now, and not to it, came before it was there.
+  void note_missed(pid_t process);
   // Whether one that has just come came to the program as well, without us: from its terminal, which is ours, or from who signals our group or all
   // processes of a job.
   [[nodiscard]] bool has_come_to(pid_t program, const siginfo_t& signal);
@@ -32,6 +35,7 @@ class RecorderSignals {
  private:
   sigset_t signals_{};
   GroupWitness witness_;
+  std::uint64_t missed_ = 0;  // bit n - 1 for signal n
 };
 
 // What becomes of a signal that asks for the end, as SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and of the others.

@@ -182,6 +182,9 @@ struct LaunchRequest {
   // the size or the disk of the file), launch() tells why, and this process becomes the program, as it would have been without us. Empty:
   // launch() fails.
   std::function<void(const Error& shortage)> unrecorded;
+  // Called with the process that is to become the program, which waits with all signals held: what came to us and not to it came before it was there. May
+  // be empty.
+  std::function<void(pid_t process)> waits;
 };
 
 // Records a process that runs already, from now on. It runs on when the recording ends.
