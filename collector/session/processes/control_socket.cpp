@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "collector/channel/send_descriptor.h"
 
@@ -23,18 +25,58 @@ namespace {
 constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
 constexpr std::string_view kSocketName = "control";
 constexpr std::string_view kWordsName = "control.word";  // kSocketName and channel::kWordSuffix
+constexpr std::string_view kMachineName = "machine";    // a link to no file, whose target names the machine whose locks count, since it was started
 constexpr int kBacklog = 256;  // processes that a target may start at once
 
 bool fits(const std::filesystem::path& folder) {
   return folder.native().size() + kFolderPattern.size() + kSocketName.size() + 3 <= sizeof(sockaddr_un::sun_path);
 }
 
-// A new folder that only this user may enter; empty when it can't be made there.
-std::filesystem::path private_folder(const char* parent) {
+// A folder that is ours, kept open; its path may come to lead elsewhere. Invalid where it is not.
+FileDescriptor own_folder(int parent, const char* name) {
+  FileDescriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!folder.valid() || fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid()) return {};
+  return folder;
+}
+
+std::string this_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+std::string machine_of(int folder) {
+  std::array<char, 256> name{};
+  const ssize_t size = readlinkat(folder, kMachineName.data(), name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+struct Place {
+  std::filesystem::path path;
+  FileDescriptor folder;  // locked: as long as it is kept, no other recorder takes the folder for one that was left
+};
+
+// A new folder that only this user may enter. Where locks are not to be had, none is taken for one that was left. Invalid when it can't be made there.
+Place private_folder(const char* parent) {
+  constexpr int kMostAttempts = 100;
   if (parent == nullptr || *parent == '\0' || !fits(parent)) return {};
-  std::string pattern = (std::filesystem::path(parent) / kFolderPattern).string();
-  const char* made = mkdtemp(pattern.data());  // mode 0700
-  return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
+  const std::string machine = this_machine();
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::string pattern = (std::filesystem::path(parent) / kFolderPattern).string();
+    if (mkdtemp(pattern.data()) == nullptr) return {};  // mode 0700
+    Place place{pattern, own_folder(AT_FDCWD, pattern.c_str())};
+    const bool is_taken = !place.folder.valid() || (flock(place.folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
+    const bool is_marked = !is_taken && !machine.empty() && symlinkat(machine.c_str(), place.folder.get(), kMachineName.data()) == 0;
+    if (is_marked || (!is_taken && access(pattern.c_str(), F_OK) == 0)) return place;
+    rmdir(pattern.c_str());  // another recorder came before the lock, and clears it away
+  }
+  return {};
+}
+
+void remove_from(int folder) {
+  for (const std::string_view name : {kSocketName, kWordsName, kMachineName}) unlinkat(folder, name.data(), 0);
 }
 
 std::string random_letters() {
@@ -66,21 +108,6 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   return address;
 }
 
-// A folder that is ours, kept open; its path may come to lead elsewhere. Invalid where it is not.
-FileDescriptor own_folder(int parent, const char* name) {
-  FileDescriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat facts {};
-  if (!folder.valid() || fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid()) return {};
-  return folder;
-}
-
-// Whether a host that was killed left this folder: nobody listens at its socket.
-bool is_abandoned(int folder) {
-  const FileDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const sockaddr_un address = address_of(std::filesystem::path("/proc/self/fd") / std::to_string(folder) / kSocketName);
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
-}
-
 // This user may connect to the socket, and pass through the folder to it; the folder stays ours, for what is in it is removed by us.
 bool open_to(std::optional<uid_t> user, int folder) {
   constexpr auto kSameGroup = static_cast<gid_t>(-1);
@@ -109,7 +136,10 @@ FileDescriptor next_connection(int listener) {
   return FileDescriptor(connection);
 }
 
+// Those whose recorder was killed, for it holds them locked as long as it runs. On a file system of several machines, locks may be known to one alone:
+// of another machine's, or of those made before it was started anew, none is touched, and what is not marked yet is removed only where it is empty.
 void remove_abandoned_folders(const std::filesystem::path& parent) {
+  const std::string machine = this_machine();
   const FileDescriptor place(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::string_view prefix = kFolderPattern.substr(0, kFolderPattern.find('X'));
   std::error_code failed;
@@ -118,9 +148,8 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
     const std::string name = entry->path().filename().string();
     if (name.size() != kFolderPattern.size() || !name.starts_with(prefix)) continue;
     const FileDescriptor folder = own_folder(place.get(), name.c_str());
-    if (!folder.valid() || !is_abandoned(folder.get())) continue;
-    unlinkat(folder.get(), kSocketName.data(), 0);
-    unlinkat(folder.get(), kWordsName.data(), 0);
+    if (!folder.valid() || flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (!machine.empty() && machine_of(folder.get()) == machine) remove_from(folder.get());
     unlinkat(place.get(), name.c_str(), AT_REMOVEDIR);
   }
 }
@@ -129,25 +158,25 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
 
 Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
   constexpr const char* kOpenToAll = "/tmp";
-  std::filesystem::path folder;
+  Place place;
   for (const char* parent :
        {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), kOpenToAll})
-    if (folder.empty() && (!agents_user || parent == kOpenToAll)) folder = private_folder(parent);
-  if (folder.empty())
+    if (!place.folder.valid() && (!agents_user || parent == kOpenToAll)) place = private_folder(parent);
+  if (!place.folder.valid())
     return Error{
         "No folder for the recording's control socket can be made in XDG_RUNTIME_DIR, TMPDIR or /tmp. Set TMPDIR to one that can be "
         "written."};
 
-  remove_abandoned_folders(folder.parent_path());
+  remove_abandoned_folders(place.path.parent_path());
   ControlSocket control;
-  control.path_ = folder / kSocketName;
-  control.folder_ = own_folder(AT_FDCWD, folder.c_str());
+  control.path_ = place.path / kSocketName;
+  control.folder_ = std::move(place.folder);
   control.agents_user_ = agents_user.value_or(getuid());
   FileDescriptor& listener = control.sockets_.front();
   listener = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = address_of(control.path_);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (!control.folder_.valid() || !listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 ||
+  if (!listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 ||
       listen(listener.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
     return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
   control.words_ = words_for(agents_user, control.folder_.get());
@@ -170,8 +199,7 @@ ControlSocket::ControlSocket(ControlSocket&& other) noexcept
 
 ControlSocket::~ControlSocket() {
   if (path_.empty()) return;
-  unlinkat(folder_.get(), kSocketName.data(), 0);
-  unlinkat(folder_.get(), kWordsName.data(), 0);
+  remove_from(folder_.get());
   rmdir(path_.parent_path().c_str());
 }
 

@@ -50,7 +50,7 @@ class ControlSocket {
  private:
   ControlSocket() = default;
   std::array<FileDescriptor, 2> sockets_;  // the second has an abstract name
-  FileDescriptor folder_;
+  FileDescriptor folder_;  // locked: nobody takes it for one that a killed recorder left
   FileDescriptor spare_;  // given up to send somebody away
   FileDescriptor words_;
   std::int64_t words_taken_ = 0;  // bytes

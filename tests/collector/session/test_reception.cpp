@@ -10,9 +10,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "processes/reception.h"
@@ -84,7 +89,87 @@ Reception::Guest only_guest(Reception& reception) {
   }
 }
 
+// A folder that is empty, where recorders make theirs as long as it is there.
+class OwnPlace {
+ public:
+  OwnPlace() {
+    for (const auto& [name, old] : before_) unsetenv(name);
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
+    setenv("TMPDIR", path_.c_str(), 1);
+  }
+  ~OwnPlace() {
+    for (const auto& [name, old] : before_) old ? setenv(name, old->c_str(), 1) : unsetenv(name);
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  OwnPlace(const OwnPlace&) = delete;
+  OwnPlace& operator=(const OwnPlace&) = delete;
+
+  [[nodiscard]] std::filesystem::path path() const { return path_; }
+  [[nodiscard]] std::size_t folders() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+  }
+
+ private:
+  static std::optional<std::string> now(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  }
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_ = {{"XDG_RUNTIME_DIR", now("XDG_RUNTIME_DIR")}, {"TMPDIR", now("TMPDIR")}};
+  std::string path_ = "/tmp/reception-XXXXXX";
+};
+
+// Bound, and nobody listens at it yet.
+FileDescriptor silent_socket(const std::filesystem::path& path) {
+  std::filesystem::remove(path);
+  FileDescriptor silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  REQUIRE(bind(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  return silent;
+}
+
 }  // namespace
+
+TEST_CASE("a recorder that does not listen yet keeps its folder when others begin") {
+  const OwnPlace place;
+  Result<ControlSocket> first = ControlSocket::create();
+  REQUIRE(first);
+  const std::filesystem::path path = first->address().substr(0, first->address().rfind('#'));
+  const FileDescriptor silent = silent_socket(path);
+  for (int other = 0; other < 3; ++other) {
+    REQUIRE(ControlSocket::create());
+    CHECK(std::filesystem::exists(path));
+    CHECK(std::filesystem::exists(path.parent_path() / "control.word"));
+  }
+  CHECK(place.folders() == 1);
+}
+
+TEST_CASE("what killed recorders left is cleared away by the next one, and what is of another machine stays") {
+  const OwnPlace place;
+  const pid_t killed = fork();
+  if (killed == 0) {
+    const Result<ControlSocket> socket = ControlSocket::create();
+    raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(killed, &status, 0) == killed);
+  REQUIRE(WTERMSIG(status) == SIGKILL);
+  REQUIRE(place.folders() == 1);
+  std::filesystem::create_directory(place.path() / "lanescope-before");  // killed before it had bound anything
+  const std::filesystem::path elsewhere = place.path() / "lanescope-others";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::create_symlink("0f1e2d3c-0000-4000-8000-000000000000", elsewhere / "machine");
+  const FileDescriptor silent = silent_socket(elsewhere / "control");
+  {
+    const Result<ControlSocket> next = ControlSocket::create();
+    REQUIRE(next);
+    CHECK(place.folders() == 2);
+  }
+  CHECK(place.folders() == 1);
+  CHECK(std::filesystem::exists(elsewhere / "control"));
+}
 
 TEST_CASE("an agent is let in by the path and by the name without a place, and known as its process") {
   Result<ControlSocket> socket = ControlSocket::create();
