@@ -44,7 +44,16 @@ Result<void> check_is_no_device(const std::string& pattern) {
   return Error{pattern + " is no file, and a recording is one. Name it with -o.", ErrorKind::kUsage};
 }
 
-bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
+bool is_numbered(const std::string& pattern) {
+  bool is_asked = false;
+  const auto any = [](const std::string&) { return std::string("1"); };
+  const auto note = [&is_asked](const std::filesystem::path&) {
+    is_asked = true;
+    return false;
+  };
+  static_cast<void>(expand_output_name(pattern, {0, "", any, note}));
+  return is_asked;
+}
 
 // A folder gets a file of the usual name.
 std::string in_folder(const std::string& pattern) {
@@ -64,9 +73,11 @@ const char* word_for_missing(const std::string& pattern) {
   return name && name->filename() == kTraceExtension ? kNoValue : "";
 }
 
-Result<CreatedFile> create_file(std::string pattern, OutputNameFacts facts, Overwrite overwrite, Readers readers) {
+// Only a name that was given whole may replace a file: a number makes it new.
+Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& facts, Overwrite overwrite, Readers readers) {
   if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
   std::string note;
+  if (is_numbered(pattern)) overwrite = Overwrite::kRefuse;
   for (int attempt = 0;; ++attempt) {
     const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
     if (!name) return name.error();
@@ -79,9 +90,9 @@ Result<CreatedFile> create_file(std::string pattern, OutputNameFacts facts, Over
     if (file && !note.empty()) note += path.string() + ".";
     if (file) return CreatedFile{std::move(*file), std::move(note)};
     if (attempt == kNumberRetries) return file.error();
-    if (overwrite == Overwrite::kAllow && !is_numbered(pattern) && TraceFileWriter::is_being_written(path)) {
+    if (overwrite == Overwrite::kAllow && TraceFileWriter::is_being_written(path)) {
       pattern = numbered_pattern(pattern);
-      facts.exists = TraceFileWriter::is_being_written;  // others may be replaced
+      overwrite = Overwrite::kRefuse;
       note = path.string() + " is being written by another recording; this one goes to ";
     } else if (!is_numbered(pattern) || !facts.exists(path)) {
       return file.error();

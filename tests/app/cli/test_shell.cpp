@@ -249,6 +249,16 @@ TEST_CASE("recordings that write over one file at the same time each get a file 
   CHECK_THAT(ran.output, contains_text("is being written by another recording; this one goes to "));
 }
 
+TEST_CASE("where the file that -f may replace is being written, no recording of another name is replaced") {
+  const Shell shell;
+  const std::string profile = "lanescope profile -s none --cpuctxsw none ";
+  const auto ran = shell.run("for kept in x.1 x.3 %%n; do " + profile + "-o $kept true || exit; done; cp x.1.trace kept1; cp x.3.trace kept3; " + profile +
+                             "-f -o x sh -c 'echo begun; while ! [ -e go ]; do sleep 0.01; done' >out & until [ -s out ]; do sleep 0.01; done; " + profile +
+                             "-f -o x true; " + profile + "-f -o x true; " + profile + "-f -o %%n true; touch go; wait; cmp x.1.trace kept1; "
+                             "cmp x.3.trace kept3; ls *.trace");
+  CHECK(ran.output == "%n.trace\nx.1.trace\nx.2.trace\nx.3.trace\nx.4.trace\nx.trace\n");
+}
+
 TEST_CASE("a trace is not written over itself") {
   const Shell shell;
   fs::copy_file(trace(), shell.place() / "x.trace");
