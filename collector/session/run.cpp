@@ -117,22 +117,32 @@ void Recording::Run::loop() {
 }
 
 void Recording::Run::give_up(const std::string& reason) {
+  const Error failure{"The recording ended early: " + reason + ". The program was not disturbed."};
+  const auto refuse_orders = [&] {  // also those that come while the program is waited for
+    if (awaits_end_) awaits_end_->set_value(failure);
+    awaits_end_.reset();
+    for (Order& order : orders_) order.answer.set_value(failure);
+    orders_.clear();
+  };
   const bool ours = origin_ == Origin::kLaunched && !processes_.launched_status();
   int status = 0;
   pid_t ended = 0;
   constexpr auto kLook = 20ms;
   while (ours && ended == 0 && wish_.load() != Wish::kAtOnce) {
+    {
+      const std::lock_guard lock(mutex_);
+      refuse_orders();
+    }
     ended = waitpid(pid_, &status, WNOHANG);
     std::this_thread::sleep_for(kLook);
   }
   const std::lock_guard lock(mutex_);
-  outcome_.failure = Error{"The recording ended early: " + reason + ". The program was not disturbed."};
+  outcome_.failure = failure;
   outcome_.target = ended == pid_ ? to_exit_status(status) : processes_.launched_status();
   outcome_.statistics = statistics_;
   exit_status_ = outcome_.target;
   state_ = RecordingState::kEnded;
-  for (Order& order : orders_) order.answer.set_value(*outcome_.failure);
-  orders_.clear();
+  refuse_orders();
   changed_.notify_all();
 }
 
@@ -440,7 +450,11 @@ Result<std::filesystem::path> Recording::Run::order(Order order) {
     orders_.push_back(std::move(order));
   }
   wake();
-  return answer.get();
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {  // it was taken, and given up with the recording
+    return Error{"The recording ended early."};
+  }
 }
 
 void Recording::Run::shut_down(std::optional<int> signal) {

@@ -1,9 +1,12 @@
 // The library's own face: a Recording that somebody watches.
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <mutex>
+#include <new>
 
 #include "collector/session/recording.h"
 #include "model/file/frame.h"
@@ -103,6 +106,28 @@ TEST_CASE("a recording that is stopped leaves the program running") {
   const auto trace = load((*recording)->path());
   CHECK(trace->provenance().finished);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kDetached);
+}
+
+TEST_CASE("whoever waits for the end of a capture is answered where the recording gives up, while the program goes on") {
+  const TemporaryFolder folder;
+  Watcher watcher;
+  std::atomic<bool> fails = false;
+  auto recording = session::Recording::launch(request(folder.path(), {program("lanescope_program_nvtx_endless").string(), "0"}),
+                                              [&](std::span<const std::byte> frames) {
+                                                if (fails) throw std::bad_alloc();
+                                                watcher.take(frames);
+                                              });
+  REQUIRE(recording);
+  watcher.wait_for_events(1'000);
+  fails = true;  // nothing comes from a program that waits: the next frames are those of the end
+  auto answer = std::async(std::launch::async, [&] { return (*recording)->end_capture(); });
+  REQUIRE(answer.wait_for(60s) == std::future_status::ready);
+  const Result<std::filesystem::path> file = answer.get();
+  REQUIRE_FALSE(file);
+  CHECK_THAT(file.error().text, contains_text("ended early"));
+  CHECK(kill((*recording)->target_pid(), SIGKILL) == 0);
+  REQUIRE((*recording)->wait_for(10min));
+  CHECK((*recording)->outcome().failure);
 }
 
 TEST_CASE("a recording that goes out of scope ends at once, with a valid file") {
