@@ -269,7 +269,7 @@ void Recording::Run::note_closed(ClosedFile file, EndReason reason) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(outcome_.files, [&file](const RecordedFile& before) { return before.path == file.path; });  // was written over
-    if (is_there) outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten});
+    if (is_there) outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
     if (file.failure && !outcome_.failure) outcome_.failure = file.failure;
   }
   if (file.failure) report(file.failure->text);

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "file_lock.h"
@@ -89,6 +91,19 @@ Taken operator+(const Taken& a, const Taken& b) {
 }
 Taken operator-(const Taken& a, const Taken& b) {
   return {.unpacked = a.unpacked - b.unpacked, .entries = a.entries - b.entries, .events = a.events - b.events, .memory = a.memory - b.memory};
+}
+
+// Of a path that begins in this folder, or of the descriptor itself where it is empty.
+std::optional<FileIdentity> ask_identity(int folder, const char* path) {
+  struct statx facts {};
+  constexpr unsigned kWanted = STATX_INO | STATX_BTIME;
+  if (syscall(SYS_statx, folder, path, AT_EMPTY_PATH, kWanted, &facts) == 0) {  // statx() is younger than C libraries that we run with
+    const bool says_when = (facts.stx_mask & STATX_BTIME) != 0;
+    return FileIdentity{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino, says_when ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
+  }
+  struct stat old {};
+  if (errno != ENOSYS || fstatat(folder, path, &old, AT_EMPTY_PATH) != 0) return std::nullopt;
+  return FileIdentity{old.st_dev, old.st_ino, 0};
 }
 
 Error being_written(const std::filesystem::path& path) {
@@ -353,12 +368,17 @@ bool TraceFileWriter::is_being_written(const std::filesystem::path& path) {
   return file.valid() && shared_lock(file.get()) == FileLock::kOthers;
 }
 
-Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& path) {
+std::optional<FileIdentity> identity_of(const std::filesystem::path& path) { return ask_identity(AT_FDCWD, path.c_str()); }
+
+std::optional<FileIdentity> TraceFileWriter::identity() const { return ask_identity(state_->descriptor, ""); }
+
+Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& path, const std::optional<FileIdentity>& meant) {
   auto state = std::make_unique<State>();
   state->path = path;
   state->own = Descriptor(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   state->descriptor = state->own.get();
   if (!state->own.valid()) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
+  if (meant && ask_identity(state->descriptor, "") != meant) return Error{path.string() + " was replaced by another recording meanwhile: nothing is added to that."};
   if (own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);
   const Error unfinished{path.string() + " has no index that could be written anew: its recording was cut off."};
   const off_t end = lseek(state->descriptor, 0, SEEK_END);

@@ -102,7 +102,7 @@ std::vector<std::byte> outline_frame(const Trace& trace) {
   return frame;
 }
 
-Result<void> append_outline(const std::filesystem::path& path) {
+Result<void> append_outline(const std::filesystem::path& path, const std::optional<FileIdentity>& meant) {
   static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
   {
     const auto reader = TraceFileReader::open(path);
@@ -110,13 +110,13 @@ Result<void> append_outline(const std::filesystem::path& path) {
     if (reader->indexed_events() < kOutlineFromEvents || !reader->indexed(kOutline).empty()) return {};
   }
   const auto trace = load_trace(path);
-  return trace ? append_outline(path, **trace) : trace.error();
+  return trace ? append_outline(path, **trace, meant) : trace.error();
 }
 
-Result<void> append_outline(const std::filesystem::path& path, const Trace& trace) {
+Result<void> append_outline(const std::filesystem::path& path, const Trace& trace, const std::optional<FileIdentity>& meant) {
   const std::vector<std::byte> outline = outline_frame(trace);
   if (outline.empty()) return {};
-  auto writer = TraceFileWriter::reopen(path);
+  auto writer = TraceFileWriter::reopen(path, meant);
   if (!writer) return writer.error();
   if (auto appended = writer->append(outline); !appended) return appended;
   return writer->finish();

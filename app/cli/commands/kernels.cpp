@@ -548,12 +548,12 @@ int run_kernels(Arguments arguments) {
     if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
     const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
     if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
-    const Result<int> ended = counts_instructions ? record_instruction_counts(measured, *settings, recorded->path())
-                                                  : record_kernels(measured, *settings, recorded->path());
+    const Result<MeasuredProgram> ended = counts_instructions ? record_instruction_counts(measured, *settings, recorded->path())
+                                                              : record_kernels(measured, *settings, recorded->path());
     if (!ended) return fail(ended.error());
-    code = *ended;
+    code = ended->code;
     if (options.imports_sources)
-      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
     options.file = recorded->path();
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());

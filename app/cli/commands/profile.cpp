@@ -119,7 +119,7 @@ int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions&
 void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
   const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
   if (outcome.files.size() != 1) return say("Counters of kernels are not stored: they are for recordings of one file.");
-  const auto appended = counters.append_to(outcome.files.front().path);
+  const auto appended = counters.append_to(outcome.files.front().path, outcome.files.front().identity);
   if (!appended) return say(appended.error().text);
   for (const std::string& sentence : appended->sentences) say(sentence);
   for (const std::string& sentence : left_out_sentences(*appended)) say(sentence);
@@ -196,7 +196,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (counters) add_counters(*counters, watched.outcome);
   if (imports_sources)
     for (const auto& file : watched.outcome.files)
-      if (const Result<void> imported = import_sources(file.path, rights); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+      if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
   const int code = exit_code(watched.outcome, watched.signal);
   return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;
 }

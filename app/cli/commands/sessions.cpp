@@ -65,6 +65,13 @@ Result<bool> take_back(const std::string& session) {
   return true;
 }
 
+// Of the file that a session answers with.
+std::optional<FileIdentity> identity_in(const nlohmann::json& answer) {
+  const auto parts = answer.find("identity");
+  if (parts == answer.end() || parts->size() != 3) return std::nullopt;
+  return FileIdentity{parts->at(0).get<std::uint64_t>(), parts->at(1).get<std::uint64_t>(), parts->at(2).get<std::int64_t>()};
+}
+
 // The end of a capture, kept or thrown away.
 int end_capture(Arguments arguments, const char* command, const char* description, const char* says) {
   CLI::App app(description, std::string("lanescope ") + command);
@@ -86,7 +93,8 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   }
   std::cerr << says << "\n\t" << file.string() << '\n';
   const Reports reports = make_reports(file, {answer->value("exports", std::vector<std::string>{}), answer->value("statistics", false),
-                                              answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse});
+                                              answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
+                                       identity_in(*answer));
   return reports == Reports::kMade ? kSuccess : kFailure;
 }
 

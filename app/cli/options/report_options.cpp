@@ -1,5 +1,7 @@
 #include "options/report_options.h"
 
+#include <iostream>
+
 #include "checks.h"
 #include "collector/session/planned_file.h"
 #include "commands/commands.h"
@@ -43,15 +45,19 @@ Result<void> check_exports(const std::string& output, const ReportOptions& optio
   return {};
 }
 
-Reports make_reports(const std::filesystem::path& file, const ReportOptions& options) {
+Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant) {
   Reports reports = Reports::kMade;
+  const bool is_anything_asked = options.print_statistics || !options.exports.empty();
+  const auto was_replaced = [&] { return meant && identity_of(file) != meant; };
   for (const std::string& type : options.exports) {
-    if (type == "none") continue;
+    if (type == "none" || was_replaced()) continue;
     const int code = run_export(options.overwrite == Overwrite::kAllow ? Arguments{"-f", "-t", type, file.string()} : Arguments{"-t", type, file.string()});
     if (code != kSuccess) reports = Reports::kLacking;
   }
-  if (options.print_statistics && run_stats({file.string()}) != kSuccess) reports = Reports::kLacking;
-  return reports;
+  if (options.print_statistics && !was_replaced() && run_stats({file.string()}) != kSuccess) reports = Reports::kLacking;
+  if (!is_anything_asked || !was_replaced()) return reports;
+  std::cerr << "lanescope: " << file.string() << " was replaced by another recording meanwhile: what was asked to be made of this one is not there, or is of the other one.\n";
+  return Reports::kLacking;
 }
 
 }  // namespace lanescope::cli

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ enum class Reports { kMade, kLacking };
 // fails with one sentence where one stands there that may not be replaced.
 [[nodiscard]] Result<void> check_exports(const std::string& output, const ReportOptions& options);
 
-// Writes the copies beside the file, and prints the reports. What fails is said.
-[[nodiscard]] Reports make_reports(const std::filesystem::path& file, const ReportOptions& options);
+// Writes the copies beside the file, and prints the reports. What fails is said. `meant`: also where another file has that name by now; none: any is meant.
+[[nodiscard]] Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant = {});
 
 }  // namespace lanescope::cli

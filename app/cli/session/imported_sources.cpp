@@ -10,7 +10,7 @@
 
 namespace lanescope::cli {
 
-Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights) {
+Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights, const std::optional<FileIdentity>& meant) {
   const auto trace = open_trace(recording);
   if (!trace) return trace.error();
   std::vector<std::string> paths = kernels::SourceFiles(**trace, {}).recorded_paths();
@@ -20,7 +20,7 @@ Result<void> import_sources(const std::filesystem::path& recording, session::Sou
     say("There are no sources to import: no code of a GPU with line numbers (nvcc -lineinfo) was sampled (--kernels=pc) or counted (kernels --set source).");
     return {};
   }
-  const Result<session::StoredSources> stored = session::append_sources(recording, paths, rights);
+  const Result<session::StoredSources> stored = session::append_sources(recording, paths, rights, meant);
   if (!stored) return stored.error();
   say("Sources in the recording: " + counted(stored->files, "file") + ", " + bytes_text(stored->bytes) + ".");
   constexpr std::size_t kMostTold = 8;

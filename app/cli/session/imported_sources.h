@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "collector/session/source_files.h"
 #include "model/file/result.h"
@@ -9,6 +10,6 @@
 namespace lanescope::cli {
 
 // Puts them into the finished recording, and says on standard error how many there are and which are not. Fails with one sentence.
-Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights);
+Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights, const std::optional<FileIdentity>& meant);
 
 }  // namespace lanescope::cli

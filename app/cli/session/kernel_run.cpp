@@ -33,6 +33,7 @@ struct Ran {
   bool was_signalled = false;  // we were told to end meanwhile
   bool was_warned = false;     // the recorder had something to say
   bool was_stuck = false;      // the program was ended, since a kernel did not come to an end while it was measured
+  std::optional<FileIdentity> file;  // that was made
 };
 
 // Ends a program whose launch takes longer to be measured than it may: nothing brings back the thread that launched it.
@@ -110,6 +111,7 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   say();
   const session::RecordingOutcome outcome = (*recording)->outcome();
   if (!outcome.target && outcome.failure) return *outcome.failure;
+  if (!outcome.files.empty()) ran.file = outcome.files.front().identity;
   if (outcome.target) ran.code = outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
   return ran;
 }
@@ -234,7 +236,7 @@ Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::
   return result;
 }
 
-Result<int> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file) {
   const auto kernel_counters = session::KernelCounters::start(counters);
   if (!kernel_counters) return kernel_counters.error();
@@ -245,14 +247,14 @@ Result<int> record_kernels(const kernels::Program& program, const session::Kerne
   const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, ranges, counters.patience);
   if (!ran) return ran.error();
   if (const Result<void> again = run_again(program, **kernel_counters, *runs - 1, *ran, ranges, counters.patience); !again) return again.error();
-  const auto appended = (*kernel_counters)->append_to(file);
+  const auto appended = (*kernel_counters)->append_to(file, ran->file);
   if (!appended) return appended.error();
   tell(appended->sentences);
   tell(left_out_sentences(*appended));
-  return ran->code;
+  return MeasuredProgram{ran->code, ran->file};
 }
 
-Result<int> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
+Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file) {
   const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
   if (!first) return first.error();
@@ -288,7 +290,7 @@ Result<int> record_instruction_counts(const kernels::Program& program, const ses
     was_signalled = ran->was_signalled || ran->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
-    const auto appended = (*kernel_counters)->append_to(file);
+    const auto appended = (*kernel_counters)->append_to(file, first->file);
     if (!appended) return appended.error();
     counters.known_code.insert(counters.known_code.end(), appended->code.begin(), appended->code.end());
     counted += appended->launches;
@@ -302,7 +304,7 @@ Result<int> record_instruction_counts(const kernels::Program& program, const ses
     if (ran->code != first->code) tell({"While instructions of " + name + " were counted, the program ended with " + std::to_string(ran->code) + "."});
   }
   tell({"Kernels and shapes of which instructions were counted: " + std::to_string(counted) + "."});
-  return first->code;
+  return MeasuredProgram{first->code, first->file};
 }
 
 }  // namespace lanescope::cli

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collector/session/kernel_counters.h"
 #include "model/kernels/program.h"
 #include "model/file/result.h"
+#include "model/file/trace_file.h"
 
 namespace lanescope::cli {
 
@@ -22,15 +24,20 @@ struct Costliest {
 };
 [[nodiscard]] Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::size_t most);
 
-// The program's exit code as a shell sees it; where passes take a run each (KernelReplay::kApplication), the first run's, of which alone the output is shown. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
+struct MeasuredProgram {
+  int code = 0;                      // as a shell sees it
+  std::optional<FileIdentity> file;  // the recording of it
+};
+
+// How the program ended; where passes take a run each (KernelReplay::kApplication), the first run's, of which alone the output is shown. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
 // exist. Fails with one sentence.
-Result<int> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);
 
 // The same of counts of instructions. CUPTI counts one kernel in a run of a program: the first run is recorded as it is, and then the program
 // runs once more for each kernel and shape that was chosen of that, the most costly first; its output is not shown then. A signal ends
 // what runs, and no further run begins.
-Result<int> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
+Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
                                       const std::filesystem::path& file);
 
 }  // namespace lanescope::cli

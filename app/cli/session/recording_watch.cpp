@@ -136,7 +136,7 @@ void add_outlines(const session::RecordingOutcome& outcome) {
   constexpr std::uint64_t kMostEvents = 100'000'000;
   for (const session::RecordedFile& file : outcome.files) {
     if (file.events > kMostEvents) continue;
-    if (const Result<void> added = append_outline(file.path); !added) std::cerr << "lanescope: " << added.error().text << '\n';
+    if (const Result<void> added = append_outline(file.path, file.identity); !added) std::cerr << "lanescope: " << added.error().text << '\n';
   }
 }
 
@@ -262,7 +262,7 @@ Watched watch(session::Recording& recording, SessionServer& server, RecorderSign
   print_outcome(recording, watched.outcome, range);
   signals.release();
   for (const session::RecordedFile& file : watched.outcome.files)
-    if (make_reports(file.path, server.reports_of(file)) == Reports::kLacking) watched.reports = Reports::kLacking;
+    if (make_reports(file.path, server.reports_of(file), file.identity) == Reports::kLacking) watched.reports = Reports::kLacking;
   return watched;
 }
 

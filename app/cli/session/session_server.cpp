@@ -86,6 +86,8 @@ nlohmann::json SessionServer::stop() {
   handed_over_.insert(file);
   answer["exports"] = starts_.back().exports;
   answer["statistics"] = starts_.back().print_statistics;
+  for (const session::RecordedFile& each : recording_.outcome().files)
+    if (each.path == file && each.identity) answer["identity"] = {each.identity->device, each.identity->number, each.identity->made};
   answer["overwrite"] = starts_.back().overwrite == Overwrite::kAllow;
   return answer;
 }

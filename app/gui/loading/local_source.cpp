@@ -21,7 +21,7 @@ class LocalSource : public RecordingSource {
   // So that a large file is drawn at once when it is opened again. A recording of several files is not in one trace.
   Result<void> complete(const Trace& whole) override {
     const auto files = recording_->outcome().files;
-    return files.size() == 1 ? append_outline(files.front().path, whole) : Result<void>();
+    return files.size() == 1 ? append_outline(files.front().path, whole, files.front().identity) : Result<void>();
   }
   [[nodiscard]] std::filesystem::path path() const override { return recording_->path(); }
   [[nodiscard]] session::RecordingStatistics statistics() const override { return recording_->statistics(); }

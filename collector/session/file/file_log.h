@@ -77,6 +77,7 @@ class FileLog {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the file that is or was open
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::optional<FileIdentity> identity() const { return file_ ? file_->identity() : std::nullopt; }
   [[nodiscard]] std::filesystem::path path() const { return file_ ? file_->path() : std::filesystem::path(); }
 
  private:

@@ -31,6 +31,7 @@ struct ClosedFile {
   std::uint64_t unwritten = 0;
   bool is_there = false;
   std::optional<Error> failure;
+  std::optional<FileIdentity> identity;
 };
 
 // A recording has one file. Where its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a

@@ -312,7 +312,7 @@ std::vector<std::string> KernelCounters::evaluation() const {
   return question;
 }
 
-Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file) {
+Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& file, const std::optional<FileIdentity>& meant) {
   if (const Result<void> known = await_plan(); !known) return known.error();
   const std::unique_ptr<Evaluator> ready = std::exchange(evaluator_, nullptr);
   Started evaluator;
@@ -341,7 +341,7 @@ Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& 
   std::ifstream notes(folder_ / channel::kCounterNoteFile);
   for (std::string note; std::getline(notes, note);) appended.sentences.push_back(std::move(note));
   if (sound == 0) return appended;
-  Result<TraceFileWriter> writer = TraceFileWriter::reopen(file);
+  Result<TraceFileWriter> writer = TraceFileWriter::reopen(file, meant);
   if (!writer) return writer.error();
   if (const Result<void> written = writer->append(std::span(frames).first(sound)); !written) return written.error();
   if (const Result<void> finished = writer->finish(); !finished) return finished.error();

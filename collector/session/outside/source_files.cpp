@@ -81,7 +81,8 @@ Read read_source(const std::string& name, SourceRights rights) {
 
 }  // namespace
 
-Result<StoredSources> append_sources(const fs::path& recording, const std::vector<std::string>& paths, SourceRights rights) {
+Result<StoredSources> append_sources(const fs::path& recording, const std::vector<std::string>& paths, SourceRights rights,
+                                     const std::optional<FileIdentity>& meant) {
   StoredSources stored;
   std::vector<std::byte> frames;
   bool all_are_everybodys = true;
@@ -104,6 +105,8 @@ Result<StoredSources> append_sources(const fs::path& recording, const std::vecto
     append_frame(header, message.SerializeAsString(), frames);
   }
   if (frames.empty()) return stored;
+  Result<TraceFileWriter> writer = TraceFileWriter::reopen(recording, meant);
+  if (!writer) return writer.error();
   struct stat status {};
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
   if (!all_are_everybodys && stat(recording.c_str(), &status) == 0 && (status.st_mode & kOthers) != 0) {
@@ -111,8 +114,6 @@ Result<StoredSources> append_sources(const fs::path& recording, const std::vecto
       return Error{"The sources are not in the recording: others may read " + recording.string() + ", which can't be changed, and not the sources."};
     stored.is_owners_now = true;
   }
-  Result<TraceFileWriter> writer = TraceFileWriter::reopen(recording);
-  if (!writer) return writer.error();
   if (const Result<void> written = writer->append(frames); !written) return written.error();
   if (const Result<void> finished = writer->finish(); !finished) return finished.error();
   return stored;

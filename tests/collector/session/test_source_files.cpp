@@ -102,6 +102,10 @@ TEST_CASE("a recording with a source that not everybody may read is its owner's 
   CHECK(refused->files == 0);
   CHECK(refused->left_out.size() == 1);
   CHECK_FALSE(place.is_owners());
+  const auto of_another = session::append_sources(place.recording(), {secret}, SourceRights::kOurs, FileIdentity{});
+  REQUIRE_FALSE(of_another);
+  CHECK_THAT(of_another.error().text, contains_text("was replaced by another recording"));
+  CHECK_FALSE(place.is_owners());
   const auto stored = session::append_sources(place.recording(), {secret}, SourceRights::kOurs);
   REQUIRE(stored);
   CHECK(stored->files == 1);

@@ -309,6 +309,37 @@ TEST_CASE("a finished file that is added to stays as it was until all of that is
   CHECK(frames_now() == kFrames + 2);
 }
 
+TEST_CASE("what is added to a file goes to no other one that has its name by now") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  auto first = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(first);
+  REQUIRE(first->append(event_frame(1)));
+  const std::optional<FileIdentity> identity = first->identity();
+  REQUIRE(identity);
+  REQUIRE(first->finish());
+  CHECK(identity_of(path) == identity);
+  first->discard();  // its number is free for what comes next
+  REQUIRE_FALSE(std::filesystem::exists(path));
+  for (int other = 0; other < 3; ++other) {
+    std::optional<FileIdentity> own;
+    {
+      auto next = TraceFileWriter::create(path, Overwrite::kAllow);
+      REQUIRE(next);
+      REQUIRE(next->append(event_frame(2)));
+      REQUIRE(next->finish());
+      own = next->identity();
+    }
+    const std::string before = read_bytes(path);
+    CHECK(identity_of(path) != identity);
+    const auto refused = TraceFileWriter::reopen(path, identity);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().text, contains_text("was replaced by another recording"));
+    CHECK(read_bytes(path) == before);
+    CHECK(TraceFileWriter::reopen(path, own));
+  }
+}
+
 TEST_CASE("a second writer is kept out while the first lives, however far that is") {
   TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";

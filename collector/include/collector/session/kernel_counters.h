@@ -19,6 +19,7 @@
 #include "collector/channel/kernel_counters.h"
 #include "collector/session/measuring_watch.h"
 #include "model/file/result.h"
+#include "model/file/trace_file.h"
 
 namespace lanescope::session {
 
@@ -91,7 +92,7 @@ class KernelCounters {
 
   // Makes values of what was counted in all runs, and appends them to the file of the first one's recording, which is finished. Fails with one sentence,
   // where nothing could be measured as well.
-  Result<AppendedCounters> append_to(const std::filesystem::path& file);
+  Result<AppendedCounters> append_to(const std::filesystem::path& file, const std::optional<FileIdentity>& meant = {});
 
  private:
   KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user);

@@ -259,6 +259,7 @@ struct RecordedFile {
   EndReason reason = EndReason::kUnknown;
   std::size_t start = 0;        // which start_capture() it came from, counted from 1; 0: from none
   std::uint64_t unwritten = 0;  // events that were recorded, but for which the file had no room
+  std::optional<FileIdentity> identity;  // of this file, and not of another recording that has its name by now
 };
 
 // What there is to say once a recording has ended.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/file/trace_file.h"
 
 namespace lanescope::session {
 
@@ -22,6 +24,7 @@ struct StoredSources {
 
 // Appends frames with the texts of these files, as they are now, to the finished recording. A program says by its code which files those are, and may lie: taken are
 // regular files alone whose names end as sources do and that hold text, 4 MiB each and 32 MiB in all at most. Fails with one sentence.
-Result<StoredSources> append_sources(const std::filesystem::path& recording, const std::vector<std::string>& paths, SourceRights rights);
+Result<StoredSources> append_sources(const std::filesystem::path& recording, const std::vector<std::string>& paths, SourceRights rights,
+                                     const std::optional<FileIdentity>& meant = {});
 
 }  // namespace lanescope::session

@@ -35,6 +35,15 @@ struct FrameRun {
   std::span<const FrameContent> contents;
 };
 
+// Which file it is, whatever has its name by now: also apart from one that was there before it and had the same number.
+struct FileIdentity {
+  std::uint64_t device = 0, number = 0;
+  std::int64_t made = 0;  // ns since the Unix epoch; 0 where the file system does not say
+  bool operator==(const FileIdentity&) const = default;
+};
+// None where nothing is there.
+[[nodiscard]] std::optional<FileIdentity> identity_of(const std::filesystem::path& path);
+
 // Appends frames to a new file. What append() was given is in the file (the kernel's cache) when it returns, so a killed host loses
 // nothing; finish() adds the index, without which the file opens all the same.
 //
@@ -48,8 +57,9 @@ class TraceFileWriter {
   static Result<TraceFileWriter> create(NewFile& file, std::uint16_t minor_version = kFormatMinor);
 
   // Goes on behind the last frame of a finished file. What is appended is kept in memory, and the file stays as it is until finish() puts it in
-  // the place of the index, with a new one behind it. Fails when the file has no sound index, can't be written, or another writer is at it.
-  static Result<TraceFileWriter> reopen(const std::filesystem::path& path);
+  // the place of the index, with a new one behind it. Fails when the file has no sound index, can't be written, or another writer is at it,
+  // and where it is not the one that is meant; none: any is.
+  static Result<TraceFileWriter> reopen(const std::filesystem::path& path, const std::optional<FileIdentity>& meant = {});
 
   // Whether a writer is at this file now, in this process or another.
   static bool is_being_written(const std::filesystem::path& path);
@@ -80,6 +90,7 @@ class TraceFileWriter {
   [[nodiscard]] std::uint64_t finished_size_with(std::span<const std::byte> frames, std::span<const FrameContent> contents = {});
   [[nodiscard]] std::uint64_t finished_size_with(std::span<const FrameRun> runs);
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
+  [[nodiscard]] std::optional<FileIdentity> identity() const;
   [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
 
  private:

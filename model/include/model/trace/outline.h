@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/file/trace_file.h"
 #include "model/trace/trace.h"
 #include "model/trace/trace_builder.h"
 
@@ -23,10 +24,10 @@ inline constexpr std::size_t kOutlineBuckets = 2'048;
 [[nodiscard]] std::vector<std::byte> outline_frame(const Trace& trace);
 
 // Appends its outline to a finished file of at least kOutlineFromEvents events that has none; smaller files stay as they are. Reads the
-// whole file, which takes about as long as opening it.
-Result<void> append_outline(const std::filesystem::path& path);
+// whole file, which takes about as long as opening it. `meant`: fails where another file has that name by now (TraceFileWriter::reopen).
+Result<void> append_outline(const std::filesystem::path& path, const std::optional<FileIdentity>& meant = {});
 // The same for a file whose trace is at hand; does not read it.
-Result<void> append_outline(const std::filesystem::path& path, const Trace& trace);
+Result<void> append_outline(const std::filesystem::path& path, const Trace& trace, const std::optional<FileIdentity>& meant = {});
 
 // Adds the outline's lanes to `builder`, one event for each bucket that is not empty: it begins with the bucket, lasts as long as the
 // bucket is busy, and has the name that holds most of it. False when the payload makes no sense. `builder` must know the epoch (see
