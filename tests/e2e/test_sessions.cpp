@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cmath>
@@ -45,6 +46,52 @@ class Sessions {
   TemporaryFolder folder_;  // of the sessions, and where their programs run
   TemporaryFolder elsewhere_;
 };
+
+// Their folder, held as by whoever begins a session.
+class HeldFolder {
+ public:
+  explicit HeldFolder(const Sessions& sessions) : path_(sessions.folder() / "lanescope") {
+    REQUIRE(sessions.ask({"sessions", "list"}).code == 0);  // makes it
+    held_ = channel::FileDescriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(flock(held_.get(), LOCK_EX) == 0);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  void release() const { REQUIRE(flock(held_.get(), LOCK_UN) == 0); }
+
+  // Until this process waits for it, or has ended.
+  void await(pid_t pid) const {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!has_opened(pid)) {
+      REQUIRE(std::chrono::steady_clock::now() < give_up);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  [[nodiscard]] bool has_opened(pid_t pid) const {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == pid) return true;
+    std::error_code gone;
+    for (std::filesystem::directory_iterator entry("/proc/" + std::to_string(pid) + "/fd", gone), end; !gone && entry != end; entry.increment(gone)) {
+      std::error_code closed;
+      if (std::filesystem::read_symlink(entry->path(), closed) == path_) return true;
+    }
+    return false;
+  }
+
+  std::filesystem::path path_;
+  channel::FileDescriptor held_;
+};
+
+// A session that doesn't listen yet.
+channel::FileDescriptor bound_session(const Sessions& sessions, const char* name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/lanescope/%s.session", sessions.folder().c_str(), name);
+  channel::FileDescriptor bound(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  REQUIRE(bind(bound.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  return bound;
+}
 
 // Of rounds of nvtx_captures in the file.
 struct Rounds {
@@ -110,24 +157,47 @@ TEST_CASE("a session whose recorder was stopped is listed as that, and holds nob
 
 TEST_CASE("what a killed session left is cleared away, and never one that is about to listen") {
   const Sessions sessions;
-  REQUIRE(sessions.ask({"sessions", "list"}).code == 0);  // makes the folder
-  const auto folder = sessions.folder() / "lanescope";
-  const channel::FileDescriptor held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  REQUIRE(flock(held.get(), LOCK_EX) == 0);  // as by whoever begins a session
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/mine.session", folder.c_str());
-  const channel::FileDescriptor bound(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  REQUIRE(bind(bound.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  const HeldFolder held(sessions);  // as by whoever begins a session
+  const channel::FileDescriptor bound = bound_session(sessions, "mine");
+  const std::filesystem::path place = held.path() / "mine.session";
   CHECK(sessions.ask({"sessions", "list"}).code == 0);
-  CHECK(std::filesystem::exists(address.sun_path));
+  CHECK(std::filesystem::exists(place));
   // Nobody else begins one meanwhile, and its program runs all the same.
   const Ran beside = sessions.ask({"profile", "-t", "nvtx", "--session-new=other", "--", "sh", "-c", "exit 3"});
   CHECK(beside.code == 3);
   CHECK_THAT(beside.messages, contains_text("holds the folder of sessions"));
-  REQUIRE(flock(held.get(), LOCK_UN) == 0);
+  held.release();
   CHECK(sessions.ask({"sessions", "list"}).code == 0);
-  CHECK_FALSE(std::filesystem::exists(address.sun_path));
+  CHECK_FALSE(std::filesystem::exists(place));
+}
+
+TEST_CASE("a launch and a start that come at once find each other, whichever is first") {
+  const Sessions sessions;
+  const HeldFolder held(sessions);
+  LanescopeProcess launch(sessions.folder(), {"launch", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", program("lanescope_program_lives").string(), "wait"});
+  held.await(launch.pid());
+  LanescopeProcess start(sessions.folder(), {"start", "-o", "first"});
+  held.await(start.pid());
+  held.release();
+  CHECK(start.wait() == 0);
+  launch.wait_for_line("ready");
+  sessions.await("Collection");
+  kill(launch.pid(), SIGTERM);
+  CHECK(launch.wait() == 128 + SIGTERM);
+  CHECK(std::filesystem::exists(sessions.folder() / "first.trace"));
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, !contains_text("Awaited"));
+}
+
+TEST_CASE("of two launches of one name, the second one runs nothing") {
+  const Sessions sessions;
+  const HeldFolder held(sessions);
+  LanescopeProcess second(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", captures(), "plain"});
+  held.await(second.pid());
+  const channel::FileDescriptor first = bound_session(sessions, "mine");
+  REQUIRE(listen(first.get(), 1) == 0);
+  held.release();
+  CHECK(second.wait() == 2);
+  CHECK_THAT(second.messages(), contains_text("There is a session mine already."));
 }
 
 TEST_CASE("a start that comes first waits on where a launch fails") {

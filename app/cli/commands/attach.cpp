@@ -133,15 +133,14 @@ Error with_way_out(Error error, const session::AttachRequest& request) {
 int record_process(AttachOptions& options, const AskingProgram& asking) {
   Result<session::AttachRequest> request = attach_request(options);
   if (!request) return fail(request.error());
-  if (options.range.start_later)
-    if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
-      return fail(can_be_asked.error());
+  std::string& name = options.recording.session_name;
+  if (name.empty()) name = "attach-" + std::to_string(getpid());
+  Result<SessionSocket> socket = hold_and_open_session(name);
+  if (!socket && options.range.start_later) return fail(socket.error());
   RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::attach(*request);
   if (!recording) return fail(with_way_out(recording.error(), *request));
-  std::string& name = options.recording.session_name;
-  if (name.empty()) name = "attach-" + std::to_string(getpid());
-  SessionServer server(**recording, name, start_options(options.capture, options.range, {}));
+  SessionServer server(**recording, std::move(socket), start_options(options.capture, options.range, {}));
   if (options.range.start_later)
     std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
   else if (options.recording.duration == 0 || options.asking >= 0)

@@ -105,6 +105,26 @@ struct Form {
   bool starts_later;
 };
 
+// Where a session can be asked from here on, and the start that was left for it.
+struct BegunSession {
+  Result<SessionSocket> socket;
+  HeldStart start;
+};
+
+// Before its program runs, and at once: whoever leaves a start, or begins a session of this name, comes before it or finds it. Fails where it can't be told
+// which start is meant, and where what has to be asked to record can't be.
+Result<BegunSession> begin_session(const Form& form, const std::string& session, LaunchOptions& options) {
+  std::string& name = options.recording.session_name;
+  const Result<channel::FileDescriptor> held = hold_sessions();
+  if (!held && options.range.start_later) return held.error();
+  Result<HeldStart> start = form.starts_later ? left_start(session, name) : HeldStart();
+  if (!start) return start.error();
+  if (name.empty()) name = std::string(form.name) + "-" + std::to_string(getpid());
+  Result<SessionSocket> socket = held ? open_session(name) : held.error();
+  if (!socket && options.range.start_later) return socket.error();
+  return BegunSession{std::move(socket), std::move(*start)};
+}
+
 int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions& remote, LaunchOptions options, Arguments program) {
   if (options.arm) return fail({"--arm records nothing, so there is nothing to copy. Give it to lanescope profile there.", ErrorKind::kUsage});
   // What becomes of files is decided here, where they come to.
@@ -156,13 +176,9 @@ int run_program(const Form& form, Arguments arguments) {
   leave_first_process();
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  Result<HeldStart> left = form.starts_later ? left_start(session, options.recording.session_name) : HeldStart();
-  if (!left) return fail(left.error());
-  // What can't be asked to start would run unrecorded.
-  if (options.range.start_later)
-    if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
-      return fail(can_be_asked.error());
-  Result<session::LaunchRequest> request = request_with_start(options, left->message(), std::move(split->program));
+  Result<BegunSession> begun = begin_session(form, session, options);
+  if (!begun) return fail(begun.error());
+  Result<session::LaunchRequest> request = request_with_start(options, begun->start.message(), std::move(split->program));
   if (!request) return fail(request.error());
   const bool is_one_file = form.starts_later ? request->first_capture.has_value() : request->settings.range.after != session::AfterCapture::kRepeat;
   const std::string& output = request->first_capture ? request->first_capture->output : options.recording.output;
@@ -189,9 +205,8 @@ int run_program(const Form& form, Arguments arguments) {
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   session::let_go_of_standard_input();
-  left->use_up();
-  if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
-  SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
+  begun->start.use_up();
+  SessionServer server(**recording, std::move(begun->socket), start_options(options.capture, options.range, options.reports));
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
   if (counters) add_counters(*counters, watched.outcome);
   if (imports_sources)

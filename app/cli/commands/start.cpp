@@ -36,6 +36,7 @@ Result<session::CaptureRequest> checked_request(StartOptions options) {
   return request;
 }
 
+// Requires: hold_sessions().
 int leave(const StartOptions& options, const session::CaptureRequest& request, const nlohmann::json& message) {
   const std::string name = options.new_session.empty() ? "start" : options.new_session;
   const auto is_among = [&name](const std::vector<std::string>& names) {
@@ -69,8 +70,12 @@ int run_start(Arguments arguments) {
   if (!request) return fail(request.error());
   if (const auto file = session::planned_file(options.output); !file) return fail(file.error());
 
-  const bool is_first = options.session.empty() && session_names().empty();
-  if (is_first || !options.new_session.empty()) return leave(options, *request, message);
+  {
+    const Result<channel::FileDescriptor> held = hold_sessions();
+    if (!held) return fail(held.error());
+    const bool is_first = options.session.empty() && session_names().empty();
+    if (is_first || !options.new_session.empty()) return leave(options, *request, message);
+  }
   const Result<std::string> session = choose_session(options.session);
   if (!session) return fail(session.error());
   const Result<nlohmann::json> answer = ask_session(*session, message);

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 namespace lanescope::cli {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
-constexpr std::chrono::seconds kHolding{2};  // for others to begin their sessions: each takes microseconds
+constexpr std::chrono::seconds kHolding{5};  // for others to begin their sessions: each takes microseconds
 constexpr int kMostWaiting = 16;             // to be let in
 constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
 
@@ -115,11 +116,17 @@ Result<std::filesystem::path> session_folder() {
   return Error{"The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is."};
 }
 
-Result<void> check_new_session(const std::string& name) {
-  if (const Result<std::filesystem::path> folder = session_folder(); !folder) return folder.error();
-  const std::vector<std::string> names = session_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) return {};
-  return Error{"There is a session " + name + " already. Give this one another name with --session-new.", ErrorKind::kUsage};
+Result<channel::FileDescriptor> hold_sessions() {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return folder.error();
+  channel::FileDescriptor held = hold(*folder, kHolding);
+  if (!held.valid()) return Error{"Another lanescope holds the folder of sessions " + folder->string() + "."};
+  return held;
+}
+
+void SessionSocket::remove_place() {
+  std::error_code ignored;
+  if (listener_.valid() && !path_.empty()) std::filesystem::remove(std::exchange(path_, {}), ignored);
 }
 
 std::vector<std::string> session_names() {
@@ -149,18 +156,23 @@ std::vector<std::string> session_names() {
 Result<SessionSocket> open_session(const std::string& name) {
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return folder.error();
-  SessionSocket session{.path = *folder / (name + std::string(kExtension)), .listener = channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0))};
+  const std::filesystem::path path = *folder / (name + std::string(kExtension));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (name.find('/') != std::string::npos || session.path.native().size() >= sizeof(address.sun_path))
-    return Error{"A session can't be named \"" + name + "\": it is too long or has a slash. This one can't be asked from elsewhere."};
-  std::strcpy(address.sun_path, session.path.c_str());
-  const channel::FileDescriptor held = hold(*folder, kHolding);
-  if (!held.valid()) return Error{"Another lanescope holds the folder of sessions " + folder->string() + ": this one can't be asked from elsewhere."};
-  remove_if_left(session.path);
-  if (bind(session.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 || listen(session.listener.get(), kMostWaiting) != 0)
-    return Error{"There is another session " + name + "; this one can't be asked from elsewhere."};
-  return session;
+  if (name.find('/') != std::string::npos || path.native().size() >= sizeof(address.sun_path))
+    return Error{"A session can't be named \"" + name + "\": it is too long or has a slash."};
+  std::strcpy(address.sun_path, path.c_str());
+  remove_if_left(path);
+  channel::FileDescriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 && listen(listener.get(), kMostWaiting) == 0)
+    return SessionSocket(path, std::move(listener));
+  if (errno == EADDRINUSE) return Error{"There is a session " + name + " already. Give this one another name with --session-new.", ErrorKind::kUsage};
+  return Error{"The session can't listen at " + path.string() + ": " + std::strerror(errno) + "."};
+}
+
+Result<SessionSocket> hold_and_open_session(const std::string& name) {
+  const Result<channel::FileDescriptor> held = hold_sessions();
+  return held ? open_session(name) : held.error();
 }
 
 Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
@@ -212,10 +224,16 @@ HeldStart::HeldStart(const std::string& name) {
   std::ifstream file("/proc/self/fd/" + std::to_string(file_.get()));  // and not one that takes its place meanwhile
   message_ = nlohmann::json::parse(file, nullptr, false);
   if (message_.is_object()) return;
-  use_up();  // it says nothing that anybody could take
+  remove();  // it says nothing that anybody could take
 }
 
 void HeldStart::use_up() {
+  if (!file_.valid()) return;
+  const Result<channel::FileDescriptor> held = hold_sessions();  // else one that is left in its place now would be removed
+  remove();
+}
+
+void HeldStart::remove() {
   if (file_.valid() && is_file_at(file_.get(), path_)) unlink(path_.c_str());
   file_.reset();
   message_ = nullptr;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/channel/file_descriptor.h"
@@ -20,20 +21,41 @@ namespace lanescope::cli {
 // it is missing; fails when it belongs to somebody else.
 Result<std::filesystem::path> session_folder();
 
-// Fails with one sentence where no session can be made under this name; where it is empty, under none.
-Result<void> check_new_session(const std::string& name);
-
 // Names of sessions that answer. What killed ones left is cleared away.
 std::vector<std::string> session_names();
 
-// Where a new session of this name listens. Fails with one sentence where another one does.
-struct SessionSocket {
-  std::filesystem::path path;  // to be removed by the session when it ends
-  channel::FileDescriptor listener;
+// Held by whoever begins a session, leaves a start, or takes one: what they see of each other stays so as long as the descriptor is kept, which is to be
+// for moments. Waits for others five seconds at most; fails with one sentence.
+Result<channel::FileDescriptor> hold_sessions();
+
+// Where a session listens: requests wait there from when it is opened on. Its place is removed with it.
+class SessionSocket {
+ public:
+  SessionSocket() = default;
+  SessionSocket(std::filesystem::path path, channel::FileDescriptor listener) : path_(std::move(path)), listener_(std::move(listener)) {}
+  SessionSocket(SessionSocket&&) noexcept = default;
+  SessionSocket& operator=(SessionSocket&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(listener_, other.listener_);
+    return *this;
+  }
+  ~SessionSocket() { remove_place(); }
+
+  [[nodiscard]] int listener() const noexcept { return listener_.get(); }
+  // Nobody finds it any more.
+  void remove_place();
+
+ private:
+  std::filesystem::path path_;
+  channel::FileDescriptor listener_;  // not valid: of none
 };
+// A new session of this name. Requires: hold_sessions(). Fails with one sentence where there is one of this name.
 Result<SessionSocket> open_session(const std::string& name);
+// The same for who does not hold them.
+Result<SessionSocket> hold_and_open_session(const std::string& name);
 
 // A start that was asked for before its session runs: lanescope launch takes it, once. `name`: of the session that is to be.
+// Requires: hold_sessions(), so that no session begins that neither finds it nor is found.
 Result<void> leave_start(const std::string& name, const nlohmann::json& request);
 std::vector<std::string> left_starts();  // less those that are held
 // The one that is meant where none is named: the only one; empty where there is none. Fails with one sentence where there are several.
@@ -50,9 +72,11 @@ class HeldStart {
 
   // What was asked for; null where there is none.
   [[nodiscard]] const nlohmann::json& message() const noexcept { return message_; }
-  void use_up();
+  void use_up();  // holds the sessions meanwhile, where they can be had
 
  private:
+  void remove();
+
   std::filesystem::path path_;
   channel::FileDescriptor file_;  // locked
   nlohmann::json message_;

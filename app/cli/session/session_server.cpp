@@ -98,40 +98,36 @@ ReportOptions SessionServer::reports_of(const session::RecordedFile& file) const
   return has_own ? starts_[file.start - 1] : options_.reports;
 }
 
-SessionServer::SessionServer(Recording& recording, const std::string& name, StartOptions options)
-    : recording_(recording), options_(std::move(options)) {
-  Result<SessionSocket> opened = open_session(name);
-  if (!opened) {
-    std::cerr << "lanescope: " << opened.error().text << '\n';
+SessionServer::SessionServer(Recording& recording, Result<SessionSocket> socket, StartOptions options)
+    : recording_(recording), options_(std::move(options)), socket_(std::move(socket)) {
+  if (!socket_) {
+    std::cerr << "lanescope: " << socket_.error().text << " This recording can't be asked from elsewhere.\n";
     return;
   }
-  socket_ = std::move(*opened);
   try {
     if (pipe2(ending_, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error&) {
     std::cerr << "lanescope: There is no thread or no descriptor left for requests: this recording can't be asked from elsewhere.\n";
-    std::error_code ignored;
-    std::filesystem::remove(socket_.path, ignored);
+    socket_ = SessionSocket();
   }
 }
 
 void SessionServer::close() {
   if (!thread_.joinable()) return;
-  std::error_code ignored;
-  std::filesystem::remove(socket_.path, ignored);
+  socket_->remove_place();
   ::close(ending_[1]);
   thread_.join();
   ::close(ending_[0]);
-  socket_.listener.reset();
+  const SessionSocket ended = std::move(*socket_);  // who came last is not answered any more
 }
 
 void SessionServer::serve() {
   for (;;) {
-    pollfd sources[2] = {{socket_.listener.get(), POLLIN, 0}, {ending_[0], POLLIN, 0}};
+    pollfd sources[2] = {{socket_->listener(), POLLIN, 0}, {ending_[0], POLLIN, 0}};
     if (poll(sources, 2, -1) < 0 && errno != EINTR) return;
     if (sources[1].revents != 0) return;
-    const int connection = sources[0].revents != 0 ? accept4(socket_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    const int connection = sources[0].revents != 0 ? accept4(socket_->listener(), nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (connection < 0) continue;
     answer(connection);
     ::close(connection);

@@ -17,9 +17,9 @@ namespace lanescope::cli {
 
 class SessionServer {
  public:
-  // Listens under this name, on a thread of its own. Without a folder for sessions, or where the name is taken, it says so and the
-  // recording goes on without. `recording` must outlive *this. `options`: what a start has that says nothing else.
-  SessionServer(session::Recording& recording, const std::string& name, StartOptions options);
+  // Answers at this socket, on a thread of its own, also those who came before. Where there is none, it says why and the recording goes on
+  // without. `recording` must outlive *this. `options`: what a start has that says nothing else.
+  SessionServer(session::Recording& recording, Result<SessionSocket> socket, StartOptions options);
   ~SessionServer() { close(); }
   SessionServer(const SessionServer&) = delete;
   SessionServer& operator=(const SessionServer&) = delete;
@@ -40,7 +40,7 @@ class SessionServer {
   StartOptions options_;
   std::vector<ReportOptions> starts_;            // of each start that was carried out
   std::set<std::filesystem::path> handed_over_;  // files of which lanescope stop makes reports
-  SessionSocket socket_;
+  Result<SessionSocket> socket_;
   int ending_[2] = {-1, -1};  // a pipe that closes when it is over
   std::thread thread_;
 };
