@@ -78,6 +78,7 @@ class Terminal {
   void wait_for(const std::string& text) {
     while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
   }
+  void press_control_z() { REQUIRE(write(screen_, "\x1a", 1) == 1); }
   void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
   // Until it has taken the signals that came: two that wait are one.
   void wait_until_taken(int signal) const {
@@ -264,6 +265,17 @@ TEST_CASE("a program is stopped and goes on with its recorder") {
   wait_for_state(target, 'S');
   kill(recording.pid(), SIGTERM);
   CHECK(recording.wait() == 128 + SIGTERM);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("where no shell could have a job go on, Ctrl+Z stops the recorder as little as the program, and Ctrl+C ends both") {
+  const TemporaryFolder folder;
+  Terminal terminal(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "wait"});
+  terminal.wait_for("ready");
+  terminal.press_control_z();
+  terminal.wait_until_taken(SIGTSTP);
+  terminal.press_control_c();
+  CHECK(terminal.wait_for_end() == 128 + SIGINT);
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
 }
 

@@ -10,6 +10,7 @@
 #include "collector/remote/remote_work.h"
 #include "collector/session/planned_file.h"
 #include "session/recording_watch.h"
+#include "session/stopped_program.h"
 #include "remote/copy_command.h"
 #include "remote/text_from_there.h"
 #include "text.h"
@@ -35,7 +36,7 @@ class WishBySignals {
     if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
     if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
       wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
-    if (signal == SIGTSTP) raise(SIGSTOP);
+    if (signal == SIGTSTP) stop_as_terminals_do();
   }
 
   RecorderSignals signals_;

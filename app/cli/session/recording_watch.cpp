@@ -98,7 +98,7 @@ class SignalsOfRecording {
     if (has_stopped_program_) recording_.pass_on(SIGTSTP);
     while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
     stands_ = false;
-    raise(SIGSTOP);
+    if (!stop_as_terminals_do()) go_on();
   }
 
   void go_on() {

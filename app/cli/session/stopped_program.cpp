@@ -66,7 +66,19 @@ void stop_with(pid_t program) {
       if (stands && !is_stopped(program)) syscall(SYS_pidfd_send_signal, self.get(), SIGCONT, nullptr, 0);
     }
   });
-  if (is_watched) raise(SIGSTOP);
+  if (is_watched) stop_as_terminals_do();
+}
+
+bool stop_as_terminals_do() noexcept {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  sigset_t before;
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // it stops us here, or nothing does
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigset_t waiting;
+  return sigpending(&waiting) == 0 && sigismember(&waiting, SIGCONT) == 1;
 }
 
 }  // namespace lanescope::cli
