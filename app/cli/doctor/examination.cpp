@@ -19,6 +19,7 @@
 
 #include "collector/channel/file_descriptor.h"
 #include "collector/session/gpu_metrics.h"
+#include "collector/session/library_traces.h"
 #include "collector/session/recording.h"
 #include "doctor/machine.h"
 #include "session/session_directory.h"
@@ -126,6 +127,10 @@ std::vector<Cupti> find_cuptis(std::optional<int> cuda) {
 Finding agent_finding() {
   const Result<fs::path> agent = session::find_agent();
   if (!agent) return {Verdict::kFails, "agent", "Agent", agent.error().text, {"install Lanescope whole, or set LANESCOPE_AGENT"}};
+  if (const std::optional<std::string> obstacle = session::preload_obstacle(*agent))
+    return {Verdict::kLimited, "agent", "Agent",
+            agent->string() + "; " + *obstacle + " in this path keeps OS runtime calls, Python's lock, MPI, UCX and OpenGL from being recorded",
+            {"install Lanescope in a folder whose path has none"}};
   return {Verdict::kWorks, "agent", "Agent", agent->string(), {}};
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "collector/channel/layout.h"
+#include "collector/session/library_traces.h"
 
 namespace lanescope::session {
 namespace {
@@ -46,6 +48,23 @@ std::string for_glibc_alone(const std::filesystem::path& library) {
   return path + library.string();
 }
 
+// What splits or changes a library's path in a variable with such separators, for a person: "a blank". None where it arrives as it is.
+std::optional<std::string> obstacle_in(const std::string& path, std::string_view separators) {
+  for (const std::string_view word : {"ORIGIN", "LIB", "PLATFORM"})  // ld.so(8) puts others in their place
+    for (const char* const form : {"$", "${"})
+      if (path.find(form + std::string(word)) != std::string::npos) return '"' + (form + std::string(word)) + '"';
+  const std::size_t place = path.find_first_of(separators);
+  if (place == std::string::npos) return std::nullopt;
+  return path[place] == ' ' ? "a blank" : path[place] == ':' ? "a colon" : "a semicolon";
+}
+
+std::string lies_badly(const std::string& what, const std::filesystem::path& folder, const std::string& obstacle) {
+  return what + " can't be recorded: Lanescope lies in " + folder.string() + ", and " + obstacle + " in that path keeps it out of programs. " +
+         "Install it in a folder whose path has none.";
+}
+
+constexpr std::string_view kPreloadSeparators = " :";
+
 // In front of what the list names already.
 void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value, char separator = ':') {
   const std::string others = value_of(variables, name);
@@ -80,6 +99,11 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
     const std::filesystem::path library = folder / marker.file;
     const std::vector<MarkedLibrary>& wanted = target.settings.marked;
     if (std::find(wanted.begin(), wanted.end(), marker.marked) == wanted.end() || !is_there(library, marker.name)) continue;
+    const std::string_view separators = marker.variable == kPreload ? kPreloadSeparators : std::string_view(&marker.separator, 1);
+    if (const auto obstacle = obstacle_in(library, separators)) {
+      target.warnings.push_back(lies_badly(marker.name, folder, *obstacle));
+      continue;
+    }
     put_in_front(target.variables, marker.variable, marker.variable == kPreload ? for_glibc_alone(library) : library.string(), marker.separator);
     if (marker.marked == MarkedLibrary::kOpenMp && value_of(target.variables, kOpenMpTool) == "disabled")
       target.warnings.push_back("OpenMP is not recorded: OMP_TOOL is set to disabled. Unset it and record again.");
@@ -89,6 +113,10 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
   const bool marks_functions = !request.python_functions.empty();
   if (!marks_pytorch && !marks_functions) return;
   if (!is_there(python / "sitecustomize.py", marks_pytorch ? "PyTorch's operations" : "Functions of Python")) return;
+  if (python.native().find(':') != std::string::npos) {
+    target.warnings.push_back(lies_badly(marks_pytorch ? "PyTorch's operations" : "Functions of Python", folder, "a colon"));
+    return;
+  }
   put_in_front(target.variables, kPythonPath, python);
   if (marks_pytorch)
     set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
@@ -110,6 +138,8 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
   return variables;
 }
 
+std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) { return obstacle_in(agent, kPreloadSeparators); }
+
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket) {
   TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
@@ -125,6 +155,14 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   }
   if (const std::string other = value_of(target.variables, kNvtxInjection); settings.trace_nvtx && !other.empty() && other != agent) {
     target.warnings.push_back("NVTX goes to this recording, not to " + other + ", to which " + std::string(kNvtxInjection) + " was set.");
+  }
+  if (const auto obstacle = obstacle_in(agent, ""); obstacle && (settings.trace_cuda || settings.trace_nvtx)) {
+    settings.trace_cuda = settings.trace_nvtx = false;
+    target.warnings.push_back(lies_badly("CUDA and NVTX", agent.parent_path(), *obstacle));
+  }
+  if (const auto obstacle = preload_obstacle(agent); obstacle && (settings.trace_os_runtime || settings.trace_python_lock)) {
+    settings.trace_os_runtime = settings.trace_python_lock = false;
+    target.warnings.push_back(lies_badly("OS runtime calls and Python's lock", agent.parent_path(), *obstacle));
   }
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);

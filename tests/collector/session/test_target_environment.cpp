@@ -54,6 +54,23 @@ TEST_CASE("OS runtime tracing preloads the agent before what is preloaded alread
   CHECK(list.ends_with("/../opt/agent.so:/lib/mine.so"));
 }
 
+TEST_CASE("what a program's loader would split or change in the agent's path is not recorded, and that is said") {
+  LaunchRequest traced = request();
+  traced.settings.trace_os_runtime = true;
+  for (const char* const agent : {"/my tools/agent.so", "/my:tools/agent.so", "/$ORIGIN/agent.so", "/${LIB}/agent.so"}) {
+    CAPTURE(agent);
+    const TargetEnvironment environment = target_environment(traced, {}, agent, kSocket);
+    const bool is_changed = std::string_view(agent).find('$') != std::string_view::npos;
+    CHECK_FALSE(as_map(environment).contains("LD_PRELOAD"));
+    CHECK_FALSE(environment.settings.trace_os_runtime);
+    CHECK(environment.settings.trace_nvtx == !is_changed);
+    CHECK(as_map(environment).contains("NVTX_INJECTION64_PATH") == !is_changed);
+    REQUIRE(environment.warnings.size() == (is_changed ? 2 : 1));
+    CHECK(environment.warnings.back().starts_with("OS runtime calls and Python's lock can't be recorded: Lanescope lies in /"));
+  }
+  CHECK(target_environment(traced, {}, "/a$b/agent.so", kSocket).warnings.empty());
+}
+
 TEST_CASE("where Python's lock alone is recorded, the agent stands before calls that it does not record") {
   LaunchRequest traced = request();
   traced.settings.trace_cuda = traced.settings.trace_nvtx = false;

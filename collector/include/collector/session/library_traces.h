@@ -2,6 +2,8 @@
 // MPI, by a library of ours in front of them.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,5 +23,9 @@ void add_library_traces(std::span<const std::string> traces, CaptureSettings& se
 
 // The variables for those that are listed, but for what our environment says already.
 [[nodiscard]] std::vector<EnvironmentChange> library_variables(std::span<const std::string> traces);
+
+// What in the agent's path keeps it from being loaded before a program's other libraries, as OS runtime calls, Python's lock, MPI, UCX and
+// OpenGL need it: "a blank". None where nothing does.
+[[nodiscard]] std::optional<std::string> preload_obstacle(const std::filesystem::path& agent);
 
 }  // namespace lanescope::session
