@@ -296,10 +296,16 @@ TEST_CASE("a duration ends the recording, and then the program") {
   CHECK(steps == 1'000);
 }
 
-TEST_CASE("before the delay is over nothing is recorded") {
+TEST_CASE("a program that ends before the delay leaves no file, which is said, and the file of before stays") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-y", "600", "-o", "late", threads_program()}).code == 0);
-  CHECK(load(folder.path() / "late.trace")->event_count() == 0);
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", threads_program()}).code == 0);
+  const std::uint64_t events = load(folder.path() / "x.trace")->event_count();
+  const Ran early = run_lanescope(folder.path(), {"profile", "-f", "-y", "600", "-d", "20", "-o", "x", threads_program()});
+  CHECK(early.code == 0);
+  CHECK_THAT(early.messages, contains_text(", before the delay of 600 s was over: nothing was recorded.") && contains_text("No file was made"));
+  CHECK(load(folder.path() / "x.trace")->event_count() == events);
+  CHECK(run_lanescope(folder.path(), {"profile", "-y", "600", "-o", "new", threads_program()}).code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "new.trace"));
 }
 
 TEST_CASE("exec under the same pid is another process of the trace") {
