@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -153,9 +155,6 @@ constexpr std::array kValues{
     Value{"--capture-range", "hotkey", kOnRequest},
     Value{"--cuda-graph-trace", ":host-and-device", kDeviceGraphs},
     Value{"--cuda-graph-trace", ":nvtx-precapture", kPrecapture},
-    Value{"--pytorch", ",functions-trace-shapes", kNoFunctions},
-    Value{"--pytorch", ",functions-trace", kNoFunctions},
-    Value{"--pytorch", "functions-trace*", kNoFunctions},
     Value{"--export", "arrowdir", "Take --export=parquetdir, a folder with a file for each table, or arrow, a stream for each"},
     Value{"--export", "hdf", kNotWritten},
     Value{"--export", "info", "See it with: lanescope info"},
@@ -184,12 +183,29 @@ bool take_out(const Value& value, std::string& text) {
   return true;
 }
 
+// nsys takes a list, of which Lanescope has one half: "functions-trace,autograd-shapes-nvtx".
+void take_out_functions(std::string& text, UnrecordedOptions& options) {
+  std::string kept;
+  bool has_taken = false;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    if (in_small_letters(word).starts_with("functions-trace")) {
+      options.items.push_back({"--pytorch=" + word, kNoFunctions});
+      has_taken = true;
+    } else {
+      kept += (kept.empty() ? "" : ",") + word;
+    }
+  }
+  if (has_taken) text = kept.empty() ? "none" : kept;
+}
+
 // Puts nsys's values before the option's own checks, which never see them.
 void add_values(CLI::App& app, std::string_view name, UnrecordedOptions& options) {
   CLI::Option* const option = app.get_option_no_throw(std::string(name));
   if (option == nullptr) return;
   option->transform(CLI::Validator(
       [name, &options](std::string& text) {
+        if (name == "--pytorch") take_out_functions(text, options);
         for (const Value& value : kValues)
           if (const std::string typed = text; value.option == name && take_out(value, text))
             options.items.push_back({std::string(name) + '=' + typed, value.advice});
@@ -251,6 +267,7 @@ void describe_unrecorded(CLI::App& app, UnrecordedOptions& options) {
   std::string_view named;  // values of one option stand together
   for (const Value& value : kValues)
     if (std::exchange(named, value.option) != value.option) add_values(app, value.option, options);
+  add_values(app, "--pytorch", options);
   app.add_flag("--strict", options.is_refused, "Refuse what nsys has and can't be recorded, instead of\nleaving it out with a warning [false]")
       ->group("What to record");
 }
