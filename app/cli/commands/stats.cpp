@@ -1,7 +1,10 @@
 // lanescope stats: reports over a trace.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
+#include <utility>
 
 #include "checks.h"
 #include "options/filter_options.h"
@@ -20,6 +23,37 @@ constexpr const char* kStatsFooter =
     "  lanescope stats -r cuda_gpu_sum --filter-nvtx 'step 7' run.trace   one iteration\n"
     "  lanescope stats -r cuda_gpu_trace -f csv -o gpu run.trace          into gpu_cuda_gpu_trace.csv\n";
 
+// Reports of nsys that there are not here, among them default ones, so that scripts name them; by the begins of their names.
+struct ForeignReport {
+  std::string_view begin;
+  const char* advice;
+};
+constexpr const char* kAmongRanges = "Calls are marked with NVTX: see nvtx_sum";
+constexpr const char* kNoGraphics = "Of graphics, OpenGL is recorded, marked with NVTX: see nvtx_sum";
+constexpr std::array kForeignReports{
+    ForeignReport{"openmp", kAmongRanges},   ForeignReport{"openacc", kAmongRanges},    ForeignReport{"syscall", "See osrt_sum and nvtx_sum"},
+    ForeignReport{"opengl", kNoGraphics},    ForeignReport{"khrdebug", kNoGraphics},    ForeignReport{"vulkan", kNoGraphics},
+    ForeignReport{"dx11", kNoGraphics},      ForeignReport{"dx12", kNoGraphics},        ForeignReport{"pixsum", kNoGraphics},
+    ForeignReport{"wddm", "Windows is not recorded"}, ForeignReport{"network_congestion", "See machine_metric_sum"},
+    ForeignReport{"nvvideo", "NVIDIA's video engines are not recorded"},
+};
+
+// Why one is not printed; null where nsys has none of that name.
+const char* advice_instead_of(const std::string& name) {
+  if (stats::find_report(name.substr(0, name.find(':'))) != nullptr) return nullptr;
+  const auto* const found = std::ranges::find_if(kForeignReports, [&](const ForeignReport& each) { return name.starts_with(each.begin); });
+  return found != kForeignReports.end() ? found->advice : nullptr;
+}
+
+// Old names of nsys that are nearer to another report's name than to that of their own.
+std::string renamed(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 4> kNames{
+      {{"kernsum", "cuda_gpu_kern_sum"}, {"nvtxppsum", "nvtx_pushpop_sum"}, {"nvtxpptrace", "nvtx_pushpop_trace"}, {"nvtxsssum", "nvtx_startend_sum"}}};
+  for (const auto& [old, now] : kNames)
+    if (name == old) return now;
+  return {};
+}
+
 struct ReportAsked {
   std::string text;  // as asked: "cuda_gpu_kern_sum:base"
   stats::ReportRequest report;
@@ -29,11 +63,13 @@ Result<std::vector<ReportAsked>> parse_reports(std::vector<std::string> names, c
   if (names.empty()) names.assign(stats::default_reports().begin(), stats::default_reports().end());
   std::vector<ReportAsked> requests;
   for (const std::string& name : names) {
+    if (advice_instead_of(name) != nullptr) continue;
     auto parsed = stats::parse_report(name, options);
     if (!parsed) {
       std::vector<std::string> known;
       for (const stats::Report& report : stats::reports()) known.emplace_back(report.name);
-      const std::string suggestion = nearest(name.substr(0, name.find(':')), known);
+      const std::string old = renamed(name.substr(0, name.find(':')));
+      const std::string suggestion = old.empty() ? nearest(name.substr(0, name.find(':')), known) : old;
       if (!stats::find_report(name.substr(0, name.find(':'))) && !suggestion.empty())
         return Error{"There is no report " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
       return parsed.error();
@@ -105,8 +141,10 @@ int run_stats(Arguments arguments) {
 
   const auto options = filter.parse();
   if (!options) return fail(options.error());
-  const auto requests = parse_reports(std::move(names), *options);
+  const auto requests = parse_reports(names, *options);
   if (!requests) return fail(requests.error());
+  for (const std::string& name : names)
+    if (const char* const advice = advice_instead_of(name)) TableOutput::skip("There is no report " + name + ". " + advice + '.');
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
   if (const auto fits = output.expect(tables); !fits) return fail(fits.error());

@@ -37,7 +37,7 @@ std::optional<std::uint64_t> frequency(const std::string& text) {
 // Empty where the word is fine. nsys's older and newer words for the same, and for reading by other ways.
 std::string nic_metrics_word(std::string& word) {
   const std::string given = in_small_letters(word);
-  constexpr std::array kWords{"true", "lf", "hf", "hf-via-dts"};
+  constexpr std::array kWords{"true", "efa", "lf", "hf", "hf-via-dts"};
   const bool is_off = given == "false" || given == "none";
   if (!is_off && std::find(kWords.begin(), kWords.end(), given) == kWords.end()) return "\"" + word + "\" is neither lf nor none";
   word = is_off ? "none" : "lf";
@@ -102,7 +102,7 @@ std::vector<std::string> without_none(std::vector<std::string> words) {
 void take_plugins(const std::vector<std::string>& plugins, CaptureOptions& options) {
   for (const std::string& plugin : plugins) {
     const std::string name = plugin.substr(0, plugin.find(','));
-    if (name == "network_interface") {
+    if (name == "network_interface" || name == "efa_metrics") {  // what EFA counts is there, too
       options.nic_metrics = "lf";
     } else if (name == "storage_metrics") {
       options.storage_metrics = true;

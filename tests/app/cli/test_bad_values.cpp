@@ -183,6 +183,8 @@ TEST_CASE("what exports and reports of nsys take and ours do not is named, with 
       {{"export", "--separate-strings=true"}, "in the events"},
       {{"stats", "-r", "gpukernsum"}, "Did you mean cuda_gpu_kern_sum?"},
       {{"stats", "-r", "gputrace"}, "Did you mean cuda_gpu_trace?"},
+      {{"stats", "-r", "nvtxppsum"}, "Did you mean nvtx_pushpop_sum?"},
+      {{"stats", "-r", "kernsum"}, "Did you mean cuda_gpu_kern_sum?"},
       {{"stats", "-f", "column:nohdr"}, "nothing behind a colon"},
       {{"stats", "-f", "hdoc"}, "column, table, csv, tsv, json"},
       {{"stats", "--report-dir=x"}, "--help-reports"},

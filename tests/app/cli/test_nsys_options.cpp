@@ -199,6 +199,8 @@ const std::vector<Taken> kTaken{
     {{"--storage-metrics"}, [](L r) { return r.settings.machine_metrics.storage && r.command.size() == 1; }},
     {{"--storage-metrics", "--storage-devices=all"}, [](L r) { return r.settings.machine_metrics.storage; }},
     {{"--storage-metrics=--storage-devices=nvme0n1,--interval=10"}, [](L r) { return r.settings.machine_metrics.storage; }},
+    {{"--nic-metrics=efa"}, [](L r) { return r.settings.machine_metrics.networks; }},
+    {{"--enable=efa_metrics"}, [](L r) { return r.settings.machine_metrics.networks; }},
     {{"--enable", "network_interface,-i10000,-dall"}, [](L r) { return r.settings.machine_metrics.networks; }},
     {{"--enable=nvml_metrics", "--enable=storage_metrics"},
      [](L r) { return r.settings.gpu_metrics.set == "nvml" && r.settings.gpu_metrics.devices == "all" && r.settings.machine_metrics.storage; }},
@@ -395,6 +397,13 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(ask({"--cuda-graph-trace=graph:host-and-device:nvtx-live"}).request->settings.graph_level == session::GraphLevel::kGraph);
   CHECK(ask({"--cuda-graph-trace=node:nvtx-precapture"}).request->settings.graph_level == session::GraphLevel::kNode);
   CHECK(ask({"--pytorch=autograd-nvtx,functions-trace"}).request->pytorch == session::PytorchRanges::kOperations);
+  for (const char* const list : {"functions-trace,autograd-shapes-nvtx", "autograd-shapes-nvtx,functions-trace", "Functions-Trace-Shapes,autograd-shapes-nvtx"}) {
+    CAPTURE(list);
+    const Asked both = ask({std::string("--pytorch=") + list});
+    CHECK(both.request->pytorch == session::PytorchRanges::kOperationsAndShapes);
+    REQUIRE(both.left_out.size() == 1);
+    CHECK_THAT(both.left_out[0].argument, !contains_text("autograd"));
+  }
   CHECK(ask({"-c", "hotkey"}).request->settings.range.trigger == session::CaptureTrigger::kNone);
   CHECK(ask({"-s", "xhv"}).request->settings.cpu.samples == cpu::Scope::kProcessTree);
   CHECK(ask({"--gpu-metrics-set=gh100"}).request->settings.gpu_metrics.set == "default");
