@@ -128,7 +128,7 @@ TEST_CASE("what can't be done here is said before anything runs there") {
   const TwoMachines machines;
   std::ofstream(machines.here() / "mine.trace") << "mine";
   const std::string touch = (machines.here() / "ran").string();
-  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"},
+  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"}, std::vector<std::string>{"-o", "x%q{HOME}", "touch"},
                                        std::vector<std::string>{"-o", "nowhere/x", "touch"}, std::vector<std::string>{"--arm", "touch"});
   std::vector<std::string> command = quietly("profile", arguments);
   command.push_back(touch);

@@ -55,11 +55,22 @@ Result<fs::path> place_of(const std::string& output, std::size_t number) {
   return place.replace_extension("." + std::to_string(number) + ".trace");
 }
 
+// A name of each process's, %q{RANK}, is not made there: all would be in one file, with a name of this machine's.
+bool names_variable(std::string_view pattern) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
+    if (pattern[i] == '%' && pattern[++i] == 'q') return true;
+  return false;
+}
+
 // The place is looked at before anything begins there: that it can be written, and what is in the way. A file that a copy may go on with
 // is looked at by that.
 Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
   const Result<fs::path> place = place_of(copy.output, 1);
   if (!place) return place.error();
+  if (std::holds_alternative<remote::NewRecording>(task) && names_variable(copy.output))
+    return Error{"The output name \"" + copy.output + "\" has %q, and variables of the program are only known there, where all " +
+                     "processes are recorded in one file. Leave it away, or record there and copy the files.",
+                 ErrorKind::kUsage};
   if (const Result<void> can_be_made = check_exports(copy.output, copy.reports); !can_be_made) return can_be_made.error();
   std::error_code missing;
   if (!std::holds_alternative<remote::NewRecording>(task) && fs::is_regular_file(fs::symlink_status(*place, missing))) return {};
