@@ -64,6 +64,12 @@ class Folders(unittest.TestCase):
         self.assertFalse(parts.exists())  # nothing was read
         self.assertEqual((file.read_text(), list(there.iterdir())), ("mine", []))
 
+    def test_an_encoding_without_a_unit_or_a_name_loses_letters_alone(self):
+        command = [sys.executable, "-m", "lanescope.fleet", "cuda_gpu_kern_hist", "--input", str(RANK), "--workers", "1", "--cache", str(self.folder / "parts")]
+        environment = os.environ | {"PYTHONPATH": str(support.ROOT / "app" / "python"), "PYTHONIOENCODING": "ascii"}
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stderr.count("Traceback")), (0, 0), ran.stderr)
+
     def test_a_file_is_replaced_whole_or_not_at_all(self):
         path = self.folder / "report.html"
         path.write_text("before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import itertools
 import os
 import platform
@@ -29,6 +30,8 @@ _FORMATS = ("csv", "json", "parquet", "ipynb")
 
 def main(arguments: "list[str] | None" = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names and units that the locale's encoding lacks are no reason to fail
+        sys.stdout.reconfigure(errors="replace")
     known = [*recipes(), "merge", "diff"]
     if arguments and not arguments[0].startswith("-") and arguments[0] not in known:
         print(f"lanescope fleet: {_unknown(arguments[0])} There are {', '.join(known)}.", file=sys.stderr)
