@@ -122,6 +122,7 @@ bool take_pending(Invitation& invitation) noexcept {
   const ScopedLock lock(attachment.lock);
   invitation = attachment.pending;
   attachment.pending = {};
+  if (invitation.socket.was_opened()) attachment.progress.store(Progress::kUnderWay, std::memory_order_relaxed);
   attachment.is_served = invitation.socket.was_opened() || attachment.listens;
   return attachment.is_served;
 }
@@ -268,9 +269,11 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   Invitation invitation;
   const int socket = parse(address, invitation);
   if (socket < 0) return EINVAL;
-  if (session_state() == SessionState::kAlive) return EBUSY;
+  join_recording();  // the session that the process was started for comes first, also before the first event
   const ScopedLock lock(attachment.lock);
-  if (attachment.pending.socket.was_opened()) return EBUSY;
+  // From when an invitation has come until it was followed or refused; behind that, the session is known.
+  const bool is_under_way = attachment.pending.socket.was_opened() || attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay;
+  if (is_under_way || session_state() == SessionState::kAlive) return EBUSY;
   on_fork_child(forget_in_child);
   follow_membership();
   if (!attachment.is_served) {

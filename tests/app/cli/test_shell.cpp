@@ -263,8 +263,8 @@ TEST_CASE("nothing is made of a recording that has the name of an earlier one by
   const Shell shell;
   REQUIRE(mkfifo((shell.place() / "x.csv").c_str(), 0600) == 0);  // the first copy waits for whoever reads it
   const auto ran = shell.run(
-      "record='lanescope profile -t none -s none --cpuctxsw none -o x'; $record --export csv,json --stats true 2>said & first=$!; "
-      "until grep -q Generated said 2>/dev/null; do kill -0 $first || exit 99; sleep 0.01; done; $record -f true; "
+      "record='lanescope profile -t none -s none --cpuctxsw none -o x'; $record --export csv,json --stats -- true 2>said & first=$!; "
+      "until grep -q Generated said 2>/dev/null; do kill -0 $first || exit 99; sleep 0.01; done; $record -f -- true; "
       "cat x.csv >/dev/null & reader=$!; wait $first; echo $?; kill $reader; ls x.json; cat said");
   CHECK(ran.output.starts_with("1\n"));
   CHECK_THAT(ran.output, contains_text("x.trace was replaced by another recording meanwhile"));

@@ -97,6 +97,21 @@ TEST_CASE("a program that waits in a system call takes the agent in and goes on 
   check_end(target);
 }
 
+TEST_CASE("a second recording is refused while the agent still waits for the answer to the first") {
+  RunningTarget target({target_program(), "epoll"});
+  target.wait_until_in(SYS_epoll_wait);
+  const InjectionRequest request{.pid = target.pid(), .agent = LANESCOPE_REAL_AGENT, .patience = 60s};
+  const Result<Injection> first = inject(request);
+  REQUIRE(first);
+  CHECK_FALSE(greeting(first->connection).empty());  // its thread has taken the invitation, and nobody answers
+  const Result<Injection> second = inject(request);
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, contains_text("another recording of it is under way"));
+  close(first->connection);
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("the thread that loaded the agent ends, and leaves no memory that can be written and run") {
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);

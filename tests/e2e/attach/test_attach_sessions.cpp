@@ -1,6 +1,9 @@
 // Ranges that a session is told to capture while its program runs.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "nvtx_program.h"
 
@@ -66,4 +69,32 @@ TEST_CASE("a running session captures the ranges that it is told of, one after t
   CHECK(ask({"shutdown"}).code == 0);
   CHECK(session.wait() == 0);
   target.check_end(12);
+}
+
+namespace {
+
+// The child of a recorder that runs this program; 0 where there is none.
+pid_t child_that_runs(pid_t recorder, const std::filesystem::path& program) {
+  std::ifstream children("/proc/" + std::to_string(recorder) + "/task/" + std::to_string(recorder) + "/children");
+  std::error_code ignored;
+  for (pid_t child = 0; children >> child;)
+    if (std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", ignored) == program) return child;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a program that was started to be recorded can't be taken by another recorder before its first event") {
+  const TemporaryFolder folder;
+  NvtxProgram target({program("lanescope").string(), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", folder.path() / "first",
+                      program("attach_nvtx_target").string(), "fresh"});
+  const pid_t program_of_first = child_that_runs(target.pid(), std::filesystem::canonical(program("attach_nvtx_target")));
+  REQUIRE(program_of_first != 0);
+  const Ran second = run_lanescope(folder.path(), {"attach", std::to_string(program_of_first), "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "-o", "second"});
+  CHECK(second.code == 1);
+  CHECK_THAT(second.messages, contains_text("another recording of it is under way"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "second.trace"));
+  target.obey("range usual");
+  target.check_end(1);
+  CHECK(ranges(*load(folder.path() / "first.trace"), "usual") == 1);
 }
