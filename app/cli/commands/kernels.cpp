@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "checks.h"
@@ -103,6 +105,10 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include, else from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
+  // Of ncu, and what is done in any case.
+  for (const char* const always : {"--target-processes", "--graph-profiling"}) app.add_option(always)->group("");
+  app.add_flag("--nvtx")->group("");
+  app.add_option("--import", options.file)->group("");
   app.add_flag("--rerun", options.runs_again,
                "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and an early one of about the median")
       ->group(kWhat);
@@ -132,6 +138,30 @@ Result<void> check_place(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.empty() || !std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
   return Error{path.string() + " exists already. Name another file, or remove it first."};
+}
+
+// Whether tables can be written where -o says, before a program runs for them.
+Result<void> check_outputs(const CLI::App& app) {
+  for (const std::string& list : app.get_option("--output")->results()) {
+    std::istringstream names(list);
+    for (std::string name; std::getline(names, name, ',');) {
+      if (name.empty() || name == "-" || name.starts_with('@')) continue;
+      const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+      if (const char* const place = folder.empty() ? "." : folder.c_str(); access(place, W_OK | X_OK) != 0)
+        return Error{"Nothing can be written to " + name + ": " + std::strerror(errno) + ". Name another place with -o."};
+    }
+  }
+  return {};
+}
+
+// As `ncu OPTIONS PROGRAM ARGUMENTS` is typed; empty where the first of these is a file to show.
+std::string program_without_mark(const KernelOptions& options) {
+  std::error_code ignored;
+  const bool is_program = !std::filesystem::exists(options.file, ignored) || access(options.file.c_str(), X_OK) == 0;
+  if (options.further.empty() || !is_program || options.file.extension() == ".trace" || options.file.extension() == ".csv") return {};
+  std::vector<std::string> words{options.file.string()};
+  for (const std::filesystem::path& word : options.further) words.push_back(word.string());
+  return command_text(words);
 }
 
 // Of a file nothing is measured, unless its program is to run again.
@@ -510,16 +540,23 @@ int run_kernels(Arguments arguments) {
   const bool runs = mark != arguments.end();
   arguments.erase(mark, arguments.end());
   std::replace(arguments.begin(), arguments.end(), std::string("--csv"), std::string("--format=csv"));
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)  // ncu's -f writes over files, and takes no word
+    if (arguments[i] == "-f" && arguments[i + 1].starts_with('-')) arguments[i] = "--force-overwrite";
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (options.lists_sets) return list_sets();
   if (options.lists_sections) return list_sections();
   if (options.queries_metrics) return query_metrics(options);
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
+  if (const std::string typed = runs ? "" : program_without_mark(options); !typed.empty())
+    return fail(usage_error("A program stands behind --, with the options before it: lanescope kernels ... -- " + typed));
   if (!options.further.empty() && (options.runs_again || options.page == "source" || !is_our_format(options.file)))
     return fail(usage_error("Several recordings are for --page details and raw, of .trace files: name one file."));
   if (runs ? program.empty() || !options.file.empty() || options.runs_again : options.file.empty())
     return fail(usage_error("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
+  if (const Result<void> sound = runs || options.runs_again ? check_outputs(app) : Result<void>(); !sound) return fail(sound.error());
+  if (runs && options.save.empty() && app.get_option("--output")->count() > 0)
+    std::cerr << "lanescope: -o is for tables of what is measured. The recording is not kept; keep it with: --save FILE.trace\n";
   std::optional<RecordedFile> recorded;
   int code = kSuccess;
   kernels::Program measured{program, {}};
@@ -565,7 +602,10 @@ int run_kernels(Arguments arguments) {
     return code != kSuccess ? code : printed;
   }
   const Result<ReadMetrics> kernels = read_metrics(options.file, options);
-  if (!kernels) return fail(kernels.error());
+  if (!kernels) {
+    const int failed = fail(kernels.error());
+    return code != kSuccess ? code : failed;
+  }
   // What was measured now was told while it was.
   if (!recorded && !kernels->missing.empty())
     std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';

@@ -63,6 +63,7 @@ std::optional<std::string> find(const std::array<Advice, Count>& table, std::str
 
 constexpr std::array kForeignCommands{
     Advice{"nvprof", "Record with: lanescope profile ./app, and see its times with: lanescope stats report1.trace"},
+    Advice{"ncu", "Measure kernels with: lanescope kernels -- ./app"},
     Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
     Advice{"service", "It is not needed: recordings need nothing that runs beside them."},

@@ -310,6 +310,24 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   CHECK_FALSE(std::filesystem::exists(ran));
 }
 
+TEST_CASE("kernels takes what is typed for ncu, or says what to type") {
+  const test::TemporaryFolder folder;
+  const std::string counters = test::data_file("kernel_counters.trace").string(), ran = (folder.path() / "ran").string();
+  const std::string table = (folder.path() / "table").string();
+  CHECK(answer({"kernels", "--nvtx", "--target-processes", "all", "--graph-profiling=node", "-q", "-f", "-o", table, "--import", counters}).code == 0);
+  CHECK(answer({"kernels", "-q", "-f", "-o", table, counters}).code == 0);  // written over
+  const Answer program = answer({"kernels", "--set", "full", "python", "train.py", "--size"});
+  CHECK(program.code == kUsage);
+  const Answer bare = answer({"kernels", "--set", "full", "python", "train.py"});
+  CHECK(bare.code == kUsage);
+  CHECK_THAT(bare.text, contains_text("lanescope kernels ... -- python train.py"));
+  const Answer nowhere = answer({"kernels", "-o", "/nowhere/x", "--", "touch", ran});
+  CHECK(nowhere.code == 1);
+  CHECK_THAT(nowhere.text, contains_text("Nothing can be written to /nowhere/x: No such file or directory."));
+  CHECK_FALSE(std::filesystem::exists(ran));
+  CHECK_THAT(answer({"kernels", "-o", table, "--", "true"}).text, contains_text("--save FILE.trace"));
+}
+
 TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {
   const test::TemporaryFolder folder;
   const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs").string(), "-f", "csv", "-o", (folder.path() / "lines").string(),

@@ -510,7 +510,7 @@ TEST_CASE("command lines of nsys from guides and scripts are taken as they stand
 }
 
 TEST_CASE("commands of nsys that we do not have are named, with what to do") {
-  for (const char* name : {"nvprof", "plugins", "finalize", "service"}) {
+  for (const char* name : {"nvprof", "ncu", "plugins", "finalize", "service"}) {
     std::ostringstream messages;
     std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
     CHECK(run({name, "x"}) == kUsage);
