@@ -296,6 +296,14 @@ TEST_CASE("a duration ends the recording, and then the program") {
   CHECK(steps == 1'000);
 }
 
+TEST_CASE("what happens before the delay is over is not recorded, and all behind it is") {
+  const TemporaryFolder folder;
+  const std::string ticks = program("lanescope_program_nvtx_ticking").string();
+  const std::string script = ticks + " 50; sleep 2.1; " + ticks + " 70";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-y", "2", "-o", "x", "sh", "-c", script}).code == 0);
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "tick") == 70);
+}
+
 TEST_CASE("a program that ends before the delay leaves no file, which is said, and the file of before stays") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", threads_program()}).code == 0);
