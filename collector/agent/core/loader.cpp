@@ -41,11 +41,13 @@ Visitor this_thread() noexcept { return static_cast<Visitor>(pthread_self()); }
 class [[nodiscard]] CountedVisit {
  public:
   CountedVisit(VisitFile visit, void* data) noexcept : visit_(visit), data_(data) {
-    const std::int64_t give_up = monotonic_now() + kForkPatience;
+    std::int64_t give_up = 0;
     while (true) {
       enter();
       const Visitor forking = forker.load();
-      if (forking == 0 || forking == self_ || monotonic_now() >= give_up) return;
+      if (forking == 0 || forking == self_) return;
+      if (give_up == 0) give_up = monotonic_now() + kForkPatience;
+      if (monotonic_now() >= give_up) return;
       leave();
       system::sleep(kVisitLook);
     }

@@ -14,7 +14,6 @@
 
 namespace {
 
-using lanescope::agent::visit_loaded_files;
 using lanescope::agent::visit_loaded_files_for_program;
 using lanescope::agent::VisitFile;
 
@@ -39,7 +38,7 @@ bool is_of_sanitizer(const void* code) noexcept {
   const auto look = [](dl_phdr_info* file, std::size_t, void* data) {
     return is_sanitizer(name_of(*file)) && holds(*file, *static_cast<std::uintptr_t*>(data)) ? 1 : 0;
   };
-  return visit_loaded_files(look, &address) != 0;
+  return visit_loaded_files_for_program(look, &address) != 0;  // the sanitizer stands before functions that others need, and has not started
 }
 
 struct Visit {
