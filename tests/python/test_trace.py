@@ -389,5 +389,22 @@ class Limits(unittest.TestCase):
             self.assertEqual(json.loads(said)[0]["count"], values)
 
 
+class Stacks(unittest.TestCase):
+    def test_those_beyond_what_is_read_are_damaged_in_either_form_of_a_recording(self):
+        log = support.recording("torch_loader_samples")
+        with tempfile.TemporaryDirectory() as folder:
+            finished = os.path.join(folder, "finished.trace")
+            support.lanescope("export", "-q", "-t", "trace", "-o", finished, log)
+            for each in (log, finished):
+                whole = lanescope.open(each)
+                rows = len(whole.samples.to_numpy()["start"])
+                self.assertGreater(rows, 1000)
+                self.assertFalse(whole.lost)
+                trace = lanescope.open(each)
+                trace._texts.room_of_texts = 0
+                self.assertLess(len(trace.samples.to_numpy()["start"]), rows)
+                self.assertGreater(trace.lost.damaged_chunks, 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -184,6 +184,7 @@ bool QueryPanel::eventFilter(QObject* watched, QEvent* event) {
 
 bool QueryPanel::recall(Direction direction) {
   const QStringList asked = settings_.queries();
+  if (recalled_ >= 0 && (recalled_ >= asked.size() || asked[recalled_] != editor_->toPlainText())) recalled_ = -1;  // changed since, so it is a draft
   qsizetype wanted = recalled_ + (direction == Direction::kEarlier ? 1 : -1);
   if (recalled_ < 0 && direction == Direction::kEarlier) {
     if (!asked.isEmpty() && asked.first() == editor_->toPlainText()) ++wanted;  // it stands there

@@ -219,5 +219,15 @@ class SegmentChunk(Chunk):
         return self._of_detail("copy_kind" if name == "kind" else name)
 
     def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
-        nodes, places = np.unique(self._of_detail("call_node"), return_inverse=True)
-        return np.array([of(self._tables.dictionary, int(node)) for node in nodes], dtype=np.int64)[places.reshape(-1)]
+        nodes, rows = np.unique(self._of_detail("call_node"), return_inverse=True)
+        said = np.zeros(len(nodes), dtype=np.int64)
+        failed = np.zeros(len(nodes), dtype=bool)
+        for i, node in enumerate(nodes.tolist()):
+            try:
+                said[i] = of(self._tables.dictionary, node)
+            except WireError:
+                failed[i] = True
+        rows = rows.reshape(-1)
+        if failed.any():
+            raise DamagedMembers(np.unique(self.owners()[failed[rows]]), "a call chain is more than is read")
+        return said[rows]

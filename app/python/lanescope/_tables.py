@@ -176,6 +176,11 @@ class Chunk:
             return first.table(table).column(ids, column)
         if table not in self._joined:
             dictionaries = {id(member.dictionary): member.dictionary for member in self._members}
+            if sum(dictionary.table(table).size for dictionary in dictionaries.values()) > 4 * len(ids) + 65_536:  # more than looking up one by one takes
+                ends = np.cumsum(self.sizes)
+                parts = [member.dictionary.table(table).column(ids[end - size:end], column)
+                         for member, end, size in zip(self._members, ends.tolist(), self.sizes.tolist())]
+                return np.concatenate(parts)
             places = {key: place for place, key in enumerate(dictionaries)}
             tables = [dictionary.table(table) for dictionary in dictionaries.values()]
             sizes = np.array([each.size for each in tables])

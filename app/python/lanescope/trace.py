@@ -466,6 +466,10 @@ class _Events(_Texts):
                     for i in members:
                         self._trace._note_damaged(group[i][0].frame)
                     group = [each for i, each in enumerate(group) if i not in members]
+                except WireError:  # of which nobody knows whose it is
+                    for place, _ in group:
+                        self._trace._note_damaged(place.frame)
+                    break
 
     def _groups(self) -> "Iterator[list[tuple[_Place, Member]]]":
         """Chunks that can be read, small ones that follow each other together."""

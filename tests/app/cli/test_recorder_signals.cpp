@@ -1,4 +1,5 @@
 // Which signals of a recorder came to its program as well.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ namespace {
   kill(0, SIGTERM);
   const pid_t program = fork();
   if (program == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (true) pause();
   }
   signals.note_missed(program);

@@ -253,7 +253,7 @@ TEST_CASE("where the file that -f may replace is being written, no recording of 
   const Shell shell;
   const std::string profile = "lanescope profile -s none --cpuctxsw none ";
   const auto ran = shell.run("for kept in x.1 x.3 %%n; do " + profile + "-o $kept true || exit; done; cp x.1.trace kept1; cp x.3.trace kept3; " + profile +
-                             "-f -o x sh -c 'echo begun; while ! [ -e go ]; do sleep 0.01; done' >out & until [ -s out ]; do sleep 0.01; done; " + profile +
+                             "-f -o x sh -c 'echo begun; while ! [ -e go ]; do sleep 0.01; done' >out & first=$!; until [ -s out ]; do kill -0 $first || exit 99; sleep 0.01; done; " + profile +
                              "-f -o x true; " + profile + "-f -o x true; " + profile + "-f -o %%n true; touch go; wait; cmp x.1.trace kept1; "
                              "cmp x.3.trace kept3; ls *.trace");
   CHECK(ran.output == "%n.trace\nx.1.trace\nx.2.trace\nx.3.trace\nx.4.trace\nx.trace\n");

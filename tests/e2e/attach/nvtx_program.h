@@ -68,7 +68,8 @@ inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::p
 // What was refused for the moment alone, as on a machine that is too busy for its limits, is tried again.
 inline std::unique_ptr<session::Recording> attach(const session::AttachRequest& request) {
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(request);
-  while (!recording && recording.error().text.ends_with("Try again.")) recording = session::Recording::attach(request);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!recording && recording.error().text.ends_with("Try again.") && std::chrono::steady_clock::now() < give_up) recording = session::Recording::attach(request);
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
   return std::move(*recording);

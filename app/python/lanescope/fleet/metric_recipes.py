@@ -373,7 +373,7 @@ class NvlinkSum(Recipe):
         sums = []
         for direction in sorted({row[3] for row in rows}):
             own = [row for row in seen_once(rows) if row[3] == direction]
-            sums.append([direction, sum(row[5] for row in own), max(row[6] for row in own), len({row[1:3] for row in map(tuple, own)})])
+            sums.append([direction, sum(row[5] for row in own), max(row[6] for row in own), len({(row[1], row[2] or row[0]) for row in own})])
         answer.tables.append(ResultTable("all_stats", ["Direction", "Bytes", "Highest", "GPUs"], sums, units))
         answer.sentences.append("; ".join(f"{name}: {moved / 1e9:.3f} GB on {gpus} GPUs" for name, moved, _, gpus in sums) + "." if rows else _NOT_SAMPLED)
         return answer

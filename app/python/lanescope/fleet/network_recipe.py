@@ -79,7 +79,7 @@ def seen_once(links: "list[list[Any]]") -> "list[list[Any]]":
     """Those of links_of() that are to be summed. Where several recordings sampled a GPU at the same time, that which saw most of it."""
     kept: "dict[tuple[str, str, str], list[list[Any]]]" = {}
     for row in sorted(links, key=lambda row: (-row[7], row[0])):
-        others = kept.setdefault((row[1], row[2], row[3]), [])
+        others = kept.setdefault((row[1], row[2] or row[0], row[3]), [])  # a GPU without UUID is known by its file alone
         if all(row[9] <= other[8] or other[9] <= row[8] for other in others):
             others.append(row)
     return [row for rows in kept.values() for row in rows]
