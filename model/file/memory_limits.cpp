@@ -65,9 +65,21 @@ std::uint64_t limit_of(const std::filesystem::path& group, GroupVersion version)
   return number_in(group / (version == GroupVersion::kSecond ? "memory.max" : "memory.limit_in_bytes"));
 }
 
+// Of files that were read, which the kernel gives up where memory is wanted.
+std::uint64_t cached_files(const std::filesystem::path& group, GroupVersion version) {
+  const std::string prefix = version == GroupVersion::kSecond ? "" : "total_";
+  std::ifstream statistics(group / "memory.stat");
+  std::uint64_t sum = 0, value = 0;
+  for (std::string key; statistics >> key >> value;)
+    if (key == prefix + "inactive_file" || key == prefix + "active_file") sum += value;
+  return sum;
+}
+
 std::uint64_t left_by_control_groups() {
   return least_of_control_groups(kOwnGroups, kGroups, [](const std::filesystem::path& group, GroupVersion version) {
-    return left_by(limit_of(group, version), number_in(group / (version == GroupVersion::kSecond ? "memory.current" : "memory.usage_in_bytes")));
+    std::uint64_t used = number_in(group / (version == GroupVersion::kSecond ? "memory.current" : "memory.usage_in_bytes"));
+    if (used != kUnknown) used -= std::min(used, cached_files(group, version));
+    return left_by(limit_of(group, version), used);
   });
 }
 

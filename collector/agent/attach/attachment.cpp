@@ -59,6 +59,7 @@ constinit Attachment attachment;
 void forget_in_child() noexcept {
   attachment.lock.forget_holder();
   attachment.pending.socket.close();
+  attachment.progress.store(Progress::kReady, std::memory_order_relaxed);
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
   forget_search();
@@ -274,16 +275,20 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   // From when an invitation has come until it was followed or refused; behind that, the session is known.
   const bool is_under_way = attachment.pending.socket.was_opened() || attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay;
   if (is_under_way || session_state() == SessionState::kAlive) return EBUSY;
+  invitation.socket = OwnDescriptor::keep(socket);
+  if (!invitation.socket.was_opened()) return EBADF;
   on_fork_child(forget_in_child);
   follow_membership();
   if (!attachment.is_served) {
     // It looks for what is pending once the lock is free.
-    if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) return problem;
+    if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) {
+      invitation.socket.close();
+      return problem;
+    }
     attachment.is_served = true;
   }
   attachment.progress.store(Progress::kUnderWay, std::memory_order_relaxed);
   attachment.record_cuda = record_cuda;
-  invitation.socket = OwnDescriptor::keep(socket);
   attachment.pending = invitation;
   if (attachment.listens) wake_thread();
   return 0;

@@ -46,7 +46,7 @@ class [[nodiscard]] CountedVisit {
       enter();
       const Visitor forking = forker.load();
       if (forking == 0 || forking == self_) return;
-      if (give_up == 0) give_up = monotonic_now() + kForkPatience;
+      if (give_up == 0) give_up = monotonic_now() + kVisitPatience;  // a fork of much memory takes long
       if (monotonic_now() >= give_up) return;
       leave();
       system::sleep(kVisitLook);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -76,7 +77,7 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
 
 std::uint64_t pool_bytes_within(std::uint64_t asked, std::uint64_t free) noexcept {
   constexpr std::uint64_t kShare = 8;
-  return std::clamp(std::min(asked, free / kShare), channel::kLeastPoolBytes, channel::kMostPoolBytes);
+  return std::clamp(std::min(asked, std::bit_floor(free / kShare)), channel::kLeastPoolBytes, channel::kMostPoolBytes);
 }
 
 Result<std::unique_ptr<TargetMemory>> TargetMemory::create(std::uint32_t instance, const CaptureSettings& settings) {

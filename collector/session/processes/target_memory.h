@@ -13,7 +13,8 @@
 namespace lanescope::session {
 
 // Bytes that waiting records of one process may take: what was asked for, but no more than an eighth of what the machine and our control groups leave, as
-// the kernel charges it to the program's group, and ends programs of one that is full. At least channel::kLeastPoolBytes.
+// the kernel charges it to the program's group, and ends programs of one that is full. A power of two there, so that sizes are few; at least
+// channel::kLeastPoolBytes.
 [[nodiscard]] std::uint64_t pool_bytes_within(std::uint64_t asked, std::uint64_t free) noexcept;
 
 class TargetMemory {

@@ -62,7 +62,7 @@ void be_killed_recorder(const std::function<void()>& work) {
 TEST_CASE("records of a process wait in no more than an eighth of the memory that is free") {
   constexpr std::uint64_t kMebi = 1u << 20;
   CHECK(pool_bytes_within(256 * kMebi, 64'000 * kMebi) == 256 * kMebi);
-  CHECK(pool_bytes_within(256 * kMebi, 800 * kMebi) == 100 * kMebi);
+  CHECK(pool_bytes_within(256 * kMebi, 800 * kMebi) == 64 * kMebi);
   CHECK(pool_bytes_within(32 * kMebi, 800 * kMebi) == 32 * kMebi);
   CHECK(pool_bytes_within(256 * kMebi, 0) == channel::kLeastPoolBytes);
 }
