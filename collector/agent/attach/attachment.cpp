@@ -270,11 +270,10 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   Invitation invitation;
   const int socket = parse(address, invitation);
   if (socket < 0) return EINVAL;
-  join_recording();  // the session that the process was started for comes first, also before the first event
   const ScopedLock lock(attachment.lock);
   // From when an invitation has come until it was followed or refused; behind that, the session is known.
   const bool is_under_way = attachment.pending.socket.was_opened() || attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay;
-  if (is_under_way || session_state() == SessionState::kAlive) return EBUSY;
+  if (is_under_way || session_state() == SessionState::kAlive || is_awaited_by_session()) return EBUSY;
   invitation.socket = OwnDescriptor::keep(socket);
   if (!invitation.socket.was_opened()) return EBADF;
   on_fork_child(forget_in_child);

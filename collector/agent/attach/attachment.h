@@ -3,10 +3,11 @@
 
 namespace lanescope::agent::attach {
 
-// `address` is "fd:N" for a socket of this process that is connected to a session, or "fd:N:PATH" where forked children may join that
-// session at PATH. Starts a thread that joins it, takes over what can be recorded, and ends with the session. Returns at once: 0, EINVAL
-// for an address that makes no sense, EBUSY while another session records this process, or why there is no thread. The socket is taken over
-// where the result is 0. `record_cuda` is called once libcuda is in the process, on that thread, for each session.
+// `address` is "fd:N" for a socket of this process that is connected to a session, or "fd:N:PATH" where forked children may join that session at PATH.
+// Starts a thread that joins it, takes over what can be recorded, and ends with the session. Returns at once: 0, EINVAL for an address that makes no
+// sense, EBADF for a number that is no socket's, EBUSY while another session records this process, is about to, or will from its first event on, or why
+// there is no thread. The socket is taken over where the result is 0. `record_cuda` is called once libcuda is in the process, on that thread, for each
+// session.
 //
 // Called on a thread of the target that was stopped at an arbitrary point at which it holds no lock of the C library.
 int attach(const char* address, void (*record_cuda)()) noexcept;

@@ -233,6 +233,16 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   return joining;
 }
 
+bool session_listens(const char* address) noexcept {
+  const KeepErrno keep;
+  if (address == nullptr) return false;
+  const Address session(address);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0) return false;
+  const int outcome = connect_to(socket.get(), session);
+  return outcome == -EAGAIN || (outcome == 0 && who_listens(socket.get(), session) != Listener::kStranger);
+}
+
 void leave_word_beside(const char* address, int problem) noexcept {
   const KeepErrno keep;
   if (address == nullptr) return;

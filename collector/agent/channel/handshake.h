@@ -28,6 +28,9 @@ struct Joining {
 // other numbers for this process than for the session, who listens there has a second. errno is kept.
 Joining connect_to_session(const char* address, Ancestry ancestry) noexcept;
 
+// Whether somebody listens at this address who may be that session. Waits for nobody, and says nothing there. errno is kept.
+bool session_listens(const char* address) noexcept;
+
 // Leaves word of a process that can't report, in the file for that beside the session's socket. Where there is none, it does nothing. errno is kept.
 void leave_word_beside(const char* address, int problem) noexcept;
 

@@ -28,6 +28,9 @@ channel::SharedMemory join_recording() noexcept;
 // Whether this process is a member. One load.
 bool has_joined() noexcept;
 
+// Whether a session is there that this process was started for, and has not come to yet: it joins at its first event. A few system calls.
+bool is_awaited_by_session() noexcept;
+
 // Leaves the session there was, if any, and joins the one at the other end of `socket`, which is taken over. Forked children will join at
 // `address`; where it is empty, at the one that the environment names. False when that session does not want us.
 bool join_recording_at(OwnDescriptor socket, const char* address) noexcept;

@@ -1,5 +1,6 @@
 // Ranges that a session is told to capture while its program runs.
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -90,9 +91,14 @@ TEST_CASE("a program that was started to be recorded can't be taken by another r
                       program("attach_nvtx_target").string(), "fresh"});
   const pid_t program_of_first = child_that_runs(target.pid(), std::filesystem::canonical(program("attach_nvtx_target")));
   REQUIRE(program_of_first != 0);
-  const Ran second = run_lanescope(folder.path(), {"attach", std::to_string(program_of_first), "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "-o", "second"});
-  CHECK(second.code == 1);
-  CHECK_THAT(second.messages, contains_text("another recording of it is under way"));
+  for (const int recorder_does : {SIGCONT, SIGSTOP}) {  // one that stands answers nothing
+    CAPTURE(recorder_does);
+    kill(target.pid(), recorder_does);
+    const Ran second = run_lanescope(folder.path(), {"attach", std::to_string(program_of_first), "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "-o", "second"});
+    CHECK(second.code == 1);
+    CHECK_THAT(second.messages, contains_text("another recording of it is under way"));
+  }
+  kill(target.pid(), SIGCONT);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "second.trace"));
   target.obey("range usual");
   target.check_end(1);
