@@ -1,7 +1,11 @@
 // What rules answer, as tests ask for it.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "model/analysis/rule.h"
@@ -30,6 +34,28 @@ inline std::vector<analysis::Finding> findings(const Trace& trace) {
   }
   analysis::rank(all);
   return all;
+}
+
+// Of the tables of an answer, and values of their rows by the title of a column: of the `occurrence`-th of this title.
+inline const stats::Table& table_named(const analysis::RuleAnswer& answered, std::string_view name) {
+  const auto found =
+      std::find_if(answered.tables.begin(), answered.tables.end(), [&](const analysis::NamedTable& table) { return table.name == name; });
+  REQUIRE(found != answered.tables.end());
+  return found->table;
+}
+
+inline std::int64_t integer(const stats::Table& table, std::size_t row, const std::string& column, std::size_t occurrence = 0) {
+  for (const stats::Column& candidate : table.columns())
+    if (candidate.title == column && occurrence-- == 0) return std::get<stats::Integers>(candidate.values)[row];
+  FAIL("no column " << column);
+  return 0;
+}
+
+inline std::string text(const stats::Table& table, std::size_t row, const std::string& column) {
+  for (const stats::Column& candidate : table.columns())
+    if (candidate.title == column) return std::string(table.text(std::get<stats::Texts>(candidate.values)[row]));
+  FAIL("no column " << column);
+  return "";
 }
 
 }  // namespace lanescope::test
