@@ -118,12 +118,30 @@ class NcclKernels {
       for (const Transfer& each : transfers) count(each, each.kernel.length());
       return;
     }
-    std::stable_sort(ranks.begin(), ranks.end(), [](Transfers a, Transfers b) { return a.size() > b.size(); });
-    for (const Transfers rank : ranks) number(rank, ranks.front());
+    number(ranks);
     std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) { return a.number < b.number; });
     for (auto first = transfers.begin(); first != transfers.end();) {
       const auto end = std::find_if(first, transfers.end(), [&](const Transfer& each) { return each.number != first->number; });
       match({first, end});
+      first = end;
+    }
+  }
+
+  // Captures of a job come one after the other, each with processes of its own: ranks that ran together are numbered together, and those of different
+  // captures apart.
+  static void number(std::span<Transfers> ranks) {
+    constexpr std::int64_t kApart = 4 * static_cast<std::int64_t>(kMostMatched);
+    const auto begin_of = [](Transfers rank) { return rank.front().kernel.begin; };
+    std::sort(ranks.begin(), ranks.end(), [&](Transfers a, Transfers b) { return begin_of(a) < begin_of(b); });
+    std::int64_t apart = 0;
+    for (auto first = ranks.begin(); first != ranks.end(); apart += kApart) {
+      auto end = first;
+      for (Nanoseconds until = begin_of(*first) + 1; end != ranks.end() && begin_of(*end) < until; ++end)
+        for (const Transfer& each : *end) until = std::max(until, each.kernel.end);
+      std::stable_sort(first, end, [](Transfers a, Transfers b) { return a.size() > b.size(); });
+      for (auto rank = first; rank != end; ++rank) number(*rank, *first);
+      for (auto rank = first; rank != end; ++rank)
+        for (Transfer& each : *rank) each.number += apart;
       first = end;
     }
   }

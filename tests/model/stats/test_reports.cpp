@@ -427,6 +427,18 @@ TEST_CASE("collectives are matched though ranks were recorded from different one
   CHECK_THAT(ranks.report(part), contains_text(",57.000,3000000.000,1,ncclAllReduce,"));
 }
 
+TEST_CASE("collectives of several captures are matched within their capture, whose processes are others") {
+  CollectivesOfRanks ranks;
+  for (std::uint32_t capture = 0; capture < 3; ++capture)
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds end = 1'000'000 * capture + 10'000 * (i + 1);
+      ranks.add(2 * capture, end - 6'000, end);
+      if (i >= 4 * static_cast<int>(capture)) ranks.add(2 * capture + 1, end - 1'000, end);  // the first ones of the second rank are missing
+    }
+  // 3 * 20 of the first ranks and 48 of the second: 1 us for each of the 96 that both have, and 12 that one has.
+  CHECK_THAT(ranks.report(), contains_text(",324.000,3000000.000,12,ncclAllReduce,"));
+}
+
 TEST_CASE("sends between two ranks do not change which collectives of a communicator belong together") {
   CollectivesOfRanks ranks;
   for (int i = 0; i < 20; ++i) {
