@@ -220,14 +220,4 @@ class SegmentChunk(Chunk):
 
     def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
         nodes, rows = np.unique(self._of_detail("call_node"), return_inverse=True)
-        said = np.zeros(len(nodes), dtype=np.int64)
-        failed = np.zeros(len(nodes), dtype=bool)
-        for i, node in enumerate(nodes.tolist()):
-            try:
-                said[i] = of(self._tables.dictionary, node)
-            except WireError:
-                failed[i] = True
-        rows = rows.reshape(-1)
-        if failed.any():
-            raise DamagedMembers(np.unique(self.owners()[failed[rows]]), "a call chain is more than is read")
-        return said[rows]
+        return self._said_of(nodes, lambda node: of(self._tables.dictionary, node), rows.reshape(-1))

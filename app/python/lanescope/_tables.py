@@ -223,14 +223,17 @@ class Chunk:
         which = np.array([places.setdefault(id(member.dictionary), len(places)) for member in self._members])
         dictionaries = list({id(member.dictionary): member.dictionary for member in self._members}.values())
         pairs, rows = np.unique(np.repeat(which, self.sizes) * len(nodes) + codes, return_inverse=True)
-        said = np.zeros(len(pairs), dtype=np.int64)
-        failed = np.zeros(len(pairs), dtype=bool)
-        for i, pair in enumerate(pairs.tolist()):
+        return self._said_of(pairs, lambda pair: of(dictionaries[pair // len(nodes)], int(nodes[pair % len(nodes)])), rows.reshape(-1))
+
+    def _said_of(self, keys: Array, say: "Callable[[int], int]", rows: Array) -> Array:
+        """What is said of each key, for the events, of which `rows` says the position of their key."""
+        said = np.zeros(len(keys), dtype=np.int64)
+        failed = np.zeros(len(keys), dtype=bool)
+        for i, key in enumerate(keys.tolist()):
             try:
-                said[i] = of(dictionaries[pair // len(nodes)], int(nodes[pair % len(nodes)]))
+                said[i] = say(key)
             except WireError:
                 failed[i] = True
-        rows = rows.reshape(-1)
         if failed.any():
             raise DamagedMembers(np.unique(self.owners()[failed[rows]]), "a call chain is more than is read")
         return said[rows]
