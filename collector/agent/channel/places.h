@@ -1,9 +1,9 @@
 // The addresses in this process at which memory of sessions lies, or lay.
 //
-// A thread stands in the midst of an event for as long as it is not run, and what it writes then goes to the memory of the session in which the
-// event began. So no address of such memory is ever given back: it stays mapped, and goes to a later session. The last session that was left keeps
-// its own, as does the one before; what was left longer the next one's memory is put over, in one step in which there is memory at each moment.
-// Thus three places are enough, however often a process is attached to, and one more for each session that somebody holds.
+// A thread may stop in the midst of an event for any time, and then goes on writing to the memory of the session in which the event began. So these
+// addresses are never unmapped: they go to later sessions. The next session's memory is put over that of the session before the last two, in one step, so
+// that there is memory at each moment. Three places are thus enough however often a process is attached to, and one more for each session that somebody
+// holds.
 //
 // A thread that stood in an event over two whole sessions writes, once it runs, to the memory of the third, by what it knows of the first: within
 // the place, for that has the size of the largest session it ever had. That can spoil records of that session, which are counted as damaged or lost,

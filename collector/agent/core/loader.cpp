@@ -12,7 +12,7 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kForkPatience = kSecond / 2;      // with who may wait for us
+constexpr std::int64_t kEntryPatience = kSecond / 2;  // with who is about to enter, and may wait for us
 constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in the list
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
 constexpr std::size_t kMostVisitors = 32;  // others are not waited for
@@ -93,7 +93,7 @@ class [[nodiscard]] CountedVisit {
 // Where it does not leave in time, its thread has ended there, or waits for the one that forks: nobody waits for that visit any more.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
-    const bool is_late = monotonic_now() - begin >= ((visitor & kHasLock) != 0 ? kVisitPatience : kForkPatience);
+    const bool is_late = monotonic_now() - begin >= ((visitor & kHasLock) != 0 ? kVisitPatience : kEntryPatience);
     if (is_late && place.compare_exchange_strong(visitor, 0)) return;
     system::sleep(kVisitLook);
   }
@@ -117,18 +117,13 @@ int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept {
 }
 
 void keep_out_of_loaded_files() noexcept {
+  forker.store(this_thread());
   const std::int64_t begin = monotonic_now();
-  Visitor nobody = 0;
-  while (!forker.compare_exchange_strong(nobody, this_thread()) && monotonic_now() - begin < kForkPatience) {
-    nobody = 0;
-    system::sleep(kVisitLook);
-  }
   for (std::atomic<Visitor>& place : visitors) wait_for_end(place, begin);
 }
 
 void admit_to_loaded_files() noexcept {
-  Visitor self = this_thread();
-  forker.compare_exchange_strong(self, 0);
+  forker.store(0);
 }
 
 void forget_visits_of_loaded_files() noexcept {

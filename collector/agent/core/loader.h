@@ -13,15 +13,15 @@ namespace lanescope::agent {
 // As dlopen().
 void* load_file(const char* path, int mode) noexcept;
 
-// As dl_iterate_phdr(). No other thread forks meanwhile, where that is watched (process/forks.h): the C library makes the lock of its list anew in no
-// child, which could load no file any more. So it waits for a thread that forks, at most half a second.
+// As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread forks during the visit: the C library does not free the lock of its list
+// in a child, which could then load no file. Waits for a thread that forks, two seconds at most.
 using VisitFile = int (*)(dl_phdr_info*, std::size_t, void*);
 int visit_loaded_files(VisitFile visit, void* data) noexcept;
 // The same for a call of the program's, which may fork as it does without us.
 int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept;
 
-// On a thread that is about to fork: returns when no other one is within visit_loaded_files(), or two seconds later, as of one that ended there; and keeps
-// others out. One thread at a time, and others wait for half a second. Takes no memory.
+// On a thread that is about to fork, one at a time. Keeps others out of visit_loaded_files(), and returns when none is within. One that is in the list is
+// waited for two seconds, one that only waits to enter half a second; then nobody waits for that visit again. Takes no memory.
 void keep_out_of_loaded_files() noexcept;
 // Behind that, on the same thread in the parent.
 void admit_to_loaded_files() noexcept;

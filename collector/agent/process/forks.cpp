@@ -22,7 +22,7 @@ constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
 constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
-constinit Lock fork_lock;                       // of the thread that forks; taken before the others
+constinit Lock fork_lock;                       // of the thread that forks, one at a time; taken before the others
 constinit std::uint64_t signals_of_forking_thread = 0;
 
 template <typename T>
@@ -39,8 +39,7 @@ void call_each(const std::atomic<void (*)()> (&slots)[kMost]) noexcept {
 }
 
 template <typename Work>
-void for_each_lock(Work work) noexcept {
-  work(fork_lock);
+void for_each_held(Work work) noexcept {
   for (const std::atomic<Lock*>& slot : held_locks)
     if (Lock* lock = slot.load(std::memory_order_acquire)) work(*lock);
 }
@@ -48,7 +47,8 @@ void for_each_lock(Work work) noexcept {
 // Nobody but the calling thread is there.
 void forget_parent() noexcept {
   forget_visits_of_loaded_files();
-  for_each_lock([](Lock& lock) { lock.forget_holder(); });
+  fork_lock.forget_holder();
+  for_each_held([](Lock& lock) { lock.forget_holder(); });
   call_each(forgetting);
 }
 
@@ -61,15 +61,17 @@ void set_process(std::int32_t process) noexcept {
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
   call_each(preparing);
-  keep_out_of_loaded_files();  // before the locks, which a visitor may wait for
-  for_each_lock([](Lock& lock) { lock.lock(); });
+  fork_lock.lock();
+  keep_out_of_loaded_files();  // before the other locks, which a visitor may wait for
+  for_each_held([](Lock& lock) { lock.lock(); });
   signals_of_forking_thread = signals;
 }
 
 void after_fork_in_parent() noexcept {
   const std::uint64_t signals = signals_of_forking_thread;
-  for_each_lock([](Lock& lock) { lock.unlock(); });
+  for_each_held([](Lock& lock) { lock.unlock(); });
   admit_to_loaded_files();
+  fork_lock.unlock();
   HeldSignals::give_back(signals);
 }
 
