@@ -18,7 +18,9 @@
 #include "launch/launcher.h"
 #include "launch/means.h"
 #include "launch/target_environment.h"
+#include "model/file/memory_limits.h"
 #include "outside/observers.h"
+#include "processes/target_memory.h"
 #include "run.h"
 
 extern char** environ;
@@ -166,6 +168,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
                                                                      const std::filesystem::path& program,
                                                                      const std::filesystem::path& agent, Obstacle& obstacle) {
   obstacle.kind = Obstacle::kShortage;
+  request.settings.pool_bytes = pool_bytes_within(request.settings.pool_bytes, free_memory());
   auto thread = std::make_unique<HeldThread>();
   Result<ControlSocket> socket = ControlSocket::create(request.run_as ? std::optional(request.run_as->user) : std::nullopt);
   if (!socket) return socket.error();
@@ -179,7 +182,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
-  if (request.waits) request.waits(pid);
+  if (request.process_made) request.process_made(pid);
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);
@@ -251,6 +254,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const bool from_outside = agent->empty();
   if (const Result<void> possible = from_outside ? check_from_outside(request) : Result<void>(); !possible) return possible.error();
   if (const Result<void> range = check_range(request.settings); !range) return range.error();
+  request.settings.pool_bytes = pool_bytes_within(request.settings.pool_bytes, free_memory());
   auto thread = std::make_unique<HeldThread>();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();

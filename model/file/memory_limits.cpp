@@ -77,9 +77,11 @@ std::uint64_t cached_files(const std::filesystem::path& group, GroupVersion vers
 
 std::uint64_t left_by_control_groups() {
   return least_of_control_groups(kOwnGroups, kGroups, [](const std::filesystem::path& group, GroupVersion version) {
+    const std::uint64_t limit = limit_of(group, version);
+    if (limit == kUnknown) return kUnknown;  // most groups: the kernel has to add up what memory.stat says
     std::uint64_t used = number_in(group / (version == GroupVersion::kSecond ? "memory.current" : "memory.usage_in_bytes"));
     if (used != kUnknown) used -= std::min(used, cached_files(group, version));
-    return left_by(limit_of(group, version), used);
+    return left_by(limit, used);
   });
 }
 

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "lanescope/trace.pb.h"
-#include "model/file/memory_limits.h"
 
 namespace lanescope::session {
 namespace {
@@ -82,7 +81,7 @@ std::uint64_t pool_bytes_within(std::uint64_t asked, std::uint64_t free) noexcep
 
 Result<std::unique_ptr<TargetMemory>> TargetMemory::create(std::uint32_t instance, const CaptureSettings& settings) {
   std::unique_ptr<TargetMemory> memory(new TargetMemory);
-  const std::uint64_t bytes = channel::memory_bytes_for(pool_bytes_within(settings.pool_bytes, free_memory()));
+  const std::uint64_t bytes = channel::memory_bytes_for(std::clamp(settings.pool_bytes, channel::kLeastPoolBytes, channel::kMostPoolBytes));
   memory->file_ = FileDescriptor(memfd_create("lanescope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory->file_.valid() || ftruncate(memory->file_.get(), static_cast<off_t>(bytes)) != 0) return no_memory();
   fcntl(memory->file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

@@ -12,14 +12,14 @@
 
 namespace lanescope::session {
 
-// Bytes that waiting records of one process may take: what was asked for, but no more than an eighth of what the machine and our control groups leave, as
-// the kernel charges it to the program's group, and ends programs of one that is full. A power of two there, so that sizes are few; at least
-// channel::kLeastPoolBytes.
+// Bytes that waiting records of one process may take: what was asked for, and at most an eighth of what is free on the machine and in our control groups,
+// rounded down to a power of two so that sizes are few; at least channel::kLeastPoolBytes. The kernel charges them to the program's group, and ends programs
+// where that is full.
 [[nodiscard]] std::uint64_t pool_bytes_within(std::uint64_t asked, std::uint64_t free) noexcept;
 
 class TargetMemory {
  public:
-  // A memory file, of pool_bytes_within() what is free now, that can neither shrink nor grow, mapped, with the settings written; it begins silent (Settings::recording is 0).
+  // A memory file that can neither shrink nor grow, mapped, with the settings written; it begins silent (Settings::recording is 0).
   // Fails when there is no address space or descriptor left.
   static Result<std::unique_ptr<TargetMemory>> create(std::uint32_t instance, const CaptureSettings& settings);
   ~TargetMemory();
