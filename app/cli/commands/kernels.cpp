@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "checks.h"
@@ -138,20 +135,6 @@ Result<void> check_place(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.empty() || !std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
   return Error{path.string() + " exists already. Name another file, or remove it first."};
-}
-
-// Whether tables can be written where -o says, before a program runs for them.
-Result<void> check_outputs(const CLI::App& app) {
-  for (const std::string& list : app.get_option("--output")->results()) {
-    std::istringstream names(list);
-    for (std::string name; std::getline(names, name, ',');) {
-      if (name.empty() || name == "-" || name.starts_with('@')) continue;
-      const std::filesystem::path folder = std::filesystem::path(name).parent_path();
-      if (const char* const place = folder.empty() ? "." : folder.c_str(); access(place, W_OK | X_OK) != 0)
-        return Error{"Nothing can be written to " + name + ": " + std::strerror(errno) + ". Name another place with -o."};
-    }
-  }
-  return {};
 }
 
 // As `ncu OPTIONS PROGRAM ARGUMENTS` is typed; empty where the first of these is a file to show.
@@ -554,7 +537,6 @@ int run_kernels(Arguments arguments) {
   if (runs ? program.empty() || !options.file.empty() || options.runs_again : options.file.empty())
     return fail(usage_error("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
-  if (const Result<void> sound = runs || options.runs_again ? check_outputs(app) : Result<void>(); !sound) return fail(sound.error());
   if (runs && options.save.empty() && app.get_option("--output")->count() > 0)
     std::cerr << "lanescope: -o is for tables of what is measured. The recording is not kept; keep it with: --save FILE.trace\n";
   std::optional<RecordedFile> recorded;

@@ -1,8 +1,13 @@
 #include "output/table_output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "model/trace/demanded_segments.h"
@@ -39,6 +44,13 @@ std::vector<std::string> outputs_of(std::string_view list) {
     else outputs.back() += list[i];
   }
   return outputs;
+}
+
+// Of files whose names begin so: they are made when all else is done, and may be what a program was run for.
+Result<void> check_folder_of(const std::filesystem::path& base) {
+  const std::filesystem::path folder = base.has_parent_path() ? base.parent_path() : std::filesystem::path(".");
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return Error{"Nothing can be written to " + base.string() + ": " + std::strerror(errno) + ". Name another place with -o."};
 }
 
 void print_formats() {
@@ -84,6 +96,8 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
         targets_.push_back({Target::Kind::kCommand, name.substr(1)});
       else
         targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(input).replace_extension().string() : name});
+      if (targets_.back().kind != Target::Kind::kFile) continue;
+      if (const Result<void> has_place = check_folder_of(targets_.back().text); !has_place) return has_place;
     }
   }
   if (targets_.empty()) targets_.emplace_back();

@@ -24,7 +24,7 @@ class TableOutput {
  public:
   // Adds -f, -o, -q, --timeunit, --force-overwrite and --help-formats to the command.
   void add_options(CLI::App& app);
-  // Checks what was given. `input` names the default of output files.
+  // Checks what was given, and that files can be made where they are to be. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
 
   // What the tables are made of. One that was made of events of it that can't be read any more is not written, and write() fails.
