@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -296,11 +297,11 @@ void Recording::Run::advance_recording(std::int64_t now) {
 }
 
 // Nothing was recorded then, and a file of nothing would look like a program that does nothing.
-void Recording::Run::leave_out_delayed() {
+void Recording::Run::discard_if_still_delayed() {
   if (state_ != RecordingState::kDelayed || !log_->is_open()) return;
   const auto seconds = [](std::int64_t duration) {
     char text[32];
-    std::snprintf(text, sizeof(text), "%.3g s", static_cast<double>(duration) / 1e9);
+    std::snprintf(text, sizeof(text), "%.10g s", std::round(static_cast<double>(duration) / 1e8) / 10);
     return std::string(text);
   };
   report("The recording ended after " + seconds(monotonic_now() - started_) + ", before the delay of " + seconds(request_.delay.count()) +
@@ -309,7 +310,7 @@ void Recording::Run::leave_out_delayed() {
 }
 
 void Recording::Run::begin_stopping(EndReason reason) {
-  leave_out_delayed();
+  discard_if_still_delayed();
   reason_ = reason;
   log_->keep_rest();
   processes_.request_stop();
@@ -348,7 +349,7 @@ void Recording::Run::note_left_behind() {
 }
 
 void Recording::Run::end(EndReason reason) {
-  leave_out_delayed();
+  discard_if_still_delayed();
   if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
   read_words();
   reception_.close();  // what follows may take a while, for which no program is to wait

@@ -119,7 +119,7 @@ class Recording::Run {
   Result<std::filesystem::path> start_capture(const CaptureRequest& request);
   Result<void> observe(const CaptureRequest& request);
   Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
-  void leave_out_delayed();
+  void discard_if_still_delayed();
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;

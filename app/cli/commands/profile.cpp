@@ -201,7 +201,7 @@ int run_program(const Form& form, Arguments arguments) {
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
   const session::CaptureRange range = request->settings.range;
   RecorderSignals signals(request->command);
-  request->waits = [&signals](pid_t process) { signals.note_missed(process); };
+  request->process_made = [&signals](pid_t process) { signals.note_missed(process); };
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   session::let_go_of_standard_input();

@@ -26,7 +26,8 @@ enum class Reports { kMade, kLacking };
 // fails with one sentence where one stands there that may not be replaced.
 [[nodiscard]] Result<void> check_exports(const std::string& output, const ReportOptions& options);
 
-// Writes the copies beside the file, and prints the reports. What fails is said. `meant`: also where another file has that name by now; none: any is meant.
+// Writes the copies beside the file, and prints the reports. What fails is said. `meant`: the recording to make them of. Where another has
+// its name by now, nothing more is made, that is said, and the result is kLacking. None: whatever has the name.
 [[nodiscard]] Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant = {});
 
 }  // namespace lanescope::cli

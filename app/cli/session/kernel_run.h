@@ -29,8 +29,8 @@ struct MeasuredProgram {
   std::optional<FileIdentity> file;  // the recording of it
 };
 
-// How the program ended; where passes take a run each (KernelReplay::kApplication), the first run's, of which alone the output is shown. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
-// exist. Fails with one sentence.
+// How the program ended. Where passes take a run each (KernelReplay::kApplication), this is of the first run, and only its output is shown. The program's
+// output is its own; what there is to say of the recording goes to standard error. `file` must not exist. Fails with one sentence.
 Result<MeasuredProgram> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);
 

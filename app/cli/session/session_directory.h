@@ -24,8 +24,8 @@ Result<std::filesystem::path> session_folder();
 // Names of sessions that answer. What killed ones left is cleared away.
 std::vector<std::string> session_names();
 
-// Held by whoever begins a session, leaves a start, or takes one: what they see of each other stays so as long as the descriptor is kept, which is to be
-// for moments. Waits for others five seconds at most; fails with one sentence.
+// Whoever begins a session, leaves a start or takes one holds this, so that none of them changes what another has just seen. Keep it for moments: others
+// wait five seconds at most, and then fail with one sentence.
 Result<channel::FileDescriptor> hold_sessions();
 
 // Where a session listens: requests wait there from when it is opened on. Its place is removed with it.

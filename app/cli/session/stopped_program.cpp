@@ -77,7 +77,7 @@ bool stop_as_terminals_do() noexcept {
   raise(SIGTSTP);
   pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // it stops us here, or nothing does
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  sigset_t waiting;
+  sigset_t waiting;  // a stop signal takes back a SIGCONT that waits; so one that waits behind it came while we stood
   return sigpending(&waiting) == 0 && sigismember(&waiting, SIGCONT) == 1;
 }
 

@@ -119,7 +119,7 @@ class FileLog {
   std::map<std::uint32_t, std::size_t> held_of_;  // how many are held of a process
   std::uint64_t held_bytes_ = 0;
   std::int64_t opened_ = 0;
-  std::uint32_t first_new_ = 0;    // process that began after the file was opened
+  std::uint32_t first_new_ = 0;    // instances from here on began after the file was opened
   std::set<std::uint32_t> begun_;  // processes before it that had not ended then
   bool gives_up_ = true;  // what is older than keep_last
   std::optional<Error> failure_;

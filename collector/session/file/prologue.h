@@ -25,7 +25,7 @@ class Prologue {
 
   // Whether it has begun, and was not forgotten.
   [[nodiscard]] bool knows(std::uint32_t process) const { return processes_.contains(process); }
-  // All that have; what is none of them and comes before this number, which grows, was forgotten.
+  // The processes that have begun and are not forgotten. One below first_new() that is not among them was forgotten.
   [[nodiscard]] std::set<std::uint32_t> known() const;
   [[nodiscard]] std::uint32_t first_new() const noexcept { return first_new_; }
   // Where it has ended; one that was only left has not.

@@ -20,8 +20,8 @@ struct CreatedFile {
 };
 
 // Creates the file that the pattern (output_name.h) names for a program with this pid; in a folder, where it is one, report%n. Variables
-// that our environment lacks are left out of the name. Where another recording is writing the file that may be replaced, as where mpirun starts several, the name gets a number, and
-// no file that has one is ever replaced. Fails with one sentence.
+// that our environment lacks are left out of the name. Where another recording is writing the file that may be replaced, as where mpirun starts several,
+// the name gets a number, and no file that has one is ever replaced. Fails with one sentence.
 Result<CreatedFile> create_trace_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid);
 
 // The variables that a pattern names and our environment lacks: programs that are recorded may set them for their children.

@@ -112,9 +112,10 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
   const bool marks_pytorch = request.pytorch != PytorchRanges::kNone;
   const bool marks_functions = !request.python_functions.empty();
   if (!marks_pytorch && !marks_functions) return;
-  if (!is_there(python / "sitecustomize.py", marks_pytorch ? "PyTorch's operations" : "Functions of Python")) return;
+  const char* const what = marks_pytorch ? "PyTorch's operations" : "Functions of Python";
+  if (!is_there(python / "sitecustomize.py", what)) return;
   if (python.native().find(':') != std::string::npos) {
-    target.warnings.push_back(lies_badly(marks_pytorch ? "PyTorch's operations" : "Functions of Python", folder, "a colon"));
+    target.warnings.push_back(lies_badly(what, folder, "a colon"));
     return;
   }
   put_in_front(target.variables, kPythonPath, python);

@@ -91,7 +91,7 @@ class KernelCounters {
   [[nodiscard]] std::optional<std::string> find_stuck(std::span<const std::uint32_t> running);
 
   // Makes values of what was counted in all runs, and appends them to the file of the first one's recording, which is finished. Fails with one sentence,
-  // where nothing could be measured as well.
+  // where nothing could be measured as well. `meant`: the recording to add to; fails where another has its name by now. None: whatever has the name.
   Result<AppendedCounters> append_to(const std::filesystem::path& file, const std::optional<FileIdentity>& meant = {});
 
  private:

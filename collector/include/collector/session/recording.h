@@ -184,7 +184,7 @@ struct LaunchRequest {
   std::function<void(const Error& shortage)> unrecorded;
   // Called with the process that is to become the program, which waits with all signals held: what came to us and not to it came before it was there. May
   // be empty.
-  std::function<void(pid_t process)> waits;
+  std::function<void(pid_t process)> process_made;
 };
 
 // Records a process that runs already, from now on. It runs on when the recording ends.
