@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -299,18 +301,25 @@ TEST_CASE("a duration ends the recording, and then the program") {
 TEST_CASE("what happens before the delay is over is not recorded, and all behind it is") {
   const TemporaryFolder folder;
   const std::string ticks = program("lanescope_program_nvtx_ticking").string();
-  const std::string script = ticks + " 50; sleep 2.1; " + ticks + " 70";
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-y", "2", "-o", "x", "sh", "-c", script}).code == 0);
-  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "tick") == 70);
+  for (int delay = 1;; delay *= 2) {  // until the first ticks were over before it
+    REQUIRE(delay <= 64);
+    const auto begin = std::filesystem::file_time_type::clock::now();
+    const std::string script = ticks + " 50; touch early; sleep " + std::to_string(delay) + ".1; " + ticks + " 70";
+    REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-y", std::to_string(delay), "-f", "-o", "x", "sh", "-c",
+                                          script}).code == 0);
+    if (std::filesystem::last_write_time(folder.path() / "early") - begin >= std::chrono::seconds(delay)) continue;
+    CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "tick") == 70);
+    break;
+  }
 }
 
 TEST_CASE("a program that ends before the delay leaves no file, which is said, and the file of before stays") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", threads_program()}).code == 0);
   const std::uint64_t events = load(folder.path() / "x.trace")->event_count();
-  const Ran early = run_lanescope(folder.path(), {"profile", "-f", "-y", "600", "-d", "20", "-o", "x", threads_program()});
+  const Ran early = run_lanescope(folder.path(), {"profile", "-f", "-y", "3600", "-d", "20", "-o", "x", threads_program()});
   CHECK(early.code == 0);
-  CHECK_THAT(early.messages, contains_text(", before the delay of 600 s was over: nothing was recorded.") && contains_text("No file was made"));
+  CHECK_THAT(early.messages, contains_text(", before the delay of 3600 s was over: nothing was recorded.") && contains_text("No file was made"));
   CHECK(load(folder.path() / "x.trace")->event_count() == events);
   CHECK(run_lanescope(folder.path(), {"profile", "-y", "600", "-o", "new", threads_program()}).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "new.trace"));

@@ -115,7 +115,8 @@ int kill_at_each(const char* mode, Loader loader) {
     const int how = attach_killed_at(n, target.pid(), loader);
     REQUIRE(how != kRefused);
     end(target);
-    if (how == kBusy && ++busy < kMostBusy) {  // refused for the moment, as the limits of a machine that is too busy demand
+    if (how == kBusy) {  // refused for the moment, as the limits of a machine that is too busy demand
+      REQUIRE(++busy <= kMostBusy);
       --n;
       continue;
     }
