@@ -22,8 +22,8 @@ class CollectiveWaits {
   explicit CollectiveWaits(const Trace& trace);
 
   // Of a kernel of a communication library, the shortest one of another rank's that is of its collective and shorter than it: of several the first,
-  // by tracks. None where there is none, or it is another event. The first question about a stretch of time costs O(lanes · log n), and
-  // O(k log k) of the kernels within: 64 a lane on average, and at most all.
+  // by tracks. None where no other is shorter, or the event is no kernel of a communication library. The first question about a stretch of
+  // time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 64 a lane on average, and at most all.
   [[nodiscard]] std::optional<EventRef> last_of(EventRef kernel);
 
  private:

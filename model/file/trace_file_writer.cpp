@@ -102,7 +102,7 @@ std::optional<FileIdentity> ask_identity(int folder, const char* path) {
     return FileIdentity{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino, says_when ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
   }
   struct stat old {};
-  if (errno != ENOSYS || fstatat(folder, path, &old, AT_EMPTY_PATH) != 0) return std::nullopt;
+  if ((errno != ENOSYS && errno != EPERM) || fstatat(folder, path, &old, AT_EMPTY_PATH) != 0) return std::nullopt;
   return FileIdentity{old.st_dev, old.st_ino, 0};
 }
 

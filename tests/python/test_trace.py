@@ -280,6 +280,7 @@ class DamagedFiles(unittest.TestCase):
                                     for i in range(40000)],
             "deep chains": [support.frame(6, support.field(14, 1) + b"".join(support.field(15, support.field(1, i)) for i in range(100000))
                                           + support.field(29, support.field(4, b"\x02" * 60000) + support.field(5, b"".join(support.varint(100000 - i % 1000) for i in range(60000)))), count=60000)],
+            "a column in pieces": [support.frame(6, support.field(16, support.field(1, b"\x02") * 4_000_000), count=65536)],
             "a name that grows": [support.frame(6, support.field(2, 1) + support.field(3, b"_ZN1a" + b"1aIS_S_S_S_E" * 12 + b"E")
                                                 + support.field(16, b"".join(support.field(f, b"\x02") for f in (1, 2, 4, 5, 6)) + support.field(3, b"\x01")), count=1)],
         }

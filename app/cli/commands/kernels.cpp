@@ -151,7 +151,7 @@ std::string program_without_mark(const KernelOptions& options) {
 Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
   if (options.runs_again) {
     for (const char* name : {"--launch-skip", "--launches"})
-      if (app.get_option(name)->count() > 0) return usage_error(std::string(name) + " does not go with --rerun, which takes the first launch of each kernel and shape, and that of median duration.");
+      if (app.get_option(name)->count() > 0) return usage_error(std::string(name) + " does not go with --rerun, which takes the first launch of each kernel and shape, and an early one of about the median duration.");
     if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }

@@ -17,7 +17,7 @@ namespace lanescope::cli {
 std::vector<std::string> left_out_sentences(const session::AppendedCounters& appended);
 
 // The kernels and shapes of a recording that took most of the GPU's time, `most` of those whose names fit (session::KernelCounterSettings::kernel), and of each
-// the launch of median duration as the second one: what a further run of the program measures. What CUDA graphs launched is left out.
+// an early launch of about the median duration as the second one: what a further run of the program measures. What CUDA graphs launched is left out.
 struct Costliest {
   std::vector<channel::ChosenKind> kinds;
   double share = 0;  // of the time of all launches that were looked at

@@ -217,7 +217,3 @@ class SegmentChunk(Chunk):
 
     def copy_shape(self, name: str) -> Array:
         return self._of_detail("copy_kind" if name == "kind" else name)
-
-    def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
-        nodes, rows = np.unique(self._of_detail("call_node"), return_inverse=True)
-        return self._said_of(nodes, lambda node: of(self._tables.dictionary, node), rows.reshape(-1))

@@ -28,6 +28,9 @@ class DamagedMembers(WireError):
         self.members = members  # their positions
 
 
+_MOST_FIELDS = 100_000  # of a chunk; writers need one for each column
+
+
 class Member(NamedTuple):
     """One chunk of those that are read together: its fields by number, columns as bytes."""
 
@@ -38,13 +41,16 @@ class Member(NamedTuple):
 
 
 def member_of(data: memoryview, dictionary: Dictionary, base_time: int) -> Member:
-    columns: "dict[int, Union[bytes, memoryview]]" = {}
+    parts: "dict[int, list[memoryview]]" = {}
     scalars: "dict[int, int]" = {}
-    for number, value in fields(data):
+    for place, (number, value) in enumerate(fields(data)):
+        if place == _MOST_FIELDS:
+            raise WireError("a chunk is in too many pieces")
         if isinstance(value, int):
             scalars[number] = value
         else:
-            columns[number] = bytes(columns[number]) + bytes(value) if number in columns else value
+            parts.setdefault(number, []).append(value)
+    columns: "dict[int, Union[bytes, memoryview]]" = {number: each[0] if len(each) == 1 else b"".join(each) for number, each in parts.items()}
     return Member(dictionary, base_time, columns, scalars)
 
 
@@ -169,22 +175,26 @@ class Chunk:
         result[first[is_there] + rows[is_there].astype(np.intp)] = True
         return result
 
+    def _dictionaries(self) -> "tuple[list[Dictionary], Array]":
+        """Those of the members, each once, and which of them each member has."""
+        places: "dict[int, int]" = {}
+        which = np.array([places.setdefault(id(member.dictionary), len(places)) for member in self._members])
+        return list({id(member.dictionary): member.dictionary for member in self._members}.values()), which
+
     def _looked_up(self, table: str, ids: Array, column: int = 0) -> Array:
         """What ids stand for, each in the dictionary of its member."""
         first = self._members[0].dictionary
         if all(member.dictionary is first for member in self._members):
             return first.table(table).column(ids, column)
         if table not in self._joined:
-            dictionaries = {id(member.dictionary): member.dictionary for member in self._members}
-            if sum(dictionary.table(table).size for dictionary in dictionaries.values()) > 4 * len(ids) + 65_536:  # more than looking up one by one takes
+            dictionaries, which = self._dictionaries()
+            tables = [dictionary.table(table) for dictionary in dictionaries]
+            sizes = np.array([each.size for each in tables])
+            if sizes.sum() > 4 * len(ids) + 65_536:  # more than looking up one by one takes
                 ends = np.cumsum(self.sizes)
                 parts = [member.dictionary.table(table).column(ids[end - size:end], column)
                          for member, end, size in zip(self._members, ends.tolist(), self.sizes.tolist())]
                 return np.concatenate(parts)
-            places = {key: place for place, key in enumerate(dictionaries)}
-            tables = [dictionary.table(table) for dictionary in dictionaries.values()]
-            sizes = np.array([each.size for each in tables])
-            which = np.array([places[id(member.dictionary)] for member in self._members])
             begins = np.cumsum(sizes) - sizes
             self._joined[table] = np.concatenate([each.rows() for each in tables]), begins[which], sizes[which]
         rows, begin, size = self._joined[table]
@@ -219,21 +229,16 @@ class Chunk:
         """What `of` says of each event's call node; asked once a node and dictionary."""
         nodes, codes = np.unique(self.values("call_node"), return_inverse=True)
         codes = codes.reshape(-1)
-        places: "dict[int, int]" = {}
-        which = np.array([places.setdefault(id(member.dictionary), len(places)) for member in self._members])
-        dictionaries = list({id(member.dictionary): member.dictionary for member in self._members}.values())
+        dictionaries, which = self._dictionaries()
         pairs, rows = np.unique(np.repeat(which, self.sizes) * len(nodes) + codes, return_inverse=True)
-        return self._said_of(pairs, lambda pair: of(dictionaries[pair // len(nodes)], int(nodes[pair % len(nodes)])), rows.reshape(-1))
-
-    def _said_of(self, keys: Array, say: "Callable[[int], int]", rows: Array) -> Array:
-        """What is said of each key, for the events, of which `rows` says the position of their key."""
-        said = np.zeros(len(keys), dtype=np.int64)
-        failed = np.zeros(len(keys), dtype=bool)
-        for i, key in enumerate(keys.tolist()):
+        said = np.zeros(len(pairs), dtype=np.int64)
+        failed = np.zeros(len(pairs), dtype=bool)
+        for i, pair in enumerate(pairs.tolist()):
             try:
-                said[i] = say(key)
+                said[i] = of(dictionaries[pair // len(nodes)], int(nodes[pair % len(nodes)]))
             except WireError:
                 failed[i] = True
+        rows = rows.reshape(-1)
         if failed.any():
             raise DamagedMembers(np.unique(self.owners()[failed[rows]]), "a call chain is more than is read")
         return said[rows]

@@ -94,7 +94,7 @@ class KernelsTest : public QObject {
     QCOMPARE(panel.minimumSizeHint().height(), least);
     // As the panel first is, both charts can be read: two bars, and all of the memory chart.
     const auto* memory = panel.findChild<ui::MemoryChart*>();
-    QVERIFY2(wait_for([&] { return memory->visibleRegion().boundingRect().height() >= memory->minimumSizeHint().height() && charts->sizes()[0] >= 60; }, 5'000),
+    QVERIFY2(wait_for([&] { return memory->visibleRegion().boundingRect().height() >= memory->minimumSizeHint().height() && charts->sizes()[0] >= 60; }),
              qPrintable(QStringLiteral("%1 of %2").arg(memory->visibleRegion().boundingRect().height()).arg(memory->minimumSizeHint().height())));
     const auto drag = [](QSplitter& splitter, int pixels) {
       QSplitterHandle* handle = splitter.handle(1);
@@ -112,8 +112,8 @@ class KernelsTest : public QObject {
     for (const auto& [trace, kernel] : {std::pair{with_counters, "saxpy"}, {with_samples, "transpose"}, {with_counters, "gemm"}, {without, ""}, {with_counters, "saxpy"}}) {
       QVERIFY2(choose(trace, kernel), kernel);
       QCOMPARE(panel.minimumSizeHint().height(), least);
-      if (memory->isVisible()) QVERIFY2(wait_for([&] { return charts->sizes() == down; }, 5'000), qPrintable(said()));
-      if (charts->isVisible()) QVERIFY2(wait_for([&] { return parts->sizes() == across; }, 5'000), qPrintable(said()));
+      if (memory->isVisible()) QVERIFY2(wait_for([&] { return charts->sizes() == down; }), qPrintable(said()));
+      if (charts->isVisible()) QVERIFY2(wait_for([&] { return parts->sizes() == across; }), qPrintable(said()));
     }
   }
 

@@ -79,7 +79,7 @@ class TestGuiRecordForm : public QObject {
       dialog->show();
       QVERIFY(QTest::qWaitForWindowExposed(dialog, test::kPatienceMs));
       dialog->resize(dialog->width(), 420);
-      QVERIFY2(test::wait_for([&] { return dialog->height() == 420; }, 5'000), qPrintable(QString::number(dialog->height())));
+      QVERIFY2(test::wait_for([&] { return dialog->height() == 420; }), qPrintable(QString::number(dialog->height())));
       const auto in_sight = [&](const QWidget* widget) {
         return widget->visibleRegion().boundingRect().height() >= widget->height() / 2 && widget->mapTo(dialog, widget->rect().bottomLeft()).y() < 420;
       };
@@ -104,7 +104,7 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(QTest::qWaitForWindowExposed(&attach, test::kPatienceMs));
     const auto* list = attach.findChild<ui::ResultTable*>();
     const auto lines = [&] { return list->viewport()->height() / list->verticalHeader()->defaultSectionSize(); };
-    QVERIFY2(test::wait_for([&] { return lines() >= 14; }, 5'000), qPrintable(QString::number(lines())));
+    QVERIFY2(test::wait_for([&] { return lines() >= 14; }), qPrintable(QString::number(lines())));
   }
 
   // What is wrong stands where there was room for it: who reads it finds each field where it was.
@@ -157,7 +157,7 @@ class TestGuiRecordForm : public QObject {
     launch.show();
     QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
     launch.resize(launch.width(), 260);
-    QVERIFY(test::wait_for([&] { return launch.height() <= 300; }, 5'000));
+    QVERIFY(test::wait_for([&] { return launch.height() <= 300; }));
     ui::LaunchSettings asked;
     asked.program = "/bin/true";
     asked.output = "/nowhere/else/run.trace";
@@ -166,7 +166,7 @@ class TestGuiRecordForm : public QObject {
     const QList<QLabel*> labels = launch.findChildren<QLabel*>();
     const auto sentence = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().startsWith("There is no folder"); });
     QVERIFY(sentence != labels.end());
-    QVERIFY(test::wait_for([&] { return (*sentence)->visibleRegion().boundingRect().height() >= (*sentence)->fontMetrics().height(); }, 5'000));
+    QVERIFY(test::wait_for([&] { return (*sentence)->visibleRegion().boundingRect().height() >= (*sentence)->fontMetrics().height(); }));
   }
 
   // Who opens a dialog types at once; keys of labels lead to the fields beside them.

@@ -73,13 +73,13 @@ class RoomTest : public QObject {
     const auto* durations = window.statistics().findChild<ui::DurationChart*>();
     const auto* utilisation = window.statistics().findChild<ui::UtilisationChart*>();
     constexpr int kLegible = 110;  // px
-    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
     QVERIFY2(!utilisation->isVisible() || utilisation->height() >= kLegible, qPrintable(QString::number(utilisation->height())));
     for (const QChartView* view : std::initializer_list<const QChartView*>{durations, utilisation})
       for (const QAbstractAxis* axis : view->chart()->axes()) QVERIFY2(!axis->labelsTruncated(), qPrintable(view->chart()->title()));
     window.resize(1'600, 640);
     QVERIFY(settle(window));
-    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }, 5'000));
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
   }
 
   void whatIsSearchedInTheFlameGraphCanBeRead() {
@@ -87,7 +87,7 @@ class RoomTest : public QObject {
     QVERIFY(settle(*window_));
     auto* field = window_->samples().findChild<QLineEdit*>();
     QVERIFY(field != nullptr && field->isVisible());
-    QVERIFY2(wait_for([&] { return field->width() >= field->fontMetrics().averageCharWidth() * kLeastField; }, 5'000), qPrintable(QString::number(field->width())));
+    QVERIFY2(wait_for([&] { return field->width() >= field->fontMetrics().averageCharWidth() * kLeastField; }), qPrintable(QString::number(field->width())));
     for (const QComboBox* choice : window_->samples().findChildren<QComboBox*>())
       QVERIFY2(!choice->isVisible() || choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 24,
                qPrintable(choice->currentText() + ": " + QString::number(choice->width())));
@@ -107,7 +107,7 @@ class RoomTest : public QObject {
           if (bar->isVisible() && bar->tabRect(i).width() < bar->fontMetrics().horizontalAdvance(bar->tabText(i)) + 8) names += bar->tabText(i);
       return names;
     };
-    QVERIFY2(wait_for([&] { return cut().isEmpty(); }, 5'000), qPrintable(cut().join(u' ')));
+    QVERIFY2(wait_for([&] { return cut().isEmpty(); }), qPrintable(cut().join(u' ')));
     QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
   }
 
@@ -153,10 +153,10 @@ class RoomTest : public QObject {
     QVERIFY(!busy->isVisible());
     window_->resize(1'400, 1'000);
     window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
-    QVERIFY(wait_for([&] { return busy->isVisible() && busy->chart()->plotArea().height() >= 2.0 * busy->fontMetrics().height(); }, 5'000));
+    QVERIFY(wait_for([&] { return busy->isVisible() && busy->chart()->plotArea().height() >= 2.0 * busy->fontMetrics().height(); }));
     window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {190}, Qt::Vertical);
     window_->resize(1'024, 640);
-    QVERIFY(wait_for([&] { return !busy->isVisible() && marked(); }, 5'000));
+    QVERIFY(wait_for([&] { return !busy->isVisible() && marked(); }));
   }
 
   // A kernel of steady durations: all within 1.3 %.
@@ -226,10 +226,10 @@ class RoomTest : public QObject {
     QVERIFY(settle(window));
     auto* durations = window.statistics().findChild<ui::DurationChart*>();
     const auto* busy = window.statistics().findChild<ui::UtilisationChart*>();
-    QVERIFY(wait_for([&] { return durations->isVisible() && durations->height() > 200; }, 5'000));
+    QVERIFY(wait_for([&] { return durations->isVisible() && durations->height() > 200; }));
     QVERIFY(!busy->isVisible());
     QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cuda_streams.trace").string())));
-    QVERIFY(wait_for([&] { return busy->isVisible(); }, 5'000));
+    QVERIFY(wait_for([&] { return busy->isVisible(); }));
   }
 
   void aFieldOfSeveralLinesIsSeenInBothThemes() {

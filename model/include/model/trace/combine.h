@@ -30,12 +30,11 @@ enum class GpusSeenTwice : std::uint8_t {
 
 // One trace of all sources. Its epoch, provenance and times are the first one's, but for what is missing: its condition names what is wrong with
 // each part, which its diagnostics tell, too; its unwritten events are those of all; and it is finished where all are. Ids of processes, threads,
-// GPUs, tracks, lanes and details of the first stay, those of the others follow, so an event of the first keeps its EventRef. Equal names
-// have one id. Trace::parts() says what came from which source.
+// GPUs, tracks, lanes and details of the first stay, so an event of the first keeps its EventRef. Those of the others follow, but a GPU that is one
+// with an earlier one (`gpus`) has that one's id. Equal names have one id. Trace::parts() says what came from which source.
 //
-// Lanes whose segments are decoded when they are needed stay such
-// (demanded_segments.h); of a source whose clock drifts each is decoded once, since events last longer or shorter by the other clock and only
-// they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose clocks drift) in time, O(those in memory) in
+// Lanes whose segments are decoded when they are needed stay such (demanded_segments.h); of a source whose clock drifts each is decoded once, since
+// events last longer or shorter by the other clock and only they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose clocks drift) in time, O(those in memory) in
 // memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined
 // itself; the first has the trace's own clock.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {},

@@ -14,7 +14,8 @@ namespace lanescope {
 
 // Whether two parts are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those
 // ran together whose clocks were set by collectives in common, and those whose times the axis has as they were. Where a recording of another
-// machine has no time of day, nobody can say, and it counts as one of them. `axis` is the first part, whose clock the others were set to. O(1).
+// machine has no time of day, nobody can say, and it counts as one of them. Parts are told apart by address: `axis` is the first part itself
+// (trace.parts().front()), whose clock the others were set to. O(1).
 [[nodiscard]] bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept;
 
 // Of GPUs, for who asks of many; of a GPU that several recordings saw, the first of them. The trace must outlive it.
