@@ -1,11 +1,11 @@
 // A process that runs already: found in the list, recorded, drawn while it runs, and left running.
 #include <signal.h>
 
-#include <QPushButton>
 #include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
+#include <QPushButton>
 #include <QUuid>
 #include <algorithm>
 
