@@ -1,7 +1,9 @@
 #include "agent/core/loader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,10 +14,11 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kEntryPatience = kSecond / 2;  // with who is about to enter, and may wait for us
-constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in the list
+constexpr std::int64_t kEntryPatience = 20 * kMillisecond;  // with one of our threads that is about to enter: who forks may keep it out
+constexpr std::int64_t kVisitPatience = 2 * kSecond;        // with who is at work in the list, and of our threads with who forks
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
 constexpr std::size_t kMostVisitors = 32;  // others are not waited for
+constexpr std::size_t kMostOwnThreads = 8;
 
 using Load = void* (*)(const char*, int);
 using Iterate = int (*)(VisitFile, void*);
@@ -34,20 +37,22 @@ Function next(std::atomic<Function>& known, const char* name) noexcept {
 using Visitor = std::uintptr_t;
 constexpr Visitor kHasLock = 1;
 constinit std::atomic<Visitor> visitors[kMostVisitors] = {};  // 0: none
-constinit std::atomic<Visitor> forker{0};
+constinit std::atomic<std::uint32_t> forkers{0};  // threads that fork
+constinit std::atomic<Visitor> visiting_own_threads[kMostOwnThreads] = {};
 
 Visitor this_thread() noexcept { return static_cast<Visitor>(pthread_self()); }
+
+bool is_own(Visitor visitor) noexcept {
+  return std::any_of(std::begin(visiting_own_threads), std::end(visiting_own_threads), [visitor](const std::atomic<Visitor>& own) { return own.load() == visitor; });
+}
 
 class [[nodiscard]] CountedVisit {
  public:
   CountedVisit(VisitFile visit, void* data) noexcept : visit_(visit), data_(data) {
-    std::int64_t give_up = 0;
-    while (true) {
-      enter();
-      const Visitor forking = forker.load();
-      if (forking == 0 || forking == self_) return;
-      if (give_up == 0) give_up = monotonic_now() + kVisitPatience;  // a fork of much memory takes long
-      if (monotonic_now() >= give_up) return;
+    enter();
+    if (!is_own(self_)) return;  // it may hold a lock of the program's, for which who forks waits
+    const std::int64_t begin = monotonic_now();
+    for (; forkers.load() != 0 && monotonic_now() - begin < kVisitPatience; enter()) {
       leave();
       system::sleep(kVisitLook);
     }
@@ -90,11 +95,15 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
-// Where it does not leave in time, its thread has ended there, or waits for the one that forks: nobody waits for that visit any more.
+// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. A thread of the program's that has not got the lock
+// yet is not waited for: who forks may hold that itself.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
-    const bool is_late = monotonic_now() - begin >= ((visitor & kHasLock) != 0 ? kVisitPatience : kEntryPatience);
-    if (is_late && place.compare_exchange_strong(visitor, 0)) return;
+    const bool has_lock = (visitor & kHasLock) != 0;
+    if (!has_lock && !is_own(visitor)) return;
+    const std::int64_t waited = monotonic_now() - begin;
+    if (!has_lock && waited >= kEntryPatience) return;
+    if (waited >= kVisitPatience && place.compare_exchange_strong(visitor, 0)) return;
     system::sleep(kVisitLook);
   }
 }
@@ -117,17 +126,26 @@ int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept {
 }
 
 void keep_out_of_loaded_files() noexcept {
-  forker.store(this_thread());
+  forkers.fetch_add(1);
   const std::int64_t begin = monotonic_now();
   for (std::atomic<Visitor>& place : visitors) wait_for_end(place, begin);
 }
 
-void admit_to_loaded_files() noexcept {
-  forker.store(0);
+void admit_to_loaded_files() noexcept { forkers.fetch_sub(1); }
+
+void add_own_thread() noexcept {
+  for (std::atomic<Visitor>& own : visiting_own_threads)
+    if (Visitor nobody = 0; own.compare_exchange_strong(nobody, this_thread())) return;
+}
+
+void remove_own_thread() noexcept {
+  for (std::atomic<Visitor>& own : visiting_own_threads)
+    if (Visitor self = this_thread(); own.compare_exchange_strong(self, 0)) return;
 }
 
 void forget_visits_of_loaded_files() noexcept {
-  forker.store(0);
+  forkers.store(0);
+  for (std::atomic<Visitor>& own : visiting_own_threads) own.store(0);
   for (std::atomic<Visitor>& place : visitors) place.store(0);
 }
 

@@ -13,15 +13,20 @@ namespace lanescope::agent {
 // As dlopen().
 void* load_file(const char* path, int mode) noexcept;
 
-// As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread forks during the visit: the C library does not free the lock of its list
-// in a child, which could then load no file. Waits for a thread that forks, two seconds at most.
+// As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread forks while this one is in the list: the C library does not free the
+// lock of the list in a child, which could then load no file. A thread of the agent's own waits for one that forks, two seconds at most; one of the
+// program's waits for nobody, since it may hold what the other one needs to fork.
 using VisitFile = int (*)(dl_phdr_info*, std::size_t, void*);
 int visit_loaded_files(VisitFile visit, void* data) noexcept;
 // The same for a call of the program's, which may fork as it does without us.
 int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept;
 
-// On a thread that is about to fork, one at a time. Keeps others out of visit_loaded_files(), and returns when none is within. One that is in the list is
-// waited for two seconds, one that only waits to enter half a second; then nobody waits for that visit again. Takes no memory.
+// On a thread of the agent's own, before its first visit and behind its last one. Up to eight at a time.
+void add_own_thread() noexcept;
+void remove_own_thread() noexcept;
+
+// On a thread that is about to fork. Keeps the agent's own threads out of visit_loaded_files(), and returns when none is within: one that
+// is in the list is waited for two seconds, and then never again; one that only waits to enter, 20 ms. Takes no memory.
 void keep_out_of_loaded_files() noexcept;
 // Behind that, on the same thread in the parent.
 void admit_to_loaded_files() noexcept;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "agent/core/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 
@@ -44,11 +45,15 @@ int start_own_thread(void* (*body)(void*), void* argument, std::size_t stack_byt
 
 OwnThread::OwnThread() noexcept {
   own_threads.fetch_add(1, std::memory_order_relaxed);
+  add_own_thread();
   pthread_setname_np(pthread_self(), "lanescope");
   Quiet::this_thread();
 }
 
-OwnThread::~OwnThread() { own_threads.fetch_sub(1, std::memory_order_relaxed); }
+OwnThread::~OwnThread() {
+  remove_own_thread();
+  own_threads.fetch_sub(1, std::memory_order_relaxed);
+}
 
 void forget_own_threads() noexcept { own_threads.store(0, std::memory_order_relaxed); }
 

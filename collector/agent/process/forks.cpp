@@ -22,8 +22,13 @@ constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
 constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
-constinit Lock fork_lock;                       // of the thread that forks, one at a time; taken before the others
-constinit std::uint64_t signals_of_forking_thread = 0;
+// Threads that fork, known by their addresses in the C library, which stay in the child; 0: none.
+struct ForkingThread {
+  std::atomic<std::uintptr_t> thread;
+  std::uint64_t signals;  // that it had held before
+};
+constexpr std::size_t kMostForking = 256;
+constinit ForkingThread forking_threads[kMostForking] = {};
 
 template <typename T>
 void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
@@ -44,10 +49,13 @@ void for_each_held(Work work) noexcept {
     if (Lock* lock = slot.load(std::memory_order_acquire)) work(*lock);
 }
 
+std::uintptr_t thread_address() noexcept { return static_cast<std::uintptr_t>(pthread_self()); }
+
 // Nobody but the calling thread is there.
 void forget_parent() noexcept {
+  for (ForkingThread& each : forking_threads)
+    if (each.thread.load(std::memory_order_relaxed) != thread_address()) each.thread.store(0, std::memory_order_relaxed);
   forget_visits_of_loaded_files();
-  fork_lock.forget_holder();
   for_each_held([](Lock& lock) { lock.forget_holder(); });
   call_each(forgetting);
 }
@@ -58,26 +66,43 @@ void set_process(std::int32_t process) noexcept {
   process_page.generation.store(generation_before, std::memory_order_release);
 }
 
+ForkingThread& begin_forking() noexcept {
+  while (true) {
+    for (ForkingThread& each : forking_threads)
+      if (std::uintptr_t nobody = 0; each.thread.compare_exchange_strong(nobody, thread_address(), std::memory_order_acquire)) return each;
+    system::yield();
+  }
+}
+
+// Returns the signals that this thread had held before.
+std::uint64_t end_forking() noexcept {
+  for (ForkingThread& each : forking_threads) {
+    if (each.thread.load(std::memory_order_relaxed) != thread_address()) continue;
+    const std::uint64_t signals = each.signals;
+    each.thread.store(0, std::memory_order_release);
+    return signals;
+  }
+  return 0;
+}
+
+// Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold.
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
+  begin_forking().signals = signals;
   call_each(preparing);
-  fork_lock.lock();
-  keep_out_of_loaded_files();  // before the other locks, which a visitor may wait for
-  for_each_held([](Lock& lock) { lock.lock(); });
-  signals_of_forking_thread = signals;
+  keep_out_of_loaded_files();  // before the locks, which a visitor may wait for
+  for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }
 
 void after_fork_in_parent() noexcept {
-  const std::uint64_t signals = signals_of_forking_thread;
-  for_each_held([](Lock& lock) { lock.unlock(); });
+  for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
   admit_to_loaded_files();
-  fork_lock.unlock();
-  HeldSignals::give_back(signals);
+  HeldSignals::give_back(end_forking());
 }
 
 // A handler of the program's may have made the agent look by now.
 void after_fork_in_child() noexcept {
-  const std::uint64_t signals = signals_of_forking_thread;
+  const std::uint64_t signals = end_forking();
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
     // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kLooks = 100;                     // before sleeping: most locks are held for less than a microsecond
 constexpr std::int64_t kPatience = 50'000'000;  // ns between looks whether the holder still lives
+constexpr std::int64_t kForkPatience = 10'000'000;  // ns, with who forks
 
 void pause() noexcept {
 #if defined(__x86_64__)
@@ -27,17 +28,32 @@ void Lock::wait(std::uint32_t self) noexcept {
   // From here on whoever has it wakes the next one, since others may sleep as well.
   for (std::uint32_t seen = word_.load(std::memory_order_relaxed);;) {
     const std::uint32_t holder = seen & ~kAwaited;
-    // Its own: signals are held, so it is one that a fault ended.
-    if (holder == 0 || holder == self) {
+    const bool is_to_fork = (holder & kToFork) != 0;
+    // Its own: signals are held, so it is one that a fault ended, or it forks, and the program's preparations came to it.
+    if (holder == 0 || (holder & ~kToFork) == self) {
       if (word_.compare_exchange_weak(seen, self | kAwaited, std::memory_order_acquire)) return;
       continue;
     }
     if (seen == holder && !word_.compare_exchange_weak(seen, holder | kAwaited, std::memory_order_relaxed)) continue;
-    const long result = system::futex_wait(&word_, holder | kAwaited, kPatience);
+    const long result = system::futex_wait(&word_, holder | kAwaited, is_to_fork ? kForkPatience : kPatience);
     seen = word_.load(std::memory_order_relaxed);
-    if (result != -ETIMEDOUT || seen != (holder | kAwaited) || is_thread_of_process(holder)) continue;
+    if (result != -ETIMEDOUT || seen != (holder | kAwaited) || (!is_to_fork && is_thread_of_process(holder))) continue;
     if (word_.compare_exchange_strong(seen, self | kAwaited, std::memory_order_acquire)) return;
   }
+}
+
+void Lock::lock_to_fork() noexcept {
+  lock();
+  word_.fetch_or(kToFork, std::memory_order_relaxed);
+}
+
+void Lock::unlock_behind_fork() noexcept {
+  const std::uint32_t self = this_thread_id() | kToFork;
+  for (std::uint32_t seen = word_.load(std::memory_order_relaxed); (seen & ~kAwaited) == self;)
+    if (word_.compare_exchange_weak(seen, 0, std::memory_order_release)) {
+      if ((seen & kAwaited) != 0) system::futex_wake(&word_, 1);
+      return;
+    }
 }
 
 }  // namespace lanescope::agent

@@ -29,15 +29,22 @@ class Lock {
     if ((word_.exchange(0, std::memory_order_release) & kAwaited) != 0) system::futex_wake(&word_, 1);
   }
 
+  // For a thread that is about to fork, so that what it guards is whole in the child. The program's own preparations come behind that, and may wait for
+  // who waits for this lock: so another thread takes it over 10 ms later, and what it guards is then in the child as that one leaves it.
+  // Requires: the program's signals are held.
+  void lock_to_fork() noexcept;
+  void unlock_behind_fork() noexcept;  // does nothing where it was taken over
+
   // In a forked child alone: whoever held it does not exist there.
   void forget_holder() noexcept { word_.store(0, std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t kAwaited = 0x8000'0000;
+  static constexpr std::uint32_t kToFork = 0x4000'0000;
 
   void wait(std::uint32_t self) noexcept;
 
-  std::atomic<std::uint32_t> word_{0};  // kernel thread id of the holder, and kAwaited where others may sleep; 0: free
+  std::atomic<std::uint32_t> word_{0};  // kernel thread id of the holder, kAwaited where others may sleep, kToFork where it forks; 0: free
 };
 
 class [[nodiscard]] ScopedLock {

@@ -8,6 +8,7 @@
 //   fork            a child makes one range and ends
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
 //   become          a child that runs this program anew obeys from here on, in the same way
+//   lock COUNT      forks so many children, whose preparation takes a lock in which another thread registers strings with NVTX all the time
 //   clear           closes all descriptors but the first three, as daemons do
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
@@ -20,6 +21,7 @@
 #include <linux/seccomp.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <pthread.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -27,11 +29,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -80,6 +84,33 @@ void fork_child() {
     _exit(0);
   }
   waitpid(child, nullptr, 0);
+}
+
+std::mutex registering;  // held across forks
+
+// Returns how many ranges it made. One that hangs ends the program.
+int fork_beside_registering(int count) {
+  constexpr unsigned kSeconds = 60;
+  alarm(kSeconds);
+  static const int is_prepared = pthread_atfork([] { registering.lock(); }, [] { registering.unlock(); }, [] { registering.unlock(); });
+  std::atomic<bool> is_over = is_prepared != 0;
+  std::thread registers([&] {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("registered");
+    for (int i = 0; !is_over; ++i) {
+      const std::lock_guard lock(registering);
+      nvtxDomainRegisterStringA(domain, ("text " + std::to_string(i)).c_str());
+    }
+  });
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+  }
+  is_over = true;
+  registers.join();
+  alarm(0);
+  one_range("locked");
+  return 1;
 }
 
 void end_as(pid_t child) {
@@ -147,6 +178,7 @@ int obey(const std::string& line) {
   if (verb == "fork") fork_child();
   if (verb == "follow") follow_child();
   if (verb == "become") become_child();
+  if (verb == "lock") return fork_beside_registering(std::stoi(text));
   if (verb == "clear") syscall(SYS_close_range, 3u, ~0u, 0u);
   if (verb == "early") return early_handles();
   if (verb == "data") return range_with_data();

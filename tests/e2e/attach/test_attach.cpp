@@ -127,6 +127,18 @@ TEST_CASE("a child that the program forks joins the recording") {
   target.check_end(1);
 }
 
+TEST_CASE("a program whose own preparation of a fork waits for a thread that calls NVTX forks on") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  target.obey("lock 1");  // its preparation comes before the agent's, and so runs behind it
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("lock 50");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "locked") == 1);
+  target.check_end(2);
+}
+
 TEST_CASE("a program can be attached to again and again") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
