@@ -37,13 +37,14 @@ Function next(std::atomic<Function>& known, const char* name) noexcept {
 using Visitor = std::uintptr_t;
 constexpr Visitor kHasLock = 1;
 constinit std::atomic<Visitor> visitors[kMostVisitors] = {};  // 0: none
-constinit std::atomic<std::uint32_t> forkers{0};  // threads that fork
+constinit std::atomic<std::uint32_t> forkers{0};              // threads that fork
 constinit std::atomic<Visitor> visiting_own_threads[kMostOwnThreads] = {};
 
 Visitor this_thread() noexcept { return static_cast<Visitor>(pthread_self()); }
 
 bool is_own(Visitor visitor) noexcept {
-  return std::any_of(std::begin(visiting_own_threads), std::end(visiting_own_threads), [visitor](const std::atomic<Visitor>& own) { return own.load() == visitor; });
+  return std::any_of(std::begin(visiting_own_threads), std::end(visiting_own_threads),
+                     [visitor](const std::atomic<Visitor>& own) { return own.load() == visitor; });
 }
 
 class [[nodiscard]] CountedVisit {
@@ -95,8 +96,8 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
-// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. A thread of the program's that has not got the lock
-// yet is not waited for: who forks may hold that itself.
+// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. A thread of the program's that has not
+// got the lock yet is not waited for: who forks may hold that itself.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
     const bool has_lock = (visitor & kHasLock) != 0;
