@@ -361,7 +361,7 @@ void Recording::Run::end(EndReason reason) {
   processes_.detach_all();
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
-  const std::filesystem::path file = close_file(reason);
+  const Result<std::filesystem::path> file = close_file(reason);
   publish();
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;

@@ -127,9 +127,11 @@ class Recording::Run {
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
   void expect_no_range();
-  std::filesystem::path close_file(EndReason reason);
-  void answer_end(const std::filesystem::path& file);
-  void note_closed(ClosedFile file, EndReason reason);
+  // Fails with what is to be said of the file, or of one of its shares, that is not there, or not whole.
+  Result<std::filesystem::path> close_file(EndReason reason);
+  void answer_end(const Result<std::filesystem::path>& file);
+  void forget_replaced(const std::filesystem::path& path);
+  std::optional<Error> note_closed(const ClosedFile& file, EndReason reason);
   void end(EndReason reason);
   void note_left_behind();  // processes that have not joined, and may yet do what would have been recorded
   void set_state(RecordingState state);

@@ -29,6 +29,20 @@ std::optional<std::string> variable_beside(const std::string& pattern, const std
   return std::nullopt;
 }
 
+// What became of a file that is not where it was recorded into; none where it is.
+std::optional<Error> said_of_place(const ClosedFile& file) {
+  const Whereabouts& now = file.whereabouts;
+  const std::string name = file.path.string();
+  if (now.kind == Whereabouts::kInPlace || (now.kind == Whereabouts::kBeside && file.failure)) return std::nullopt;
+  if (now.kind == Whereabouts::kOverwritten) return Error{name + " was overwritten by another program while it was recorded: what was recorded can't be read."};
+  const char* const taken = identity_of(file.path) ? ", and another file has its name now" : "";
+  // NFS gives a file that is removed another name until it is closed.
+  if (now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity))
+    return Error{name + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded" + taken + ": all that was recorded is in " +
+                 (now.moved_to.empty() ? "a file of another name." : "the file that was moved.")};
+  return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
+}
+
 }  // namespace
 
 Result<void> check_range(const CaptureSettings& settings) {
@@ -227,27 +241,29 @@ void Recording::Run::end_capture(EndReason reason) {
   if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
   processes_.end_part();
   if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
-  const std::filesystem::path file = close_file(reason);
+  const Result<std::filesystem::path> file = close_file(reason);
   if (by_request() && !(reason == EndReason::kRangeEnd && range_repeats_on())) expect_no_range();
   set_state(RecordingState::kWaiting);
   answer_end(file);
 }
 
 // Whoever ordered the end finds the recording as it is behind it.
-void Recording::Run::answer_end(const std::filesystem::path& file) {
+void Recording::Run::answer_end(const Result<std::filesystem::path>& file) {
   if (awaits_end_) awaits_end_->set_value(file);
   awaits_end_.reset();
 }
 
-std::filesystem::path Recording::Run::close_file(EndReason reason) {
-  if (!log_->is_open()) return {};
+Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
+  if (!log_->is_open()) return std::filesystem::path();
+  std::optional<Error> failure;
   output_.flush();
   processes_.write_last_words();
   const std::filesystem::path path = log_->path();
   if (discards_file_) {
+    if (const Whereabouts now = log_->whereabouts(); now.kind == Whereabouts::kMoved)
+      failure = Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded: it is not thrown away."};
     log_->discard();
-    const std::lock_guard lock(mutex_);
-    std::erase_if(outcome_.files, [&path](const RecordedFile& file) { return file.path == path; });  // was written over
+    forget_replaced(path);
   } else {
     if (!shared_by_.empty() && !log_->has_shares())
       warn("No process was started with " + shared_by_.front() + " in its environment: all is in " + path.string() + ".");
@@ -255,24 +271,35 @@ std::filesystem::path Recording::Run::close_file(EndReason reason) {
     proto::SessionEnd last;
     last.set_time(monotonic_now());
     last.set_reason(to_proto(reason));
-    for (ClosedFile& file : log_->close(last)) note_closed(std::move(file), reason);
+    for (const ClosedFile& file : log_->close(last))
+      if (const std::optional<Error> problem = note_closed(file, reason); problem && !failure) failure = problem;
   }
   discards_file_ = false;
+  if (failure) return *failure;
   return path;
 }
 
-void Recording::Run::note_closed(ClosedFile file, EndReason reason) {
-  std::error_code ignored;
-  const bool is_there = file.is_there && std::filesystem::exists(file.path, ignored);
-  if (!is_there && !file.failure)
-    file.failure = Error{file.path.string() + " is not there any more: it was removed or moved while it was recorded."};
+std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReason reason) {
+  const std::optional<Error> elsewhere = said_of_place(file);
+  const std::optional<Error> failure = elsewhere ? elsewhere : file.failure;
+  forget_replaced(file.path);
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(outcome_.files, [&file](const RecordedFile& before) { return before.path == file.path; });  // was written over
-    if (is_there) outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
-    if (file.failure && !outcome_.failure) outcome_.failure = file.failure;
+    if (file.whereabouts.kind == Whereabouts::kInPlace)
+      outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
+    if (elsewhere) ++outcome_.files_elsewhere;
+    if (failure && !outcome_.failure) outcome_.failure = failure;
   }
   if (file.failure) report(file.failure->text);
+  if (elsewhere) report(elsewhere->text);
+  return failure;
+}
+
+// An earlier file of this name that a later one was written over.
+void Recording::Run::forget_replaced(const std::filesystem::path& path) {
+  const std::optional<FileIdentity> there = identity_of(path);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(outcome_.files, [&](const RecordedFile& before) { return before.path == path && before.identity != there; });
 }
 
 void Recording::Run::expect_no_more_captures() {

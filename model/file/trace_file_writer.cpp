@@ -23,6 +23,7 @@ const char* what_to_do(int reason) {
   return "free some space, or write to another disk.";
 }
 
+constexpr std::size_t kBeginning = 256;         // bytes by which a recording is known: its header, and when it began
 constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame
 constexpr std::uint64_t kIndexBytes = sizeof(FrameHeader) + sizeof(FileTrailer) + 64;
 
@@ -120,6 +121,7 @@ struct TraceFileWriter::State {
   FileLock lock_of_replaced = FileLock::kNone;
   int descriptor = -1;           // of either
   std::uint64_t size = 0;
+  std::vector<std::byte> beginning;  // of a new file
   // Of a finished file that is added to: what comes from here on is not in it before finish().
   struct Addition {
     std::uint64_t begin = 0;           // where its index was
@@ -161,8 +163,20 @@ struct TraceFileWriter::State {
                    (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
                         : ". The last frame is cut off; everything before it can be read.")};
     }
+    if (!addition && size == beginning.size() && size < kBeginning) {
+      const auto part = bytes.first(std::min(bytes.size(), kBeginning - beginning.size()));
+      beginning.insert(beginning.end(), part.begin(), part.end());
+    }
     size += length;
     return {};
+  }
+
+  // What was written is there still, as far as that is known without reading it all.
+  [[nodiscard]] bool is_as_written() const {
+    struct stat facts {};
+    if (fstat(descriptor, &facts) == 0 && static_cast<std::uint64_t>(facts.st_size) < size) return false;
+    std::vector<std::byte> there(beginning.size());
+    return read_back(0, there) < there.size() || there == beginning;
   }
 
   // Puts what was added in the place of the old index, once there is room for it. Where that fails, the file is as it was.
@@ -447,6 +461,7 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
     if (!state_->unopened.empty() && state_->unopened.back() == last) state_->unopened.pop_back();
     state_->contents.pop_back();
     state_->size = state_->index.back().offset;
+    state_->beginning.resize(std::min<std::size_t>(state_->beginning.size(), state_->size));
     state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();
   }
@@ -466,6 +481,18 @@ Result<void> TraceFileWriter::finish() {
 
 bool TraceFileWriter::is_in_place() const noexcept {
   return state_->own.valid() || (state_->beside && state_->beside->has_taken_place());
+}
+
+Whereabouts TraceFileWriter::whereabouts() const {
+  if (!is_in_place()) return {};
+  const std::optional<FileIdentity> ours = identity();
+  if (ours && identity_of(state_->path) == ours) return {state_->is_as_written() ? Whereabouts::kInPlace : Whereabouts::kOverwritten, {}};
+  struct stat facts {};
+  if (!ours || fstat(state_->descriptor, &facts) != 0 || facts.st_nlink == 0) return {Whereabouts::kRemoved, {}};
+  std::error_code unknown;
+  std::filesystem::path now = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(state_->descriptor), unknown);
+  if (unknown || identity_of(now) != ours) now.clear();  // of several names, one that is gone
+  return {Whereabouts::kMoved, std::move(now)};
 }
 
 void TraceFileWriter::discard() {

@@ -318,8 +318,37 @@ TEST_CASE("a program that removes its own recording ends as without us, and nobo
   const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == alone.code);
   CHECK(ran.output == alone.output);
-  CHECK_THAT(ran.messages, contains_text(file + " is not there any more: it was removed or moved while it was recorded"));
+  CHECK_THAT(ran.messages, contains_text(file + " was removed while it was recorded: what was recorded, "));
   CHECK_THAT(ran.messages, !contains_text("Generated"));
+}
+
+TEST_CASE("a recording whose place another file has by its end says where it is, and is not taken for a good one") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x.trace").string(), kept = (folder.path() / "kept.trace").string();
+  struct Case {
+    std::string done;  // while it is recorded
+    std::string words;
+    std::string left;  // at its place
+  };
+  const std::vector<Case> cases{
+      Case{"mv " + file + " " + kept, file + " was moved to " + kept + " while it was recorded: all that was recorded is in the file that was moved.", ""},
+      Case{"mv " + file + " " + kept + "; echo other > " + file, file + " was moved to " + kept + " while it was recorded, and another file has its name now: ", "other\n"},
+      Case{"rm " + file + "; echo other > " + file, file + " was removed while it was recorded, and another file has its name now: what was recorded, 100 events, is lost.", "other\n"},
+      Case{": > " + file, file + " was overwritten by another program while it was recorded: what was recorded can't be read.", std::string(16, '\0')}};
+  const auto& [done, words, left] = cases[GENERATE(0u, 1u, 2u, 3u)];
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "--stats=true", "--export=csv", "-o", "x", "sh", "-c",
+                                                endings() + " exit; " + done + "; exit 0"});
+  INFO(ran.messages);
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.messages, contains_text(words));
+  CHECK_THAT(ran.messages, !contains_text("Generated") && !contains_text("nothing dropped"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "x.csv"));
+  if (std::ifstream there(file); there) {
+    std::string beginning(left.size(), ' ');
+    there.read(beginning.data(), static_cast<std::streamsize>(left.size()));
+    CHECK(beginning == left);
+  }
+  if (std::filesystem::exists(kept)) CHECK(count_events(*load(kept), TrackKind::kNvtxRanges, "step") == 100);
 }
 
 namespace {

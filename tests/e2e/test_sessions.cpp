@@ -311,6 +311,36 @@ TEST_CASE("what a start asks to be made of its file is made by the stop, or by t
   CHECK_THAT(session.messages(), !contains_text("does not contain"));
 }
 
+TEST_CASE("a capture whose file was moved, or replaced, is none for who stops it, and none for the session") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", program("lanescope_program_nvtx_endless").string(), "0"});
+  session.wait_for_line("ready");
+  const std::filesystem::path file = sessions.elsewhere() / "x.trace", kept = sessions.elsewhere() / "kept.trace";
+  const auto begin = [&] {
+    CHECK(sessions.ask({"start", "-o", "x", "--export=csv"}).code == 0);
+    std::filesystem::rename(file, kept);
+  };
+  begin();
+  std::ofstream(file) << "other";
+  const Ran stop = sessions.ask({"stop"});
+  CHECK(stop.code == 1);
+  CHECK_THAT(stop.messages, contains_text(file.string() + " was moved to " + kept.string() + " while it was recorded, and another file has its name now"));
+  CHECK_THAT(stop.messages, !contains_text("Generated"));
+  CHECK(load(kept)->provenance().finished);
+  std::filesystem::remove(file);
+  begin();
+  const Ran cancel = sessions.ask({"cancel"});
+  CHECK(cancel.code == 1);
+  CHECK_THAT(cancel.messages, contains_text("it is not thrown away"));
+  // One that is whole stays one, wherever the next one of its name went.
+  CHECK(sessions.ask({"start", "-o", "x"}).code == 0);
+  CHECK(sessions.ask({"stop"}).code == 0);
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 1);
+  CHECK_THAT(session.messages(), contains_text("was moved to") && contains_text("Generated:\n\t" + file.string()));
+  CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "x.csv"));
+}
+
 TEST_CASE("what a start can't have is one sentence") {
   const Sessions sessions;
   LanescopeProcess session(sessions.folder(),

@@ -55,6 +55,22 @@ class Recorded(unittest.TestCase):
 
 
 class Blocks(Recorded):
+    def test_a_file_that_was_replaced_meanwhile_is_none_of_the_recordings(self):
+        self.run_program("""
+            recording = lanescope.record("x.trace", trace=["nvtx"], **QUIET)
+            try:
+                with recording:
+                    with annotate("work"): pass
+                    os.rename("x.trace", "kept.trace")
+                    open("x.trace", "w").close()
+            except lanescope.RecordingError as error:
+                assert "x.trace was moved to" in str(error) and "another file has its name now" in str(error), error
+            else:
+                raise AssertionError("it was said to be whole")
+            assert recording.paths == [], recording.paths
+        """)
+        self.assertEqual(self.ranges("kept.trace"), ["work"])
+
     def test_what_happens_in_the_block_is_recorded_and_nothing_else(self):
         self.run_program("""
             with annotate("before"): pass

@@ -42,7 +42,7 @@ constexpr const char* kProfileFooter =
     "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
     "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
     "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, or ended with 0 and its output could not be\n"
-    "written, 2 for wrong usage.";
+    "written or its recording is not where it was to be, 2 for wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"
@@ -58,8 +58,9 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;
   if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
   if (outcome.target->signal != 0) return 128 + outcome.target->signal;
-  // Its writes went on where they would have failed without us, so it can't have known.
-  return outcome.target->code == kSuccess && outcome.is_output_cut ? kFailure : outcome.target->code;
+  // Its writes went on where they would have failed without us, so it can't have known; nor does it know of the recording.
+  const bool is_lacking = outcome.is_output_cut || outcome.files_elsewhere > 0;
+  return outcome.target->code == kSuccess && is_lacking ? kFailure : outcome.target->code;
 }
 
 int run_armed(const Arguments& program) {
@@ -138,6 +139,7 @@ int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions&
 // Their values go to the file of the recording.
 void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
   const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
+  if (outcome.files.empty()) return say("Counters of kernels are not stored: there is no file of the recording.");
   if (outcome.files.size() != 1) return say("Counters of kernels are not stored: they are for recordings of one file.");
   const auto appended = counters.append_to(outcome.files.front().path, outcome.files.front().identity);
   if (!appended) return say(appended.error().text);

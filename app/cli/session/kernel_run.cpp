@@ -110,7 +110,7 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   signals.release();
   say();
   const session::RecordingOutcome outcome = (*recording)->outcome();
-  if (!outcome.target && outcome.failure) return *outcome.failure;
+  if (outcome.failure && (!outcome.target || outcome.files.empty())) return *outcome.failure;
   if (!outcome.files.empty()) ran.file = outcome.files.front().identity;
   if (outcome.target) ran.code = outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
   return ran;

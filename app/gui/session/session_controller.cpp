@@ -116,7 +116,7 @@ void SessionController::letGo() {
   connect(recording, &LiveRecording::message, this, [this](const QString& sentence) { say(shown_text(diagnostic_message(sentence.toStdString()))); });
   connect(recording, &LiveRecording::ended, this, [this, recording](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording);
-    if (!facts.path.isEmpty()) say(tr("The previous recording is complete: %1").arg(facts.path));
+    if (!facts.path.isEmpty() && !outcome.failure) say(tr("The previous recording is complete: %1").arg(facts.path));
     for (const Notice& message : end_messages(outcome, facts, whole.get())) emit said(message);
     const auto found = std::find_if(let_go_.begin(), let_go_.end(), [&](const auto& each) { return each.get() == recording; });
     found->release()->deleteLater();

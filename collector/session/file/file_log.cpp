@@ -211,7 +211,7 @@ bool FileLog::append(const FrameRun& run, std::uint64_t events) {
   return true;
 }
 
-bool FileLog::close(proto::SessionEnd end) {
+Whereabouts FileLog::close(proto::SessionEnd end) {
   constexpr std::uint64_t kMostSlack = 64u << 20;
   if (rules_.keep_last) write_held();
   bool is_finished = !has_no_room_ && finish(end);
@@ -225,9 +225,9 @@ bool FileLog::close(proto::SessionEnd end) {
     is_finished = (words.empty() || append({words, {}}, 0)) && finish(end);
   }
   bytes_ = file_->size();
-  const bool is_there = file_->is_in_place();
+  Whereabouts whereabouts = file_->whereabouts();
   file_.reset();
-  return is_there;
+  return whereabouts;
 }
 
 bool FileLog::finish(proto::SessionEnd& end) {

@@ -63,9 +63,9 @@ class FileLog {
   void forget(proto::FrameSource source) { prologue_.forget(source); }
   // What a file that is opened would say first of what came before.
   [[nodiscard]] const Prologue& known() const noexcept { return prologue_; }
-  // The last frame, and the index. Returns whether the file is there: one that was to replace another is not where it has no event and could
-  // not be finished.
-  bool close(proto::SessionEnd end);
+  // The last frame, and the index. Returns where the file was then: one that was to replace another is beside it where it has no event and could
+  // not be finished, and gone with that.
+  Whereabouts close(proto::SessionEnd end);
   // Closes the file and removes it; one that it was to replace stays where there was no event yet.
   void discard();
 
@@ -78,6 +78,7 @@ class FileLog {
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::optional<FileIdentity> identity() const { return file_ ? file_->identity() : std::nullopt; }
+  [[nodiscard]] Whereabouts whereabouts() const { return file_ ? file_->whereabouts() : Whereabouts(); }
   [[nodiscard]] std::filesystem::path path() const { return file_ ? file_->path() : std::filesystem::path(); }
 
  private:

@@ -101,8 +101,8 @@ std::vector<ClosedFile> FrameLog::close(const proto::SessionEnd& end) {
     if (!file.is_open()) return;
     const std::filesystem::path path = file.path();
     const std::optional<FileIdentity> identity = file.identity();
-    const bool is_there = file.close(end);
-    closed.push_back({path, file.events(), file.bytes(), file.unwritten(), is_there, file.failure(), identity});
+    Whereabouts whereabouts = file.close(end);
+    closed.push_back({path, file.events(), file.bytes(), file.unwritten(), std::move(whereabouts), file.failure(), identity});
   };
   close_one(main_);
   for (auto& [share, file] : shares_) close_one(file);

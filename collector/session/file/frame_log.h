@@ -29,7 +29,7 @@ struct ClosedFile {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
   std::uint64_t unwritten = 0;
-  bool is_there = false;
+  Whereabouts whereabouts = {};  // before it was closed
   std::optional<Error> failure;
   std::optional<FileIdentity> identity;
 };
@@ -71,6 +71,7 @@ class FrameLog {
   [[nodiscard]] std::uint64_t events() const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
   [[nodiscard]] std::filesystem::path path() const { return main_.path(); }  // of the recording's own file
+  [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // likewise
 
  private:
   void take(FrameHeader header, const FrameRun& run, std::uint64_t events);

@@ -98,7 +98,7 @@ TEST_CASE("a file on a full disk says how many events it lacks and how the recor
     REQUIRE(log.failure());
     proto::SessionEnd last;
     last.set_reason(proto::END_DISK_FULL);
-    CHECK(log.close(last).front().is_there);
+    CHECK(log.close(last).front().whereabouts.kind == Whereabouts::kInPlace);
   }
   const auto trace = loaded(path);
   check_accounts(*trace);
@@ -120,7 +120,7 @@ TEST_CASE("a file does not grow beyond the size that it may have, and says what 
   end(log);
   proto::SessionEnd last;
   last.set_reason(proto::END_FILE_SIZE);
-  CHECK(log.close(last).front().is_there);
+  CHECK(log.close(last).front().whereabouts.kind == Whereabouts::kInPlace);
   CHECK(std::filesystem::file_size(path) <= most);
   const auto trace = loaded(path);
   check_accounts(*trace);
@@ -135,7 +135,7 @@ TEST_CASE("a file with room to spare lacks nothing") {
   record(log);
   end(log);
   CHECK_FALSE(log.is_full());
-  CHECK(log.close({}).front().is_there);
+  CHECK(log.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
   CHECK(loaded(path)->event_count() == kEvents);
   CHECK(loaded(path)->provenance().unwritten_events == 0);
 }
@@ -150,7 +150,7 @@ TEST_CASE("the last part that is kept in memory is held to the size of its file"
   CHECK(log.bytes() <= kMost + 1'000);
   CHECK_FALSE(log.is_full());  // there is no end to it
   end(log);
-  CHECK(log.close({}).front().is_there);
+  CHECK(log.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
   CHECK(std::filesystem::file_size(path) <= kMost);
   // The last events, whatever is to be said before them, and nothing that was recorded after the first of them lacks.
   const auto trace = loaded(path);
@@ -172,14 +172,14 @@ TEST_CASE("an old file stays where the disk takes nothing of the new one") {
     FrameLog old({}, {});
     begin(old, path);
     record(old);
-    CHECK(old.close({}).front().is_there);
+    CHECK(old.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
   }
   FrameLog log({}, {});
   begin(log, path, Overwrite::kAllow);
   {
     const SmallFiles small(log.bytes());
     record(log);
-    CHECK_FALSE(log.close({}).front().is_there);
+    CHECK(log.close({}).front().whereabouts.kind == Whereabouts::kBeside);
   }
   CHECK(loaded(path)->event_count() == kEvents);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);

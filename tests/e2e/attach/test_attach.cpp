@@ -385,6 +385,20 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   target.check_end(15);
 }
 
+TEST_CASE("lanescope attach fails where its file was replaced meanwhile") {
+  const TemporaryFolder folder;
+  NvtxProgram target("fresh");
+  LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "x"});
+  const std::filesystem::path file = folder.path() / "x.trace";
+  while (!std::filesystem::exists(file)) target.obey("range probe");
+  std::filesystem::remove(file);
+  std::ofstream(file) << "other";
+  kill(lanescope.pid(), SIGINT);
+  CHECK(lanescope.wait() == 1);
+  CHECK_THAT(lanescope.messages(), contains_text("x.trace was removed while it was recorded, and another file has its name now") && !contains_text("Generated"));
+  target.check_end(0);
+}
+
 TEST_CASE("lanescope attach ends after its duration") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -239,6 +239,54 @@ TEST_CASE("an old file is replaced by the first event of the new one, not before
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
 }
 
+TEST_CASE("a writer knows that its file was moved, removed or overwritten, whatever has its name by now") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace", other = folder.path() / "other.trace";
+  std::filesystem::create_hard_link((write_file(other, true), other), folder.path() / "kept");
+  auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(writer->append(event_frame(7)));
+  CHECK(writer->whereabouts().kind == Whereabouts::kInPlace);
+  SECTION("moved") {
+    std::filesystem::rename(path, folder.path() / "y.trace");
+    CHECK(writer->whereabouts().kind == Whereabouts::kMoved);
+    std::filesystem::rename(other, path);
+    CHECK(writer->whereabouts().kind == Whereabouts::kMoved);
+    CHECK(writer->whereabouts().moved_to == folder.path() / "y.trace");
+    std::filesystem::create_hard_link(folder.path() / "y.trace", folder.path() / "z.trace");
+    std::filesystem::remove(folder.path() / "y.trace");
+    CHECK(writer->whereabouts().kind == Whereabouts::kMoved);
+    CHECK(writer->whereabouts().moved_to.empty());
+  }
+  SECTION("with its folder") {
+    const auto within = folder.path() / "a", without = folder.path() / "b";
+    std::filesystem::create_directory(within);
+    auto inner = TraceFileWriter::create(within / "x.trace", Overwrite::kRefuse);
+    std::filesystem::rename(within, without);
+    CHECK(inner->whereabouts().moved_to == without / "x.trace");
+  }
+  SECTION("removed") {
+    std::filesystem::remove(path);
+    CHECK(writer->whereabouts().kind == Whereabouts::kRemoved);
+    std::filesystem::rename(other, path);
+    CHECK(writer->whereabouts().kind == Whereabouts::kRemoved);
+  }
+  SECTION("overwritten") {
+    const bool is_emptied = GENERATE(false, true);
+    if (is_emptied) std::filesystem::resize_file(path, 0);
+    else std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << read_bytes(other);
+    CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
+    REQUIRE(writer->append(event_frame(8)));
+    CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
+  }
+  SECTION("with other last frames in place of the first ones") {
+    REQUIRE(writer->append(event_frame(8)));
+    CHECK(writer->make_room(0, 60) == 1);
+    REQUIRE(writer->append(event_frame(9)));
+    REQUIRE(writer->finish());
+    CHECK(writer->whereabouts().kind == Whereabouts::kInPlace);
+  }
+}
+
 TEST_CASE("an old file stays where the new one comes to nothing, and goes where that is finished without events") {
   TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";

@@ -44,6 +44,19 @@ struct FileIdentity {
 // None where nothing is there.
 [[nodiscard]] std::optional<FileIdentity> identity_of(const std::filesystem::path& path);
 
+// Where a file is that somebody writes: others may have moved it meanwhile, or removed it, and another may have its name.
+struct Whereabouts {
+  enum Kind {
+    kBeside,       // the file that it is to replace is still there
+    kInPlace,
+    kMoved,        // whole, under another name
+    kRemoved,      // it has no name any more, and is gone once it is closed
+    kOverwritten,  // in its place, with bytes of another program
+  };
+  Kind kind = kBeside;
+  std::filesystem::path moved_to;  // of kMoved; empty where the kernel does not say
+};
+
 // Appends frames to a new file. What append() was given is in the file (the kernel's cache) when it returns, so a killed host loses
 // nothing; finish() adds the index, without which the file opens all the same.
 //
@@ -92,6 +105,7 @@ class TraceFileWriter {
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   [[nodiscard]] std::optional<FileIdentity> identity() const;
   [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
+  [[nodiscard]] Whereabouts whereabouts() const;    // as others have left it
 
  private:
   struct State;
