@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector/session/inheritance.h"
@@ -33,8 +35,15 @@ bool is_allowed(const proto::RemoteRequest::Run& request) {
 Command::Command(Command&& other) noexcept
     : process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
 
+// So that it removes what it has begun to write.
 Command::~Command() {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  constexpr auto kLook = std::chrono::milliseconds(5);
   if (process_ <= 0) return;
+  streams_ = {};  // nobody reads what it prints
+  kill(process_, SIGTERM);
+  for (const auto give_up = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < give_up; std::this_thread::sleep_for(kLook))
+    if (waitpid(process_, nullptr, WNOHANG) != 0) return;
   kill(process_, SIGKILL);
   waitpid(process_, nullptr, 0);
 }

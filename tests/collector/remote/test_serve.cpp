@@ -17,6 +17,7 @@
 #include "lanescope/remote.pb.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "there/command.h"
 
 using namespace lanescope;
 using namespace lanescope::remote;
@@ -217,4 +218,26 @@ TEST_CASE("a far end that is killed ends its link, although what it has started 
   const std::filesystem::path ended = folder.path() / "lanescope" / "recordings" / "killed" / "ended";
   while (!std::filesystem::exists(ended) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(10ms);
   CHECK(std::filesystem::exists(ended));
+}
+
+TEST_CASE("a command that nobody follows any more is asked for its end, and ended where it does not hear") {
+  const test::TemporaryFolder folder;
+  const bool hears = GENERATE(true, false);
+  const auto program = folder.path() / "program", ready = folder.path() / "ready", asked = folder.path() / "asked";
+  std::ofstream(program) << "#!/bin/sh\ntrap '" << (hears ? "echo > " + asked.string() + "; exit" : "") << "' TERM\necho > " << ready.string()
+                         << "\nwhile :; do sleep 0.01; done\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  proto::RemoteRequest::Run request;
+  request.add_arguments("sessions");
+  {
+    const Result<Command> command = Command::start(request, program);
+    REQUIRE(command);
+    while (!std::filesystem::exists(ready)) std::this_thread::sleep_for(1ms);
+    siginfo_t child{};
+    REQUIRE(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0);  // there is one
+    CHECK(child.si_pid == 0);                                              // and it runs
+  }
+  CHECK(std::filesystem::exists(asked) == hears);
+  siginfo_t child{};
+  CHECK(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0);  // there is none
 }
