@@ -1,5 +1,6 @@
 // Sessions that are steered from elsewhere: each capture as its start has it, and starts that come before their program.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "../collector/cpu/recorded.h"
@@ -83,14 +85,38 @@ class HeldFolder {
   channel::FileDescriptor held_;
 };
 
-// A session that doesn't listen yet.
-channel::FileDescriptor bound_session(const Sessions& sessions, const char* name) {
+sockaddr_un address_of(const Sessions& sessions, const char* name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/lanescope/%s.session", sessions.folder().c_str(), name);
+  return address;
+}
+
+// A session that doesn't listen yet.
+channel::FileDescriptor bound_session(const Sessions& sessions, const char* name) {
+  const sockaddr_un address = address_of(sessions, name);
   channel::FileDescriptor bound(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   REQUIRE(bind(bound.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
   return bound;
+}
+
+// One message of a connection to a session; null at its end.
+nlohmann::json received(const channel::FileDescriptor& connection) {
+  std::string text(64u << 10, '\0');
+  const ssize_t size = recv(connection.get(), text.data(), text.size(), 0);
+  return size <= 0 ? nlohmann::json() : nlohmann::json::parse(text.substr(0, static_cast<std::size_t>(size)));
+}
+void answer(const channel::FileDescriptor& connection, const nlohmann::json& words) {
+  const std::string text = words.dump();
+  REQUIRE(send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+}
+
+// A way to a session, as lanescope stop has one.
+channel::FileDescriptor connected(const Sessions& sessions, const char* name) {
+  const sockaddr_un address = address_of(sessions, name);
+  channel::FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  REQUIRE(connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  return connection;
 }
 
 // Of rounds of nvtx_captures in the file.
@@ -139,20 +165,50 @@ TEST_CASE("a start that comes first records the next program from its first rang
   CHECK_THAT(second.messages, contains_text("No file was made"));
 }
 
-TEST_CASE("a session whose recorder was stopped is listed as that, and holds nobody up") {
+TEST_CASE("a session whose recorder was stopped is listed as that, and nobody waits for it, nor is anything done for who gave up") {
   const Sessions sessions;
   LanescopeProcess recording(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_lives").string(), "wait"});
   recording.wait_for_line("ready");
   sessions.await("Waiting");
   kill(recording.pid(), SIGSTOP);
-  for (int look = 0; look < 2; ++look) {
+  const std::string advice = "its recorder was stopped. Let it go on with: kill -CONT " + std::to_string(recording.pid());
+  for (int look = 0; look < 10; ++look) {  // each leaves requests behind
     const Ran list = sessions.ask({"sessions", "list"});
     CHECK(list.code == 0);
     CHECK_THAT(list.output, contains_text("Stopped") && contains_text("mine"));
   }
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"start", "-o", "never"}, {"stop"}, {"cancel"}, {"shutdown"}}) {
+    const Ran ran = sessions.ask(command);
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.messages, contains_text(advice));
+  }
   kill(recording.pid(), SIGCONT);
+  CHECK(sessions.ask({"start", "-o", "wanted"}).code == 0);
+  CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "never.trace"));
   kill(recording.pid(), SIGTERM);
   CHECK(recording.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("a session that is about to begin is listed as that, and who asks it is told what is waited for") {
+  const Sessions sessions;
+  const HeldFolder held(sessions);
+  const channel::FileDescriptor session = bound_session(sessions, "mine");
+  REQUIRE(listen(session.get(), 16) == 0);
+  held.release();
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Beginning") && !contains_text("Stopped"));
+  LanescopeProcess start(sessions.folder(), {"start", "-o", "x"});
+  std::vector<channel::FileDescriptor> unanswered;
+  for (std::string command; command != "start";) {
+    channel::FileDescriptor connection(accept(session.get(), nullptr, nullptr));
+    const nlohmann::json request = received(connection);
+    if (request.is_null()) continue;  // who only looks whether it is there
+    command = request.value("command", "");
+    if (command == "start") answer(connection, {{"file", "there.trace"}});
+    else if (unanswered.size() < 2) unanswered.push_back(std::move(connection));  // of the list, and the first of start
+    else answer(connection, {{"state", "Waiting"}});
+  }
+  CHECK(start.wait() == 0);
+  CHECK_THAT(start.messages(), contains_text("The session mine does not answer yet") && contains_text("Recording into\n\tthere.trace"));
 }
 
 TEST_CASE("what a killed session left is cleared away, and never one that is about to listen") {
@@ -309,6 +365,58 @@ TEST_CASE("what a start asks to be made of its file is made by the stop, or by t
   CHECK(std::filesystem::exists(sessions.elsewhere() / "two.csv"));
   CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "one.csv"));
   CHECK_THAT(session.messages(), !contains_text("does not contain"));
+}
+
+TEST_CASE("what a stop that ends early has not made of a file, the session makes, and waits for one that is at it") {
+  const Sessions sessions;
+  const auto folder = [&sessions](const char* name) { return sessions.elsewhere() / name; };
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_nvtx_endless").string(), "5"});
+  session.wait_for_line("ready");
+  const auto stopped = [&](const char* name) {
+    CHECK(sessions.ask({"start", "-o", name, "--export=csv,text", "--stats=true"}).code == 0);
+    channel::FileDescriptor stop = connected(sessions, "mine");
+    answer(stop, {{"command", "stop"}});
+    return stop;
+  };
+  stopped("killed");  // before it has heard that its file is there
+  {
+    const channel::FileDescriptor stop = stopped("interrupted");
+    CHECK(received(stop)["exports"] == nlohmann::json{"csv", "text"});
+    answer(stop, {{"made", "csv"}});
+  }
+  channel::FileDescriptor working = stopped("whole");
+  CHECK(received(working)["statistics"] == true);
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  // It says that it waits, and then that the other is ready.
+  std::thread rest([&] {
+    for (const char* what : {"csv", "text", "statistics"}) answer(working, {{"made", what}});
+    working.reset();
+  });
+  CHECK(session.wait() == 5);
+  rest.join();
+  CHECK(std::filesystem::exists(folder("killed.csv")));
+  CHECK(std::filesystem::exists(folder("killed.txt")));
+  CHECK_FALSE(std::filesystem::exists(folder("interrupted.csv")));
+  CHECK(std::filesystem::exists(folder("interrupted.txt")));
+  CHECK_FALSE(std::filesystem::exists(folder("whole.csv")));
+  CHECK_THAT(session.messages(), contains_text("killed.trace does not contain") && contains_text("interrupted.trace does not contain"));
+  CHECK_THAT(session.messages(), !contains_text("whole.trace does not contain"));
+}
+
+TEST_CASE("a session answers whoever asks, though others have come before and say nothing") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_nvtx_endless").string(), "5"});
+  session.wait_for_line("ready");
+  sessions.await("Waiting");
+  std::vector<channel::FileDescriptor> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(connected(sessions, "mine"));
+  const channel::FileDescriptor asking = connected(sessions, "mine");
+  answer(asking, {{"command", "describe"}});
+  pollfd source{asking.get(), POLLIN, 0};
+  REQUIRE(poll(&source, 1, 60'000) == 1);
+  CHECK(received(asking)["state"] == "Waiting");
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);
 }
 
 TEST_CASE("a capture whose file was moved, or replaced, is none for who stops it, and none for the session") {

@@ -1,6 +1,7 @@
 // lanescope sessions, stop, cancel, shutdown: what is asked of recordings that run elsewhere.
+#include <sys/socket.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -24,7 +25,7 @@ void describe_session(CLI::App& app, std::string& name) {
   app.add_option("--session", name, "Which session")->type_name("NAME")->group("Session");
 }
 
-Result<nlohmann::json> ask(const std::string& name, const nlohmann::json& request) {
+Result<SessionAnswer> ask(const std::string& name, const nlohmann::json& request) {
   const Result<std::string> session = choose_session(name);
   if (!session) return session.error();
   return ask_session(*session, request);
@@ -37,17 +38,17 @@ int list(const std::string& what, Header header) {
   if (header == Header::kShown) std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
   for (const std::string& name : session_names()) {
     if (!what.empty() && name != what) continue;
-    constexpr std::chrono::seconds kLimit{2};
-    const Result<nlohmann::json> session = ask_session(name, {{"command", "describe"}}, kLimit);
-    if (!session) {
-      const std::vector<std::string> known = session_names();
-      if (std::find(known.begin(), known.end(), name) != known.end())  // else it has just ended
-        std::printf("%10s  %8s  %-10s  %8s  %s\n", "?", "?", "Stopped", "?", name.c_str());
+    const SessionLook look = look_at_session(name);
+    if (look.state == SessionLook::kGone) continue;  // it has just ended
+    if (look.state != SessionLook::kAnswers) {
+      std::printf("%10s  %8s  %-10s  %8s  %s\n", look.recorder != 0 ? std::to_string(look.recorder).c_str() : "?", "?",
+                  look.state == SessionLook::kStopped ? "Stopped" : "Beginning", "?", name.c_str());
       continue;
     }
-    const auto seconds = static_cast<long>((*session)["seconds"].get<double>());
-    std::printf("%10ld  %02ld:%02ld:%02ld  %-10s  %8ld  %s\n", (*session)["pid"].get<long>(), seconds / 3600, seconds / 60 % 60,
-                seconds % 60, (*session)["state"].get<std::string>().c_str(), (*session)["target"].get<long>(), name.c_str());
+    const nlohmann::json& session = look.description;
+    const auto seconds = static_cast<long>(session["seconds"].get<double>());
+    std::printf("%10ld  %02ld:%02ld:%02ld  %-10s  %8ld  %s\n", session["pid"].get<long>(), seconds / 3600, seconds / 60 % 60, seconds % 60,
+                session["state"].get<std::string>().c_str(), session["target"].get<long>(), name.c_str());
   }
   for (const std::string& name : left_starts())
     if (what.empty() || name == what) std::printf("%10d  00:00:00  %-10s  %8d  %s\n", 0, "Awaited", 0, name.c_str());
@@ -84,17 +85,23 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   const Result<bool> taken_back = take_back(session);
   if (!taken_back) return fail(taken_back.error());
   if (*taken_back) return kSuccess;
-  const Result<nlohmann::json> answer = ask(session, {{"command", command}});
-  if (!answer) return fail(answer.error());
-  const std::filesystem::path file = answer->value("file", "");
+  const Result<SessionAnswer> asked = ask(session, {{"command", command}});
+  if (!asked) return fail(asked.error());
+  const nlohmann::json& answer = asked->words;
+  const std::filesystem::path file = answer.value("file", "");
   if (file.empty()) {
     std::cerr << "The range had not begun: there is no file.\n";
     return kSuccess;
   }
   std::cerr << says << "\n\t" << file.string() << '\n';
-  const Reports reports = make_reports(file, {answer->value("exports", std::vector<std::string>{}), answer->value("statistics", false),
-                                              answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
-                                       identity_in(*answer));
+  // What is not made when we end, the session makes.
+  const auto tell_session = [&asked](const std::string& what) {
+    const std::string text = nlohmann::json{{"made", what}}.dump();
+    static_cast<void>(!send(asked->connection.get(), text.data(), text.size(), MSG_NOSIGNAL));
+  };
+  const Reports reports = make_reports(file, {answer.value("exports", std::vector<std::string>{}), answer.value("statistics", false),
+                                              answer.value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
+                                       identity_in(answer), tell_session);
   return reports == Reports::kMade ? kSuccess : kFailure;
 }
 
@@ -149,7 +156,7 @@ int run_shutdown(Arguments arguments) {
     if (!signal) return fail(signal.error());
     request["signal"] = signal->value_or(0);
   }
-  const Result<nlohmann::json> answer = ask(session, request);
+  const Result<SessionAnswer> answer = ask(session, request);
   return answer ? kSuccess : fail(answer.error());
 }
 

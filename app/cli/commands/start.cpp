@@ -78,9 +78,9 @@ int run_start(Arguments arguments) {
   }
   const Result<std::string> session = choose_session(options.session);
   if (!session) return fail(session.error());
-  const Result<nlohmann::json> answer = ask_session(*session, message);
+  const Result<SessionAnswer> answer = ask_session(*session, message);
   if (!answer) return fail(answer.error());
-  const std::string file = answer->value("file", "");
+  const std::string file = answer->words.value("file", "");
   if (file.empty() && request->range)
     std::cerr << "Recording begins with " << waits_for(*request->range) << ".\n";
   else

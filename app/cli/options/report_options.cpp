@@ -45,7 +45,8 @@ Result<void> check_exports(const std::string& output, const ReportOptions& optio
   return {};
 }
 
-Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant) {
+Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant,
+                     const std::function<void(const std::string& what)>& made) {
   Reports reports = Reports::kMade;
   const bool is_anything_asked = options.print_statistics || !options.exports.empty();
   const auto was_replaced = [&] { return meant && identity_of(file) != meant; };
@@ -53,8 +54,12 @@ Reports make_reports(const std::filesystem::path& file, const ReportOptions& opt
     if (type == "none" || was_replaced()) continue;
     const int code = run_export(options.overwrite == Overwrite::kAllow ? Arguments{"-f", "-t", type, file.string()} : Arguments{"-t", type, file.string()});
     if (code != kSuccess) reports = Reports::kLacking;
+    if (made) made(type);
   }
-  if (options.print_statistics && !was_replaced() && run_stats({file.string()}) != kSuccess) reports = Reports::kLacking;
+  if (options.print_statistics && !was_replaced()) {
+    if (run_stats({file.string()}) != kSuccess) reports = Reports::kLacking;
+    if (made) made(kStatisticsMade);
+  }
   if (!is_anything_asked || !was_replaced()) return reports;
   std::cerr << "lanescope: " << file.string() << " was replaced by another recording meanwhile: what was asked to be made of this one is not there, or is of the other one.\n";
   return Reports::kLacking;

@@ -14,9 +14,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
+
+#include "session/stopped_program.h"
 
 namespace lanescope::cli {
 namespace {
@@ -25,7 +28,8 @@ constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
 constexpr std::chrono::seconds kHolding{5};  // for others to begin their sessions: each takes microseconds
-constexpr int kMostWaiting = 16;             // to be let in
+constexpr int kMostWaiting = 1024;           // to be let in: each look at a recorder that stands leaves two
+constexpr std::chrono::seconds kUntilTold{2};  // then it is told what is waited for
 constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
 
 // For so long, or for ever where that is 0; each answer of it is then waited for as long. -1 where nobody answers; EAGAIN where nobody did in that time, as
@@ -249,22 +253,71 @@ Result<std::string> choose_session(const std::string& name) {
   return Error{"There is no session " + name + ", but " + listed(names) + ".", ErrorKind::kUsage};
 }
 
-Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request, std::chrono::milliseconds limit) {
+namespace {
+
+// Which process listens; 0: not known.
+pid_t listener_of(int connection) {
+  ucred process{};
+  socklen_t size = sizeof(process);
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0 ? process.pid : 0;
+}
+
+Error stopped(const std::string& name, pid_t recorder) {
+  return {"The session " + name + " does not answer: its recorder was stopped. Let it go on with: kill -CONT " + (recorder != 0 ? std::to_string(recorder) : "PID")};
+}
+
+enum class Asked { kAnswered, kNoAnswerYet, kNeverAnswered };
+
+// Sends the request where it is not empty, and waits for its answer, or for the rest of that.
+Asked exchange(int connection, const std::string& request, nlohmann::json& answer) {
+  if (!request.empty() && send(connection, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return Asked::kNeverAnswered;
+  std::string text(kLargestAnswer, '\0');
+  ssize_t size = 0;
+  do size = recv(connection, text.data(), text.size(), 0);
+  while (size < 0 && errno == EINTR);
+  if (size < 0 && errno == EAGAIN) return Asked::kNoAnswerYet;
+  answer = nlohmann::json::parse(text.substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), nullptr, false);
+  return answer.is_object() ? Asked::kAnswered : Asked::kNeverAnswered;
+}
+
+Result<channel::FileDescriptor> connect_to_session(const std::string& name) {
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return folder.error();
-  const int connection = connect_to(*folder / (name + std::string(kExtension)), limit);
-  if (connection < 0) return Error{"The session " + name + " does not answer."};
-  const std::string text = request.dump();
-  std::string answer(kLargestAnswer, '\0');
-  const bool is_sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
-  const ssize_t size = is_sent ? recv(connection, answer.data(), answer.size(), 0) : -1;
-  const bool is_silent = size < 0 && errno == EAGAIN;
-  close(connection);
-  if (is_silent) return Error{"The session " + name + " does not answer: its recorder may be stopped. Let it go on with: kill -CONT PID"};
-  const nlohmann::json parsed = nlohmann::json::parse(answer.substr(0, size > 0 ? static_cast<std::size_t>(size) : 0), nullptr, false);
-  if (!parsed.is_object()) return Error{"The session " + name + " ended before it answered."};
-  if (parsed.contains("error")) return Error{parsed["error"].get<std::string>()};
-  return parsed;
+  return channel::FileDescriptor(connect_to(*folder / (name + std::string(kExtension)), kUntilTold));
+}
+
+}  // namespace
+
+SessionLook look_at_session(const std::string& name) {
+  const Result<channel::FileDescriptor> connection = connect_to_session(name);
+  if (!connection) return {};
+  if (!connection->valid()) return {errno == EAGAIN ? SessionLook::kStopped : SessionLook::kGone, 0, {}};
+  SessionLook look;
+  const Asked asked = exchange(connection->get(), nlohmann::json{{"command", "describe"}}.dump(), look.description);
+  if (asked == Asked::kAnswered) look.state = SessionLook::kAnswers;
+  if (asked != Asked::kNoAnswerYet) return look;
+  look.recorder = listener_of(connection->get());
+  look.state = is_stopped(look.recorder) ? SessionLook::kStopped : SessionLook::kSilent;
+  return look;
+}
+
+Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json& request) {
+  SessionLook look = look_at_session(name);
+  if (look.state == SessionLook::kSilent) std::cerr << "lanescope: The session " << name << " does not answer yet: it begins, or has much to do. Waiting for it.\n";
+  while (look.state == SessionLook::kSilent) look = look_at_session(name);
+  if (look.state == SessionLook::kStopped) return stopped(name, look.recorder);
+  Result<channel::FileDescriptor> connection = connect_to_session(name);
+  if (!connection) return connection.error();
+  if (look.state == SessionLook::kGone || !connection->valid()) return Error{"The session " + name + " does not answer."};
+  nlohmann::json answer;
+  Asked asked = exchange(connection->get(), request.dump(), answer);
+  for (bool is_told = false; asked == Asked::kNoAnswerYet; asked = exchange(connection->get(), {}, answer)) {
+    const pid_t recorder = listener_of(connection->get());
+    if (is_stopped(recorder) && !std::exchange(is_told, true)) std::cerr << "lanescope: " << stopped(name, recorder).text << ". It then does what it was asked.\n";
+  }
+  if (asked == Asked::kNeverAnswered) return Error{"The session " + name + " ended before it answered."};
+  if (answer.contains("error")) return Error{answer["error"].get<std::string>()};
+  return SessionAnswer{std::move(answer), std::move(*connection)};
 }
 
 }  // namespace lanescope::cli

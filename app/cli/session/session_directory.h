@@ -85,8 +85,28 @@ class HeldStart {
 // The session of this name; where it is empty, the only one there is. Fails with one sentence.
 Result<std::string> choose_session(const std::string& name);
 
-// Asks a session, and waits for its answer, for so long where that is not 0: {"error": SENTENCE} becomes an Error. A recorder that stands (Ctrl+Z)
-// gives none.
-Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request, std::chrono::milliseconds limit = std::chrono::milliseconds(0));
+// How a session is, to who looks from outside.
+struct SessionLook {
+  enum State {
+    kAnswers,
+    kStopped,  // a signal stopped its recorder (Ctrl+Z)
+    kSilent,   // it is about to begin, or has very much to do
+    kGone,
+  };
+  State state = kGone;
+  pid_t recorder = 0;          // of one that was stopped; 0: not known
+  nlohmann::json description;  // that it answered with
+};
+// Waits for an answer for two seconds at most.
+[[nodiscard]] SessionLook look_at_session(const std::string& name);
+
+// What a session answered, and the way to it, for who has more to say of what was asked.
+struct SessionAnswer {
+  nlohmann::json words;
+  channel::FileDescriptor connection;
+};
+// Asks a session, and waits for its answer: {"error": SENTENCE} becomes an Error. Where its recorder was stopped, nothing is asked of it, and that is
+// one. What is waited for longer than two seconds is told on standard error.
+Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json& request);
 
 }  // namespace lanescope::cli

@@ -1,7 +1,7 @@
 #include "session/session_server.h"
 
-#include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,22 +52,48 @@ nlohmann::json describe(const Recording& recording) {
 
 bool any(const ReportOptions& reports) { return reports.print_statistics || !reports.exports.empty(); }
 
+bool is_order(const nlohmann::json& request) {
+  const std::string command = request.value("command", "");
+  return command == "start" || command == "stop" || command == "cancel";
+}
+
+// A sentence where the request has parts of other types than it may have.
+template <typename Answer>
+nlohmann::json understood(Answer answer) try {
+  return answer();
+} catch (const nlohmann::json::exception&) {
+  return {{"error", "The session did not understand the request."}};
+}
+
+// None where nobody says anything any more, or nothing that makes sense; waits.
+nlohmann::json received(int connection) {
+  std::string text(kLargestRequest, '\0');
+  const ssize_t size = recv(connection, text.data(), text.size(), 0);
+  return size <= 0 ? nlohmann::json() : nlohmann::json::parse(text.substr(0, static_cast<std::size_t>(size)), nullptr, false);
+}
+
+void reply(int connection, const nlohmann::json& answer) {
+  const std::string text = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  send(connection, text.data(), text.size(), MSG_NOSIGNAL);
+}
+
 }  // namespace
 
-nlohmann::json SessionServer::carry_out(const nlohmann::json& request) try {
+nlohmann::json SessionServer::answer_at_once(const nlohmann::json& request) {
   const std::string command = request.value("command", "");
   if (command == "describe") return describe(recording_);
-  if (command == "start") return start(request);
-  if (command == "stop") return stop();
-  if (command == "cancel") return answer_with(recording_.cancel_capture());
   if (command == "shutdown") {
     const int signal = request.value("signal", recording_.was_attached_to() ? 0 : SIGTERM);
     recording_.shut_down(signal != 0 ? std::optional<int>(signal) : std::nullopt);
     return nlohmann::json::object();
   }
   return {{"error", "The session does not know \"" + command + "\"."}};
-} catch (const nlohmann::json::exception&) {
-  return {{"error", "The session did not understand the request."}};
+}
+
+nlohmann::json SessionServer::carry_out(const nlohmann::json& request) {
+  const std::string command = request.value("command", "");
+  if (command == "start") return start(request);
+  return command == "stop" ? stop() : answer_with(recording_.cancel_capture());
 }
 
 nlohmann::json SessionServer::start(const nlohmann::json& request) {
@@ -75,6 +101,7 @@ nlohmann::json SessionServer::start(const nlohmann::json& request) {
   Result<session::CaptureRequest> capture = read_start(request, options);
   if (!capture) return {{"error", capture.error().text}};
   const Result<std::filesystem::path> file = recording_.start_capture(std::move(*capture));
+  const std::lock_guard lock(mutex_);
   if (file) starts_.push_back(options.reports);
   return answer_with(file);
 }
@@ -82,69 +109,132 @@ nlohmann::json SessionServer::start(const nlohmann::json& request) {
 nlohmann::json SessionServer::stop() {
   nlohmann::json answer = answer_with(recording_.end_capture());
   const std::string file = answer.value("file", "");
+  const std::lock_guard lock(mutex_);
   if (file.empty() || starts_.empty() || !any(starts_.back())) return answer;
-  handed_over_.insert(file);
-  answer["exports"] = starts_.back().exports;
-  answer["statistics"] = starts_.back().print_statistics;
+  const ReportOptions& wanted = starts_.back();
+  std::optional<FileIdentity> identity;
   for (const session::RecordedFile& each : recording_.outcome().files)
-    if (each.path == file && each.identity) answer["identity"] = {each.identity->device, each.identity->number, each.identity->made};
-  answer["overwrite"] = starts_.back().overwrite == Overwrite::kAllow;
+    if (each.path == file) identity = each.identity;
+  answer["exports"] = wanted.exports;
+  answer["statistics"] = wanted.print_statistics;
+  if (identity) answer["identity"] = {identity->device, identity->number, identity->made};
+  answer["overwrite"] = wanted.overwrite == Overwrite::kAllow;
+  handed_.push_back({file, identity, wanted, {}});
   return answer;
 }
 
-ReportOptions SessionServer::reports_of(const session::RecordedFile& file) const {
-  if (handed_over_.contains(file.path)) return {};
+ReportOptions SessionServer::reports_of(const session::RecordedFile& file) {
+  for (Handed& handed : handed_) {
+    if (handed.file != file.path || handed.identity != file.identity) continue;
+    if (handed.connection.valid()) std::cerr << "lanescope: What was asked to be made of " << file.path.string() << " is made by lanescope stop. Waiting for that.\n";
+    while (handed.connection.valid()) hear(handed);
+    return handed.left;
+  }
   const bool has_own = file.start > 0 && file.start <= starts_.size() && any(starts_[file.start - 1]);
   return has_own ? starts_[file.start - 1] : options_.reports;
 }
 
 SessionServer::SessionServer(Recording& recording, Result<SessionSocket> socket, StartOptions options)
-    : recording_(recording), options_(std::move(options)), socket_(std::move(socket)) {
+    : recording_(recording), options_(std::move(options)), socket_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC)) {
   if (!socket_) {
     std::cerr << "lanescope: " << socket_.error().text << " This recording can't be asked from elsewhere.\n";
     return;
   }
   try {
-    if (pipe2(ending_, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
+    if (!wake_.valid()) throw std::system_error(errno, std::generic_category());
+    order_thread_ = std::thread([this] { serve_orders(); });
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error&) {
     std::cerr << "lanescope: There is no thread or no descriptor left for requests: this recording can't be asked from elsewhere.\n";
+    close();
     socket_ = SessionSocket();
   }
 }
 
 void SessionServer::close() {
-  if (!thread_.joinable()) return;
-  socket_->remove_place();
-  ::close(ending_[1]);
-  thread_.join();
-  ::close(ending_[0]);
-  const SessionSocket ended = std::move(*socket_);  // who came last is not answered any more
+  if (socket_) socket_->remove_place();
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  ordered_.notify_all();
+  wake();
+  if (thread_.joinable()) thread_.join();
+  if (order_thread_.joinable()) order_thread_.join();
+  orders_.clear();  // who came last is not answered
+  if (!socket_) return;
+  const SessionSocket ended = std::move(*socket_);
+}
+
+void SessionServer::wake() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
 }
 
 void SessionServer::serve() {
+  std::vector<Connection> come;  // and have not asked yet
   for (;;) {
-    pollfd sources[2] = {{socket_->listener(), POLLIN, 0}, {ending_[0], POLLIN, 0}};
-    if (poll(sources, 2, -1) < 0 && errno != EINTR) return;
-    if (sources[1].revents != 0) return;
-    const int connection = sources[0].revents != 0 ? accept4(socket_->listener(), nullptr, nullptr, SOCK_CLOEXEC) : -1;
-    if (connection < 0) continue;
-    answer(connection);
-    ::close(connection);
+    std::vector<pollfd> sources{{socket_->listener(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    for (const Connection& connection : come) sources.push_back({connection.get(), POLLIN, 0});
+    std::vector<Handed*> heard;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_over_) return;
+      for (Handed& handed : handed_)
+        if (handed.connection.valid()) heard.push_back(&handed);  // a deque moves none
+    }
+    for (const Handed* handed : heard) sources.push_back({handed->connection.get(), POLLIN, 0});
+    if (poll(sources.data(), sources.size(), -1) < 0) continue;
+    std::uint64_t count = 0;
+    if (sources[1].revents != 0) static_cast<void>(!read(wake_.get(), &count, sizeof(count)));
+    for (std::size_t i = 0; i < heard.size(); ++i)
+      if (sources[2 + come.size() + i].revents != 0) hear(*heard[i]);
+    for (std::size_t i = 0; i < come.size(); ++i)
+      if (sources[2 + i].revents != 0) take_request(std::move(come[i]));
+    std::erase_if(come, [](const Connection& connection) { return !connection.valid(); });
+    if (sources[0].revents == 0) continue;
+    Connection connection(accept4(socket_->listener(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (connection.valid()) come.push_back(std::move(connection));
   }
 }
 
-void SessionServer::answer(int connection) {
-  constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-  std::string text(kLargestRequest, '\0');
-  const ssize_t size = recv(connection, text.data(), text.size(), 0);
-  if (size <= 0) return;  // somebody who only looks whether we are there
-  const nlohmann::json request = nlohmann::json::parse(text.substr(0, static_cast<std::size_t>(size)), nullptr, false);
-  const nlohmann::json answer =
-      request.is_object() ? carry_out(request) : nlohmann::json{{"error", "The session did not understand the request."}};
-  const std::string reply = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  send(connection, reply.data(), reply.size(), MSG_NOSIGNAL);
+void SessionServer::take_request(Connection connection) {
+  nlohmann::json request = received(connection.get());
+  if (request.is_null()) return;  // somebody who only looks whether we are there
+  if (!request.is_object()) return reply(connection.get(), {{"error", "The session did not understand the request."}});
+  bool waits = false;
+  const nlohmann::json answer = understood([&] { return (waits = is_order(request)) ? nlohmann::json() : answer_at_once(request); });
+  if (!waits) return reply(connection.get(), answer);
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.push_back({std::move(request), std::move(connection)});
+  }
+  ordered_.notify_all();
+}
+
+void SessionServer::serve_orders() {
+  for (std::unique_lock lock(mutex_);;) {
+    ordered_.wait(lock, [this] { return is_over_ || !orders_.empty(); });
+    if (orders_.empty()) return;
+    Order order = std::move(orders_.front());
+    orders_.pop_front();
+    const std::size_t handed_before = handed_.size();
+    lock.unlock();
+    const nlohmann::json answer = understood([&] { return carry_out(order.request); });
+    reply(order.connection.get(), answer);
+    lock.lock();
+    if (handed_.size() == handed_before) continue;
+    handed_.back().connection = std::move(order.connection);
+    wake();
+  }
+}
+
+void SessionServer::hear(Handed& handed) {
+  const nlohmann::json word = received(handed.connection.get());
+  const std::string made = word.is_object() && word.contains("made") && word["made"].is_string() ? word["made"].get<std::string>() : std::string();
+  if (made.empty()) return handed.connection.reset();
+  if (made == kStatisticsMade) handed.left.print_statistics = false;
+  std::erase(handed.left.exports, made);
 }
 
 }  // namespace lanescope::cli

@@ -1,14 +1,17 @@
 // A recording that answers to lanescope start, stop, cancel, shutdown and sessions.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
-#include <set>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "collector/channel/file_descriptor.h"
 #include "collector/session/recording.h"
 #include "options/start_options.h"
 #include "session/session_directory.h"
@@ -17,8 +20,9 @@ namespace lanescope::cli {
 
 class SessionServer {
  public:
-  // Answers at this socket, on a thread of its own, also those who came before. Where there is none, it says why and the recording goes on
-  // without. `recording` must outlive *this. `options`: what a start has that says nothing else.
+  // Answers at this socket, on two threads of its own, also those who came before: what takes no time at once, starts and ends of captures one after the
+  // other. Where there is none, it says why and the recording goes on without. `recording` must outlive *this. `options`: what a start has that says
+  // nothing else.
   SessionServer(session::Recording& recording, Result<SessionSocket> socket, StartOptions options);
   ~SessionServer() { close(); }
   SessionServer(const SessionServer&) = delete;
@@ -26,23 +30,46 @@ class SessionServer {
 
   // Listens no more.
   void close();
-  // What is left to be made of a file: what lanescope stop did not take upon itself. Requires: close() was called.
-  [[nodiscard]] ReportOptions reports_of(const session::RecordedFile& file) const;
+  // What is left to be made of a file: what no lanescope stop has made of it. Waits for one that is at it, and says so on standard error.
+  // Requires: close() was called.
+  [[nodiscard]] ReportOptions reports_of(const session::RecordedFile& file);
 
  private:
-  nlohmann::json carry_out(const nlohmann::json& request);
+  using Connection = channel::FileDescriptor;
+  // A file of which a lanescope stop makes reports: its connection says what was made.
+  struct Handed {
+    std::filesystem::path file;
+    std::optional<FileIdentity> identity;
+    ReportOptions left;
+    Connection connection;  // not valid: it has ended
+  };
+  struct Order {
+    nlohmann::json request;
+    Connection connection;
+  };
+
+  [[nodiscard]] nlohmann::json answer_at_once(const nlohmann::json& request);
+  [[nodiscard]] nlohmann::json carry_out(const nlohmann::json& request);
   nlohmann::json start(const nlohmann::json& request);
   nlohmann::json stop();
   void serve();
-  void answer(int connection);
+  void serve_orders();
+  void take_request(Connection connection);
+  // What a lanescope stop says of what it makes.
+  static void hear(Handed& handed);
+  void wake();  // serve()
 
   session::Recording& recording_;
   StartOptions options_;
-  std::vector<ReportOptions> starts_;            // of each start that was carried out
-  std::set<std::filesystem::path> handed_over_;  // files of which lanescope stop makes reports
   Result<SessionSocket> socket_;
-  int ending_[2] = {-1, -1};  // a pipe that closes when it is over
-  std::thread thread_;
+  channel::FileDescriptor wake_;
+  std::mutex mutex_;
+  std::condition_variable ordered_;
+  std::deque<Order> orders_;            // these are guarded by it, until close() has returned
+  std::vector<ReportOptions> starts_;   // of each start that was carried out
+  std::deque<Handed> handed_;
+  bool is_over_ = false;
+  std::thread thread_, order_thread_;
 };
 
 }  // namespace lanescope::cli
