@@ -369,6 +369,7 @@ void Recording::Run::end(EndReason reason) {
   outcome_.is_output_cut = relay_.has_cut_output();
   outcome_.processes = processes_.completeness();
   outcome_.unfollowed_processes = processes_.unfollowed();
+  outcome_.is_attached_unfollowed = processes_.is_attached_unfollowed();
   outcome_.statistics = statistics_;
   state_ = RecordingState::kEnded;
   for (Order& order : orders_) order.answer.set_value(Error{"The recording has ended."});

@@ -49,7 +49,7 @@ constexpr const char* kAttachFooter =
     "enters the process, and programs of every kind can be recorded. The process runs on when the recording ends, and can be\n"
     "attached to again. What it did before is not recorded: ranges that are open then are left out. Ctrl+C once ends the\n"
     "recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1 when it could not\n"
-    "be recorded, 2 for wrong usage.";
+    "be recorded or the recording is not where it was to be, 2 for wrong usage.";
 
 void describe(CLI::App& app, AttachOptions& options) {
   app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));
@@ -149,6 +149,8 @@ int record_process(AttachOptions& options, const AskingProgram& asking) {
   for (const session::RecordedFile& file : watched.outcome.files) asking.tell("file", file.path.native());
   for (const std::string& line : losses(watched.outcome)) asking.tell("lost", line);
   if (watched.outcome.failure) return fail(*watched.outcome.failure);
+  if (watched.outcome.is_attached_unfollowed)
+    return fail({"Nothing was recorded of what process " + std::to_string(options.pid) + " does itself: it could not be followed."});
   return watched.reports == Reports::kMade ? kSuccess : kFailure;
 }
 

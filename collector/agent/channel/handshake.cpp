@@ -200,12 +200,16 @@ constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
 
 int refused(int problem) noexcept { return problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? problem : kNoSockets; }
 
-std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry) noexcept {
+std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry, void (*make_room)()) noexcept {
   if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
   if (!receive_welcome(socket.number(), welcome, memory_file) || !comes_from_session(welcome, token)) return std::nullopt;
   void* mapping = map_memory(memory_file.get(), welcome.memory_bytes);
+  if (mapping == nullptr && make_room != nullptr) {
+    make_room();
+    mapping = map_memory(memory_file.get(), welcome.memory_bytes);
+  }
   if (mapping == nullptr) {
     tell_no_room(memory_file.get(), socket.number());
     return std::nullopt;
@@ -227,7 +231,7 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   if (listener != Listener::kStranger) {
     const timeval& limit = listener == Listener::kSession ? kStepLimit : kStrangersLimit;
     setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    joining.connection = join_over(socket, session.token, ancestry);
+    joining.connection = join_over(socket, session.token, ancestry, nullptr);
   }
   if (!joining.connection) socket.close();
   return joining;
@@ -262,10 +266,10 @@ void leave_word_beside(const char* address, int problem) noexcept {
   system::write(word_file.get(), &word, sizeof(word));
 }
 
-std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept {
+std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry, void (*make_room)()) noexcept {
   const KeepErrno keep;
   setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
-  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry);
+  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry, make_room);
   if (!connection) socket.close();
   return connection;
 }

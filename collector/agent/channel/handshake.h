@@ -35,7 +35,7 @@ bool session_listens(const char* address) noexcept;
 void leave_word_beside(const char* address, int problem) noexcept;
 
 // Reports over a socket that is connected to the session at this address, and takes it over. None when it is gone, or the session refuses
-// or says nothing for five seconds.
-std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept;
+// or says nothing for five seconds. `make_room`: called where this process may have no addresses for the session's memory, before that is tried again.
+std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry, void (*make_room)()) noexcept;
 
 }  // namespace lanescope::agent

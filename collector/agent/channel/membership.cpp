@@ -109,6 +109,22 @@ void leave() noexcept {
   leave_memory(membership.connection.memory);
 }
 
+// For a process that may have no more addresses: what the last session had are given up before the next one is known, as though one without events lay
+// between them. Whoever is in the midst of an event has a moment to end it.
+void make_room() noexcept {
+  constexpr std::int64_t kForEvents = 20 * kMillisecond;
+  {
+    const ScopedLock lock(join_lock);
+    follow_membership();
+    leave();
+    give_up_inheritance();
+    mark_crashes_in(nullptr);
+    membership.state.store(State::kAbsent, std::memory_order_release);
+    begin_generation();
+  }
+  system::sleep(kForEvents);
+}
+
 // Whether the session that the parent is in is over: then nobody, or anybody, listens at its address. Requires: join_lock is held.
 bool parent_has_lost_session() noexcept {
   if (!membership.inherited_socket.was_opened() || !may_look_at_session()) return false;
@@ -180,7 +196,7 @@ void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 bool join_recording_at(OwnDescriptor socket, const char* address) noexcept {
   const Quiet quiet;
   process_generation();
-  const auto connection = introduce(socket, address, membership.ancestry);
+  const auto connection = introduce(socket, address, membership.ancestry, make_room);
   if (!connection) return false;
   const ScopedLock lock(join_lock);
   follow_membership();

@@ -8,6 +8,7 @@ namespace lanescope::agent {
 namespace {
 
 constexpr std::uint32_t kSessionsBetween = 2;
+constexpr std::uint32_t kFewestBetween = 1;  // where there is no room for another
 
 // Where the program locks all memory that it maps (MCL_FUTURE), the kernel fills what can be used while it is mapped, all at once. What
 // can be used only later it fills page by page, as it is.
@@ -30,7 +31,8 @@ constinit Places session_places;
 
 void* Places::map(int file, std::uint64_t bytes, std::uint32_t generation) noexcept {
   void* mapping = map_where_there_is_room(file, bytes);
-  Place* const left = take(bytes, generation);
+  Place* left = take(bytes, generation, kSessionsBetween);
+  if (mapping == nullptr && left == nullptr) left = take(bytes, generation, kFewestBetween);
   void* const over = left != nullptr ? const_cast<void*>(left->begin.load(std::memory_order_relaxed)) : nullptr;
   if (over != nullptr) {
     void* const put = mapping != nullptr ? system::move_over(mapping, bytes, over) : map_over(over, file, bytes);
@@ -74,14 +76,14 @@ Places::Place* Places::find(const void* begin) noexcept {
   return nullptr;
 }
 
-Places::Place* Places::take(std::uint64_t bytes, std::uint32_t generation) noexcept {
+Places::Place* Places::take(std::uint64_t bytes, std::uint32_t generation, std::uint32_t sessions_between) noexcept {
   Place* best = nullptr;
   std::uint32_t best_left_in = 0;
   std::uint64_t best_bytes = 0;
   for (Place& place : places_) {
     const std::uint32_t left_in = place.left_in.load(std::memory_order_acquire);
     const std::uint64_t room = place.bytes.load(std::memory_order_relaxed);
-    if (left_in == 0 || generation - left_in < kSessionsBetween || room < bytes) continue;
+    if (left_in == 0 || generation - left_in < sessions_between || room < bytes) continue;
     if (place.begin.load(std::memory_order_relaxed) == nullptr || place.holders.load(std::memory_order_acquire) != 0) continue;
     if (best != nullptr && best_bytes <= room) continue;
     best = &place;

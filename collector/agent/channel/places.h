@@ -3,9 +3,9 @@
 // A thread may stop in the midst of an event for any time, and then goes on writing to the memory of the session in which the event began. So these
 // addresses are never unmapped: they go to later sessions. The next session's memory is put over that of the session before the last two, in one step, so
 // that there is memory at each moment. Three places are thus enough however often a process is attached to, and one more for each session that somebody
-// holds.
+// holds. Where the process may have no more addresses (ulimit -v), it is put over that of the last one but one already, which then has to do.
 //
-// A thread that stood in an event over two whole sessions writes, once it runs, to the memory of the third, by what it knows of the first: within
+// A thread that stood in an event over two whole sessions, or over one, writes, once it runs, to the memory of the next, by what it knows of the first: within
 // the place, for that has the size of the largest session it ever had. That can spoil records of that session, which are counted as damaged or lost,
 // or show an event of that thread in it. The target bounds what it reads there, and the host believes nothing that it reads there.
 //
@@ -25,8 +25,8 @@ class Places {
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // Maps so many bytes of the memory file, which has them: over a place that was left, where there is one, else where there is room. Null where
-  // there is none. `generation`: of this process, before the session (process/forks.h).
+  // Maps so many bytes of the memory file, which has them: over a place that was left two sessions ago, where there is one, else where there is room,
+  // else over one that was left a session ago. Null where there is none. `generation`: of this process, before the session (process/forks.h).
   void* map(int file, std::uint64_t bytes, std::uint32_t generation) noexcept;
 
   // Nobody begins anything with the memory that lies here any more. Does nothing where no session's does.
@@ -49,8 +49,8 @@ class Places {
   static constexpr std::size_t kMost = 32;
 
   Place* find(const void* begin) noexcept;
-  // The smallest that is so large and was left two sessions ago; in use then.
-  Place* take(std::uint64_t bytes, std::uint32_t generation) noexcept;
+  // The smallest that is so large and was left so many sessions ago; in use then.
+  Place* take(std::uint64_t bytes, std::uint32_t generation, std::uint32_t sessions_between) noexcept;
   void remember(const void* begin, std::uint64_t bytes) noexcept;
 
   std::array<Place, kMost> places_;

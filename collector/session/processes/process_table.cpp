@@ -56,7 +56,10 @@ void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description
   note_agent_obstacle(pid, description.executable);
 }
 
-void ProcessTable::add_attached(pid_t pid) { add(pid, describe_process(pid), {}); }
+void ProcessTable::add_attached(pid_t pid) {
+  attached_pid_ = pid;
+  add(pid, describe_process(pid), {});
+}
 
 TargetProcess* ProcessTable::find(pid_t pid) {
   const auto found = std::find_if(live_.begin(), live_.end(), [&](const auto& process) { return process->pid() == pid; });
@@ -102,6 +105,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
 }
 
 void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
+  if (TargetProcess* const process = find(pid)) process->note_unfollowed();
   const std::string executable = describe_process(pid).executable;
   unfollowed_.add("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1), reason);
 }
@@ -294,6 +298,7 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   captures_of_ended_.begins += captures.begins;
   captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
   process.listen(unfollowed_);
+  is_attached_unfollowed_ = is_attached_unfollowed_ || (process.pid() == attached_pid_ && process.is_unfollowed());
   process.finish(known);
   if (std::optional<Heirs> heirs = process.take_heirs()) heirs_.push_back(std::move(*heirs));
   note_ended(process.completeness());

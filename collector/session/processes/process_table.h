@@ -56,6 +56,8 @@ class ProcessTable {
   // `who`: "[4711] python".
   void note_unfollowed(const std::string& who, const std::string& reason) { unfollowed_.add(who, reason); }
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
+  // The process that was attached to is one of them. Known once it has ended, or detach_all() was called.
+  [[nodiscard]] bool is_attached_unfollowed() const noexcept { return is_attached_unfollowed_; }
   // Hears what agents say over their connections, sees which hung up, and who came that has none. O(processes that live).
   void listen();
   // Whether all have ended that may come to be recorded, as far as that is known.
@@ -129,6 +131,8 @@ class ProcessTable {
   bool recording_ = false;
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
+  pid_t attached_pid_ = 0;
+  bool is_attached_unfollowed_ = false;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;

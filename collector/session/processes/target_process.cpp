@@ -103,7 +103,10 @@ void TargetProcess::listen(UnfollowedProcesses& unfollowed) {
   if (!connection_.valid()) return;
   channel::Regret regret;
   const ssize_t size = recv(connection_.get(), &regret, sizeof(regret), MSG_DONTWAIT);
-  if (size == static_cast<ssize_t>(sizeof(regret))) unfollowed.add(title(), reason_of(regret.problem));
+  if (size == static_cast<ssize_t>(sizeof(regret))) {
+    is_unfollowed_ = true;
+    unfollowed.add(title(), reason_of(regret.problem));
+  }
   if (size == 0) connection_.reset();
 }
 
@@ -254,9 +257,9 @@ void TargetProcess::describe_file_accesses() {
 
 // Its agent has found no room for the memory, which it can say there alone.
 void TargetProcess::tell_absence(UnfollowedProcesses& unfollowed) {
-  if (!memory_ || has_told_absence_) return;
+  if (!memory_ || is_unfollowed_) return;
   if (static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kNoRoom) return;
-  has_told_absence_ = true;
+  is_unfollowed_ = true;
   unfollowed.add(title(), "it can't map the " + std::to_string((memory_->shared().size() >> 20) + 1) +
                               " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
 }

@@ -71,6 +71,9 @@ class TargetProcess {
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
   // Takes note of what the agent says over the connection beyond its greeting, and of its end. Does not block.
   void listen(UnfollowedProcesses& unfollowed);
+  // Its agent can't take part; that was told.
+  void note_unfollowed() noexcept { is_unfollowed_ = true; }
+  [[nodiscard]] bool is_unfollowed() const noexcept { return is_unfollowed_; }
   // Whether it ended. O(1); asks the kernel.
   [[nodiscard]] bool is_gone() const;
 
@@ -178,7 +181,7 @@ class TargetProcess {
   channel::SegmentPool thread_pool_;
   std::uint32_t stop_request_ = 0;
   std::uint32_t handover_request_ = 0;
-  bool has_told_absence_ = false;
+  bool is_unfollowed_ = false;
   bool has_described_files_ = false;
 
   PayloadSchemas payload_schemas_;
