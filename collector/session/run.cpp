@@ -15,6 +15,7 @@
 #include "collector/channel/layout.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
+#include "model/file/memory_limits.h"
 #include "outside/observers.h"
 
 namespace lanescope::session {
@@ -63,6 +64,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       path_(log_->path()) {
   log_->tell([this](const std::string& sentence) { report(sentence); });
   const bool has_file = log_->is_open();
+  processes_.share_memory(free_memory());
   if (has_file) write_clocks();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
   const std::optional<CaptureRequest>& first = request_.first_capture;
@@ -243,6 +245,7 @@ void Recording::Run::write_due() {
   if (now - last_progress_ >= kProgress) {
     last_progress_ = now;
     processes_.write_progress();
+    processes_.share_memory(free_memory());
   }
 }
 

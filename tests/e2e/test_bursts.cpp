@@ -1,8 +1,10 @@
 // What a program makes all at once is recorded whole.
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <string>
 
+#include "memory_limit.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -75,3 +77,33 @@ TEST_CASE("a process that is quiet after a burst has the memory of its records g
   CHECK(std::atol(recorded.ran.output.c_str()) >= 1'024);  // it was there, as far as the host had not read it yet
   CHECK(count_events(*recorded.trace, TrackKind::kNvtxRanges, "burst") == 500'000);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more memory than that
+TEST_CASE("a recorder with little memory keeps within that, whatever comes, and ends as the program does") {
+  const int mebibytes = GENERATE(48, 96);
+  const MemoryLimit limit(mebibytes);
+  if (limit.entry().empty()) {
+    WARN("There is no control group in which memory could be limited: not tested.");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string threads = GENERATE("1", "16");
+  const std::string rate = threads == "1" ? "2000000" : "125000";
+  std::string command = "echo $$ > " + limit.entry() + " && exec " + program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o " +
+                        (folder.path() / "x").string() + " " + program("lanescope_program_nvtx_stream").string() + " 4 " + rate + " " + threads;
+  command += " > " + (folder.path() / "output").string() + " 2> " + (folder.path() / "messages").string();
+  CHECK(std::system(command.c_str()) == 0);  // NOLINT: the shell enters the group
+  std::uint64_t made = 0;
+  std::ifstream(folder.path() / "output") >> made;
+  CHECK(made > 4'000'000);  // a good part of what was asked for, on a busy machine
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  std::uint64_t recorded = 0, dropped = 0;
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kNvtxRanges)
+      for (const LaneId id : track.lanes) recorded += trace->lane(id).size();
+  for (const Process& process : trace->processes()) dropped += process.completeness.dropped;
+  CHECK(recorded <= made);
+  CHECK(recorded + dropped >= made);  // of a range that lacks one, both of its records may have been dropped
+}
+#endif

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "memory_limit.h"
 #include "model/trace/completeness.h"
 #include "recorder.h"
 #include "support/catch.h"
@@ -47,38 +48,6 @@ Ran run_alone(const std::vector<std::string>& command) {
   waitpid(pid, &status, 0);
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
 }
-
-// A group of processes that may have 64 MiB of memory together, where we are allowed to make one.
-class MemoryLimit {
- public:
-  MemoryLimit() {
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line) && !made_;) {
-      const bool is_second = line.starts_with("0::") && std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers");
-      const std::size_t first = line.find(":memory:");
-      if (!is_second && first == std::string::npos) continue;
-      const std::string own = line.substr(line.rfind(':') + 1);
-      folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) /
-                ("lanescope-test-" + std::to_string(getpid()));
-      made_ = mkdir(folder_.c_str(), 0700) == 0 && limit(is_second ? "memory.max" : "memory.limit_in_bytes");
-    }
-  }
-  ~MemoryLimit() { rmdir(folder_.c_str()); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
-  // The file to which a process writes its number to be in it; empty where there is no such group.
-  [[nodiscard]] std::string entry() const { return made_ ? (folder_ / "cgroup.procs").string() : std::string(); }
-
- private:
-  [[nodiscard]] bool limit(const char* file) const {
-    std::ofstream stream(folder_ / file);
-    stream << (64 << 20) << std::flush;
-    return stream.good();
-  }
-  std::filesystem::path folder_;
-  bool made_ = false;
-};
 
 struct Ending {
   std::vector<std::string> arguments;
@@ -176,7 +145,7 @@ TEST_CASE("a signal that ends a program from outside came to none of its threads
 
 TEST_CASE("a program for which there is no memory left is ended by the kernel, and what it did is kept") {
   const TemporaryFolder folder;
-  const MemoryLimit limit;
+  const MemoryLimit limit(64);
   if (limit.entry().empty()) {
     WARN("Only root can limit the memory of a group of processes: not tested.");
     return;

@@ -22,6 +22,8 @@ bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
 
 }  // namespace
 
+void ProcessTable::share_memory(std::uint64_t free) { room_ = encoder_room(free, live_.size()); }
+
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
   const bool is_known = observed != observed_.end() && same_program(observed->description(), description);
@@ -33,7 +35,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     observed_.erase(observed);
   }
   introduction.place = place(instance, pid);
-  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_));
+  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_, room_));
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }

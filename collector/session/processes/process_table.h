@@ -55,6 +55,8 @@ class ProcessTable {
   void note_unfollowed(pid_t pid, const std::string& reason);
   // `who`: "[4711] python".
   void note_unfollowed(const std::string& who, const std::string& reason) { unfollowed_.add(who, reason); }
+  // How many bytes of memory are free, of which what waits to be written takes a part. To be called again and again: it may become less.
+  void share_memory(std::uint64_t free);
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
   // The process that was attached to is one of them. Known once it has ended, or detach_all() was called.
   [[nodiscard]] bool is_attached_unfollowed() const noexcept { return is_attached_unfollowed_; }
@@ -132,6 +134,7 @@ class ProcessTable {
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
   pid_t attached_pid_ = 0;
+  EncoderRoom room_;  // of each process
   bool is_attached_unfollowed_ = false;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;

@@ -39,7 +39,7 @@ proto::Counters since(const proto::Counters& before, proto::Counters now) {
 }  // namespace
 
 TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent,
-                             FrameLog& log, CodeNaming& naming, Report report)
+                             FrameLog& log, CodeNaming& naming, Report report, const EncoderRoom& room)
     : instance_(instance),
       pid_(pid),
       log_(log),
@@ -52,7 +52,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
         const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
         events_by_kind_[kind] += events;
         log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
-      }),
+      }, room),
       assembler_(encoder_, [this](std::uint64_t schema, std::string_view values) {
         if (!payload_schemas_.knows(schema)) drain_metadata();  // it was registered a moment ago
         return payload_schemas_.json(schema, values);

@@ -50,9 +50,9 @@ class TargetProcess {
  public:
   using Report = std::function<void(const std::string& sentence)>;  // what the user should know
 
-  // Writes ProcessStart.
+  // Writes ProcessStart. `room` must outlive *this.
   TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
-                CodeNaming& naming, Report report);
+                CodeNaming& naming, Report report, const EncoderRoom& room = kAmpleRoom);
 
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;

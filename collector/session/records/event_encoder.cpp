@@ -1,5 +1,7 @@
 #include "records/event_encoder.h"
 
+#include <algorithm>
+
 namespace lanescope::session {
 namespace {
 
@@ -26,9 +28,17 @@ void append_attributes(Columns& columns, std::uint32_t index, const NvtxAttribut
 
 }  // namespace
 
+EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept {
+  constexpr std::size_t kShare = 8;
+  constexpr std::size_t kLeast = 256u << 10;  // with less, what is told of each chunk is more than the chunk
+  const auto own = static_cast<std::size_t>(free / kShare / std::max<std::size_t>(encoders, 1));
+  return {std::clamp(own, kLeast, kAmpleRoom.text_bytes), std::clamp(own, kLeast, kAmpleRoom.chunk_bytes)};
+}
+
 std::uint32_t EventEncoder::intern(std::string_view text) {
   if (text.empty()) return 0;
   if (const auto known = strings_.find(text)) return *known;
+  strings_.set_budget(room_.text_bytes);
   strings_.add(std::string(text), ++string_count_);
   new_strings_.emplace_back(text);
   new_bytes_ += text.size();
@@ -91,7 +101,10 @@ void EventEncoder::add(const OsRuntimeCall& call) {
 }
 
 void EventEncoder::count(Chunk& chunk) {
+  constexpr std::size_t kEventBytes = 48;  // in columns that have grown by halves
+  ++pending_;
   if (++chunk.events == kMaximumChunkEvents || new_bytes_ >= kMaximumChunkTextBytes) emit(chunk);
+  if (pending_ * kEventBytes + new_bytes_ > room_.chunk_bytes) flush();
 }
 
 void EventEncoder::emit(Chunk& chunk) {
@@ -102,6 +115,7 @@ void EventEncoder::emit(Chunk& chunk) {
     new_bytes_ = 0;
   }
   emit_(chunk.message, chunk.events);
+  pending_ -= chunk.events;
   chunk.message.Clear();
   chunk.events = 0;
 }

@@ -1,8 +1,9 @@
 // Packs the NVTX and OS runtime events of one process into chunks: columns, and the strings that they are first to use.
 //
-// One chunk is under way for each (thread, domain, style); it is emitted once it is full, or with all others by flush().
+// One chunk is under way for each (thread, domain, style); it is emitted once it is full, or with all others by flush(), and where all of them together
+// are more than there is room for.
 //
-// Of strings, as many are remembered as fit into kRememberedTextBytes: those that did not come lately are forgotten, and get another number when they
+// Of strings, as many are remembered as there is room for (EncoderRoom): those that did not come lately are forgotten, and get another number when they
 // come again. What was named stays named, for numbers are never used again.
 #pragma once
 
@@ -21,6 +22,15 @@ namespace lanescope::session {
 inline constexpr std::size_t kMaximumChunkEvents = 1u << 16;
 inline constexpr std::size_t kMaximumChunkTextBytes = 4u << 20;  // of strings; a chunk that reaches it is full
 inline constexpr std::size_t kRememberedTextBytes = 64u << 20;   // of strings, with what each costs beyond its text
+
+// How much memory an encoder may take, in bytes, about. It may change at any time, and counts from the next event on.
+struct EncoderRoom {
+  std::size_t text_bytes = kRememberedTextBytes;      // of strings that are remembered
+  std::size_t chunk_bytes = std::size_t{256} << 20;   // of chunks that are under way
+};
+inline constexpr EncoderRoom kAmpleRoom{};
+// Of each of so many encoders, where so many bytes of memory are free: an eighth of them is theirs in all, twice.
+[[nodiscard]] EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept;
 
 // What ranges and marks have in common.
 struct NvtxAttributes {
@@ -63,7 +73,8 @@ struct OsRuntimeCall {
 class EventEncoder {
  public:
   using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
-  explicit EventEncoder(EmitChunk emit) : emit_(std::move(emit)) {}
+  // `room` must outlive *this.
+  explicit EventEncoder(EmitChunk emit, const EncoderRoom& room = kAmpleRoom) : emit_(std::move(emit)), room_(room) {}
 
   // The id of a string; 0 for the empty one.
   std::uint32_t intern(std::string_view text);
@@ -85,12 +96,14 @@ class EventEncoder {
   using Key = std::tuple<Column, std::uint32_t, std::uint32_t>;  // column, thread, domain
 
   Chunk& chunk(const Key& key);
-  // Counts one more event in the chunk; emits it when that fills it.
+  // Counts one more event in the chunk; emits it when that fills it, and all chunks where there is no room for more.
   void count(Chunk& chunk);
   void emit(Chunk& chunk);
 
   EmitChunk emit_;
+  const EncoderRoom& room_;
   std::map<Key, Chunk> chunks_;
+  std::size_t pending_ = 0;  // events of all chunks
   cpu::RememberedTexts strings_{kRememberedTextBytes};
   std::uint32_t string_count_ = 0;
   std::vector<std::string> new_strings_;  // not yet in any emitted chunk; their ids are the highest

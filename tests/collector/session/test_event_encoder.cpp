@@ -58,3 +58,48 @@ TEST_CASE("a chunk holds no more text than goes into a frame, however long the n
   CHECK(seen.names.size() == 20'000);
   CHECK(seen.largest_chunk < 2 * kMaximumChunkTextBytes);
 }
+
+TEST_CASE("what waits to be written, and what is remembered, is as much as there is room for, also where that becomes less") {
+  constexpr std::uint64_t kGroup = std::uint64_t{48} << 20;
+  EncoderRoom room = encoder_room(kGroup, 1);
+  CHECK(room.text_bytes == kGroup / 8);
+  CHECK(room.chunk_bytes == kGroup / 8);
+  CHECK(encoder_room(kGroup, 3).chunk_bytes == kGroup / 24);
+  CHECK(encoder_room(0, 1000).chunk_bytes == encoder_room(1, 1).chunk_bytes);  // some in any case
+  CHECK(encoder_room(std::uint64_t{1} << 50, 1).text_bytes == kRememberedTextBytes);
+
+  constexpr std::uint32_t kThreads = 40;
+  constexpr int kRounds = 20'000;
+  Names seen;
+  std::uint64_t added = 0, emitted = 0, most_waiting = 0;
+  EventEncoder encoder(
+      [&](const proto::EventChunk& chunk, std::uint32_t events) {
+        seen.take(chunk);
+        emitted += events;
+      },
+      room);
+  const auto add = [&](int first) {
+    most_waiting = 0;
+    for (int i = first; i < first + kRounds; ++i)
+      for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+        NvtxMark each = mark(encoder, i, "name " + std::to_string(i));
+        each.thread = thread;
+        encoder.add(each);
+        most_waiting = std::max(most_waiting, ++added - emitted);
+      }
+  };
+  constexpr std::uint64_t kEventBytes = 16;  // at least: a time, a name, a place in a column
+  add(0);
+  CHECK(most_waiting * kEventBytes <= room.chunk_bytes);
+  room = encoder_room(0, 1);
+  add(kRounds);
+  CHECK(most_waiting * kEventBytes <= room.chunk_bytes);
+  encoder.flush();
+  const std::size_t told = seen.strings.size();
+  CHECK(told == 2 * kRounds);
+  add(kRounds);  // those that were forgotten meanwhile are told again
+  CHECK(seen.strings.size() > told + kRounds / 2);
+  encoder.flush();
+  CHECK(emitted == added);
+  CHECK(seen.names.size() == added);
+}

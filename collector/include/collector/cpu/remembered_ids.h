@@ -21,6 +21,8 @@ class RememberedIds {
   // In bytes, about; half of it is for what was asked for lately, half for what was before.
   explicit RememberedIds(std::size_t budget) : budget_(budget) {}
 
+  void set_budget(std::size_t budget) noexcept { budget_ = budget; }
+
   // O(1), amortised.
   template <typename Like>
   std::optional<std::uint32_t> find(const Like& key) {
