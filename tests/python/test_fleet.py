@@ -1,7 +1,9 @@
 """Fleets whose faults are planted: each is found first, with its size, and by every engine in the same bytes. Recordings of two real GPUs, too."""
 
 import collections
+import contextlib
 import dataclasses
+import io
 import json
 import math
 import os
@@ -13,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import support
 import numpy as np
 from lanescope import TraceError
 from lanescope.fleet import Engine, Fleet, recipes
+from lanescope.fleet import __main__ as command
 from lanescope.fleet.clocks import align
 from lanescope.fleet.collective_recipes import median_of_others
 from lanescope.fleet.collectives import RankCollectives, collectives_of
@@ -402,6 +406,39 @@ class CommandLine(unittest.TestCase):
             again = self.run_fleet(*arguments)
             self.assertEqual(again.returncode, 1)
             self.assertIn("is there already", again.stderr)
+
+    def test_runs_at_once_have_places_of_their_own(self):
+        for shard in ([], ["--shard", "1/2"]):
+            with self.subTest(shard=shard), tempfile.TemporaryDirectory() as folder:
+                asked = ["cuda_gpu_kern_sum", "--mode", "none", "--input", str(support.recording("torch_graph")), *shard, "-o"]
+
+                def written(name):
+                    place = pathlib.Path(folder) / name
+                    return (place if shard else place / "report.html").stat().st_size > 0
+
+                at_once = []
+                run = command.Engine.run
+
+                def run_behind_another(engine, *arguments):
+                    if len(at_once) < 1:
+                        at_once.append(None)
+                        at_once[0] = command.main([*asked, f"{folder}/{name}"])
+                    return run(engine, *arguments)
+
+                with unittest.mock.patch.object(command.Engine, "run", run_behind_another), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+                    for name, code in (("sums%n", 0), ("one", 1)):
+                        at_once.clear()
+                        self.assertEqual(command.main([*asked, f"{folder}/{name}"]), 0)
+                        self.assertEqual(at_once, [code])
+                self.assertIn("one is there already", said.getvalue())
+                self.assertTrue(written("sums1") and written("sums2") and written("one"))
+
+                # What fails leaves nothing behind, and takes nothing away.
+                with unittest.mock.patch.object(command.Engine, "run", side_effect=TraceError("no")), contextlib.redirect_stderr(io.StringIO()):
+                    self.assertEqual(command.main([*asked, f"{folder}/none"]), 1)
+                    self.assertEqual(command.main([*asked, f"{folder}/one", "-f"]), 1)
+                self.assertFalse((pathlib.Path(folder) / "none").exists())
+                self.assertTrue(written("one"))
 
     def test_wrong_use_ends_with_2(self):
         trace = support.recording("torch_graph")

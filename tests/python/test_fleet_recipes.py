@@ -609,7 +609,7 @@ class CommandLine(unittest.TestCase):
     def test_outputs_are_named_by_their_surroundings(self):
         os.environ["LANESCOPE_TEST_NAME"] = "x"
         self.assertEqual(expanded("a%q{LANESCOPE_TEST_NAME}-%p%%"), f"ax-{os.getpid()}%")
-        self.assertTrue(expanded("/nonexistent/%n").endswith("/1"))
+        self.assertEqual(expanded("%%n%%"), "%n%")
         with self.assertRaises(Exception):
             expanded("%q{LANESCOPE_NO_SUCH_NAME}")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import importlib.util
 import io
 import itertools
@@ -13,6 +15,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Iterator
 
 from .._frames import TraceError
 from . import find_traces, recipes
@@ -26,6 +29,7 @@ from .sum_recipes import SumRecipe
 
 _SLOWER = 3  # exit code of a check that failed
 _FORMATS = ("csv", "json", "parquet", "ipynb")
+_NUMBER = "\0"  # in the name of an output, which can't hold it
 
 
 def main(arguments: "list[str] | None" = None) -> int:
@@ -92,19 +96,60 @@ def _parser(asked: "list[str]") -> argparse.ArgumentParser:
 
 
 def expanded(text: str) -> str:
-    """%h, %p and %q{NAME} of an output: host, process id and a variable of the environment; %n is a number that makes the name new; %% is a percent sign."""
+    """%h, %p and %q{NAME} of an output: host, process id and a variable of the environment; %% is a percent sign; %n, a number, stays as _NUMBER until it is chosen."""
 
     def value(said: "re.Match[str]") -> str:
         if said[2] is not None:
             if said[2] not in os.environ:
                 raise argparse.ArgumentTypeError(f"the variable {said[2]} of {text} is not set")
             return os.environ[said[2]]
-        return {"h": platform.node(), "p": str(os.getpid()), "%": "%", "n": "%n"}[said[1]]
+        return {"h": platform.node(), "p": str(os.getpid()), "%": "%", "n": _NUMBER}[said[1]]
 
-    name = re.sub(r"%(?:([hpn%])|q\{(\w+)\})", value, text)
-    if "%n" in name:
-        name = next(each for each in (name.replace("%n", str(number)) for number in itertools.count(1)) if not Path(each).exists())
-    return name
+    return re.sub(r"%(?:([hpn%])|q\{(\w+)\})", value, text)
+
+
+@contextlib.contextmanager
+def _claimed(given: argparse.Namespace) -> "Iterator[None]":
+    """Makes the place of the answer before the work, so that it is no other run's, and gives it back where nothing comes of that. given.output is its name from then on."""
+    if not given.output:
+        yield
+        return
+    is_file = bool(getattr(given, "shard", ""))
+    is_numbered = _NUMBER in given.output
+    claimed = None
+    for number in itertools.count(1):
+        place = Path(given.output.replace(_NUMBER, str(number)))
+        try:
+            _make(place, is_file)
+            claimed = place
+        except FileExistsError:
+            if is_numbered:
+                continue
+            if not given.force_overwrite:
+                raise TraceError(f"{place} is there already; -f writes {'over' if is_file else 'into'} it.") from None
+        break
+    given.output = str(place)
+    try:
+        yield
+    except BaseException:
+        if claimed:
+            with contextlib.suppress(OSError):  # what is there is kept
+                if not is_file:
+                    claimed.rmdir()
+                elif claimed.stat().st_size == 0:
+                    claimed.unlink()
+        raise
+
+
+def _make(place: Path, is_file: bool) -> None:
+    """Fails with FileExistsError where something has the name."""
+    if place.parent.exists() and not place.parent.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent))
+    if is_file:
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    else:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir()
 
 
 def _add_common(verb: argparse.ArgumentParser) -> None:
@@ -136,8 +181,9 @@ def _ask(given: argparse.Namespace) -> int:
     with kept_private(paths):
         if given.shard:
             return _write_shard(given, question, engine, paths)
-        outcome = engine.run(question, paths, ProgressLine())
-        return _answer(given, question, outcome)
+        with _claimed(given):
+            outcome = engine.run(question, paths, ProgressLine())
+            return _answer(given, question, outcome)
 
 
 def _check_places(given: argparse.Namespace) -> None:
@@ -145,7 +191,7 @@ def _check_places(given: argparse.Namespace) -> None:
         raise TraceError("--format is of tables, which -o DIR writes.")
     if "parquet" in (given.format or []) and importlib.util.find_spec("pyarrow") is None:
         raise TraceError(f"--format parquet needs pyarrow. Run: {sys.executable} -m pip install pyarrow; or write csv or json.")
-    if given.output and Path(given.output).exists():
+    if given.output and _NUMBER not in given.output and Path(given.output).exists():
         if not given.force_overwrite:
             raise TraceError(f"{given.output} is there already; -f writes {'over' if given.shard else 'into'} it.")
         if Path(given.output).is_dir() == bool(given.shard):
@@ -165,9 +211,10 @@ def _write_shard(given: argparse.Namespace, question: Recipe, engine: Engine, pa
     if not given.output:
         print("lanescope fleet: --shard needs -o FILE for the partial results.", file=sys.stderr)
         return 2
-    outcome = engine.run(question, paths[index - 1 :: count], ProgressLine())
-    with replaced(Path(given.output)) as partial:
-        partial.write_bytes(outcome.to_bytes(question))
+    with _claimed(given):
+        outcome = engine.run(question, paths[index - 1 :: count], ProgressLine())
+        with replaced(Path(given.output)) as partial:
+            partial.write_bytes(outcome.to_bytes(question))
     return 0
 
 
@@ -186,7 +233,7 @@ def _merge(given: argparse.Namespace) -> int:
             raise TraceError(f"{path} has {min(twice)}, which another part has, too: name each part once.")
         outcome = outcome.merged(part, question)
     assert question is not None
-    with kept_private(given.input):
+    with kept_private(given.input), _claimed(given):
         return _answer(given, question, outcome)
 
 
@@ -207,7 +254,7 @@ def _diff(given: argparse.Namespace) -> int:
     if not given.input:
         print("lanescope fleet: diff needs --input BEFORE AFTER.", file=sys.stderr)
         return 2
-    with kept_private(given.input):
+    with kept_private(given.input), _claimed(given):
         return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
 
 
@@ -217,14 +264,13 @@ def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> in
 
 
 def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int:
-    if given.output:
-        folder = Path(given.output)
-        if folder.exists() and not given.force_overwrite:
-            raise TraceError(f"{folder} is there already; -f writes into it.")
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in write_folder(answer, outcome, folder, given.format or ["csv"]):
-            print(path)
-    print(text_of(answer, outcome), end="")
+    """Requires: _claimed()."""
+    try:
+        if given.output:
+            for path in write_folder(answer, outcome, Path(given.output), given.format or ["csv"]):
+                print(path)
+    finally:  # where it could not be written, it can be read
+        print(text_of(answer, outcome), end="")
     return _SLOWER if answer.failed else 0
 
 
