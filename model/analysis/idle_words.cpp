@@ -64,6 +64,10 @@ constexpr std::string_view kLoading =
     "Code was loaded or compiled: warm up before the loop, keep compiled kernels in a cache, or load them at the start "
     "(CUDA_MODULE_LOADING=EAGER).";
 
+constexpr std::string_view kBlockingCopies =
+    "A blocking copy waits for all work in front of it, and leaves the GPU without any. Keep on the GPU what is used there again. "
+    "Copy what belongs together at once, with cudaMemcpyAsync and pinned memory, and wait only where the CPU needs the result. In PyTorch, .item(), .cpu() and print of a tensor copy.";
+
 constexpr std::string_view kConnecting = "Communicators are made once: make them early, beside other setup, and keep them.";
 
 constexpr std::array<std::string_view, 5> kWrites{"write", "put", "send", "sync", "truncate"};
@@ -89,6 +93,7 @@ std::string_view idle_advice(const IdleSum& sum) noexcept {
   if (sum.cause == IdleCause::kOsIo && contains_any(sum.call, kWrites)) return kWriting;
   if (sum.cause == IdleCause::kCudaSetup && contains_any(sum.call, kAllocations)) return kAllocating;
   if (sum.cause == IdleCause::kCudaSetup && contains_any(sum.call, kLoads)) return kLoading;
+  if (sum.cause == IdleCause::kCopy && classify_cuda_call(sum.call) == CallClass::kCopy) return kBlockingCopies;
   if (sum.cause == IdleCause::kCommunication && contains_any(sum.call, kConnections)) return kConnecting;
   return words(sum.cause).advice;
 }

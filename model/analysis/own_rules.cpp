@@ -29,6 +29,7 @@ constexpr std::array kStaircaseOptions{
 constexpr std::array kNoOverlapOptions{
     kShareToWin,
     RuleOption{"hidden", OptionType::kReal, "50", "percent of the copy time that may be hidden at most"},
+    RuleOption{"most", OptionType::kReal, "50", "percent of the time that copies must take where kernels are too short to hide half of them"},
 };
 constexpr std::array kPageableOptions{
     RuleOption{"bytes", OptionType::kInteger, "65536", "copies below this size do not count"},

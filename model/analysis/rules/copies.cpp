@@ -28,6 +28,9 @@ Exposure exposure_of(const RankWork& rank) {
   return exposure;
 }
 
+// Kernels that could hide half of the copies are worth a pipeline; behind shorter ones most of the copies would still be seen.
+bool are_kernels_too_short(const Exposure& exposure) noexcept { return exposure.winnable < (exposure.copies - exposure.hidden) / 2; }
+
 // How fast one kind of copy goes.
 struct Rate {
   double bytes_per_second = 0;
@@ -136,15 +139,19 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
                   exposure.hidden, percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
     gpus.push_back(rank.gpu);
-    const bool worth_it = percent_of(exposure.winnable, work.span(rank.gpu, rank.extent)) >= arguments.real("share");
+    const Nanoseconds span = work.span(rank.gpu, rank.extent), exposed = exposure.copies - exposure.hidden;
+    const bool is_mostly_copies = are_kernels_too_short(exposure) && percent_of(exposed, span) >= arguments.real("most");
+    const bool worth_it = is_mostly_copies || percent_of(exposure.winnable, span) >= arguments.real("share");
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
-    finding.title = Message("{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
+    finding.title = Message(is_mostly_copies
+                                ? "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): the program mostly copies."
+                                : "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
                             {{"gpu", named_gpu_text(trace, rank.gpu)},
                              {"copies", duration_text(exposure.copies)},
-                             {"exposed", duration_text(exposure.copies - exposure.hidden)},
-                             {"share", percent_text(exposure.copies - exposure.hidden, work.span(rank.gpu, rank.extent))},
+                             {"exposed", duration_text(exposed)},
+                             {"share", percent_text(exposed, span)},
                              {"loop", work.text()}});
     finding.seen = Message("Kernels ran for {kernels}; {hidden} of the copy time is hidden behind them. Run beside each other, they could save up to {won}.",
                            {{"kernels", duration_text(rank.compute.total())},
@@ -153,9 +160,15 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     finding.place.range = rank.transfers.longest_alone();  // the copies beside which least ran
     finding.place.gpu = rank.gpu;
     finding.place.process = rank.process;
-    finding.cost = exposure.winnable;
-    finding.advice =
-        "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
+    finding.cost = is_mostly_copies ? exposed : exposure.winnable;
+    if (are_kernels_too_short(exposure))
+      finding.advice =
+          "Copy less first, since kernels are too short to hide these copies: keep data on the GPU from kernel to kernel, compute there what "
+          "the CPU does in between, copy only what is needed, and many small copies as one. Then split the rest in pieces and use two or more streams: copy one piece while kernels "
+          "work on another, and results back beside both.";
+    else
+      finding.advice =
+          "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
     answer.findings.push_back(std::move(finding));
   }
   add_files(trace, gpus, table);
@@ -194,6 +207,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
   }
   Nanoseconds span = 0;
   for (const RankWork& rank : work.of_ranks()) span += work.span(rank.gpu, rank.extent);
+  constexpr double kMostOfTheTime = 50;  // percent
   if (all.gain > 0 && percent_of(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& longest = std::max_element(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
                                      return a.second.longest < b.second.longest;
@@ -222,6 +236,10 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
         "Allocate the host side with cudaMallocHost or cudaHostAlloc, or register it (PyTorch: pin_memory=True and non_blocking=True); "
         "then the copy "
         "goes at full speed and can run beside kernels.";
+    if (percent_of(all.total, span) >= kMostOfTheTime)
+      finding.advice = followed_by("Copy less first, since copies take most of the time: keep data on the GPU from kernel to kernel, copy only what is needed, "
+                                   "and many small copies as one.",
+                                   finding.advice);
     answer.findings.push_back(std::move(finding));
   }
   add_files(trace, gpus, table);

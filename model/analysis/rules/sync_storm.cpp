@@ -1,8 +1,11 @@
 // sync_storm: calls that wait for the GPU again and again, blocking copies among them.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
@@ -19,13 +22,45 @@ namespace {
 
 using Key = std::tuple<ThreadId, NameId, FamilyId>;  // thread, call, NVTX range
 
+struct CausedIdle {
+  Nanoseconds total = 0;
+  IdlePart longest;
+  GpuId longest_gpu = kNone;
+
+  void add(const IdlePart& part, GpuId gpu) {
+    total += part.range.length();
+    if (part.range.length() <= longest.range.length()) return;
+    longest = part;
+    longest_gpu = gpu;
+  }
+  void add(const CausedIdle& other) {
+    total += other.total;
+    if (other.longest.range.length() <= longest.range.length()) return;
+    longest = other.longest;
+    longest_gpu = other.longest_gpu;
+  }
+};
+
 struct Waits {
   std::uint64_t calls = 0;
   Nanoseconds blocked = 0;
-  Nanoseconds idle = 0;  // idle time that it caused
-  IdlePart longest;      // of it
-  GpuId longest_gpu = kNone;
+  CausedIdle idle;               // that it caused
+  CausedIdle copies_in_bubbles;  // beside that: of blocking copies, in gaps that gpu_bubbles looks at
+
+  [[nodiscard]] Nanoseconds all_idle() const { return idle.total + copies_in_bubbles.total; }
 };
+
+// What gpu_bubbles, asked for beside this rule, says of copies: the idle time that they take in gaps of this length, where it is this share.
+struct BubblesBeside {
+  Nanoseconds gap = 0;
+  double share = 0;  // percent
+};
+
+std::optional<BubblesBeside> bubbles_beside(const RuleContext& context) {
+  const auto found = std::find_if(context.requests.begin(), context.requests.end(), [](const RuleRequest& request) { return request.rule->name == "gpu_bubbles"; });
+  if (found == context.requests.end()) return std::nullopt;
+  return BubblesBeside{found->arguments.duration("gap"), found->arguments.real("share")};
+}
 
 // A blocking copy waits for what was enqueued before it, and for itself.
 bool blocks(CallClass call) noexcept { return call == CallClass::kSynchronize || call == CallClass::kCopy; }
@@ -66,15 +101,19 @@ EventRef call_of(const Trace& trace, const IdleGap& gap, const IdlePart& part) {
 struct GpuSums {
   std::uint64_t operations = 0;
   Nanoseconds span = 0;
+  Nanoseconds copies_in_bubbles = 0;  // idle time of all copies, blocking or not, in gaps that gpu_bubbles looks at
 };
 
-GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
+GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::optional<BubblesBeside>& bubbles, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
   RangeLookup ranges(trace);
   std::set<EventRef> begun_before;  // calls that are not counted yet, and leave GPUs idle in the time that counts
+  GpuSums sums;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
+      const bool is_in_bubbles = part.cause == IdleCause::kCopy && bubbles && gap.range.length() >= bubbles->gap;
+      if (is_in_bubbles && work.has(gap, part)) sums.copies_in_bubbles += part.range.length();
       const bool waits_in_call = part.cause == IdleCause::kSynchronize || (part.cause == IdleCause::kCopy && classes(part.call) == CallClass::kCopy);
       if (!waits_in_call || !work.has(gap, part)) continue;
       const EventRef call = call_of(trace, gap, part);
@@ -87,20 +126,29 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& fam
         ++entry.calls;
         entry.blocked += lane.duration(call.index);
       }
-      entry.idle += part.range.length();
-      if (part.range.length() <= entry.longest.range.length()) continue;
-      entry.longest = part;
-      entry.longest_gpu = gap.gpu;
+      (is_in_bubbles ? entry.copies_in_bubbles : entry.idle).add(part, gap.gpu);
     }
   };
-  const std::vector<GpuIdle> gpus = visit_idle(context, 1, add);
-  GpuSums sums;
-  for (const GpuIdle& gpu : gpus) {
+  for (const GpuIdle& gpu : visit_idle(context, 1, add)) {
     sums.span += work.span(gpu.gpu, work.of_gpu(gpu.gpu, gpu.extent));
     GpuOperations operations(trace, gpu.gpu, context.time, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) sums.operations += work.has(operation->event) ? 1 : 0;
   }
   return sums;
+}
+
+using CountedWaits = std::vector<std::pair<Key, Waits>>;  // the longest idle time first
+
+void sort_by_idle(CountedWaits& waits) {
+  std::stable_sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) { return a.second.all_idle() > b.second.all_idle(); });
+}
+
+// The waits without the idle time that the finding of gpu_bubbles about copies has, and without copies of which it has most.
+CountedWaits without_told_copies(CountedWaits waits) {
+  std::erase_if(waits, [](const auto& one) { return one.second.copies_in_bubbles.total > 0 && one.second.copies_in_bubbles.total >= one.second.idle.total; });
+  for (auto& [key, entry] : waits) entry.copies_in_bubbles = {};
+  sort_by_idle(waits);
+  return waits;
 }
 
 }  // namespace
@@ -112,35 +160,42 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   std::map<Key, Waits> waits;
   // Without them no gap has waits for its cause, and to look at every gap takes long.
   const bool any = count_calls(context, work, families, waits);
-  const auto [operations, span] = !any ? GpuSums() : add_idle(context, work, families, waits);
-  std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
+  const std::optional<BubblesBeside> bubbles = bubbles_beside(context);
+  const auto [operations, span, copies_in_bubbles] = !any ? GpuSums() : add_idle(context, work, bubbles, families, waits);
+  CountedWaits sorted(waits.begin(), waits.end());
+  sort_by_idle(sorted);
 
   RuleAnswer answer;
-  Waits all;
   stats::Table table({stats::integers("GPU Idle", stats::Unit::kNanoseconds), stats::integers("Calls"),
                       stats::integers("Blocked", stats::Unit::kNanoseconds), stats::texts("Thread"), stats::texts("Call"),
                       stats::texts("NVTX Range")});
   for (const auto& [key, entry] : sorted) {
     const auto& [thread, call, family] = key;
-    table.add_row(entry.idle, static_cast<std::int64_t>(entry.calls), entry.blocked, table.add_text(thread_label(trace, thread)),
+    table.add_row(entry.all_idle(), static_cast<std::int64_t>(entry.calls), entry.blocked, table.add_text(thread_label(trace, thread)),
                   table.add_text(std::string(api_display_name(trace.name(call)))), table.add_text(families.text(family)));
-    if (!asks_gpu(trace.name(call))) all.calls += entry.calls;
-    all.blocked += entry.blocked;
-    all.idle += entry.idle;
   }
-  const bool many = all.calls >= static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("calls")));
-  const bool dense = static_cast<double>(all.calls) >= arguments.real("per_operation") * static_cast<double>(operations);
-  const bool costly = static_cast<double>(all.idle) >= arguments.real("share") / 100 * static_cast<double>(span);
-  if (many && dense && costly && all.idle > 0) {
-    const auto& [key, first] = sorted.front();
+  const bool are_copies_told = bubbles && copies_in_bubbles > 0 && percent_of(copies_in_bubbles, span) >= bubbles->share;
+  const CountedWaits counted_waits = are_copies_told ? without_told_copies(sorted) : sorted;
+  std::uint64_t calls = 0;
+  Nanoseconds idle = 0;
+  for (const auto& [key, entry] : counted_waits) {
+    if (!asks_gpu(trace.name(std::get<1>(key)))) calls += entry.calls;
+    idle += entry.all_idle();
+  }
+  const bool many = calls >= static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("calls")));
+  const bool dense = static_cast<double>(calls) >= arguments.real("per_operation") * static_cast<double>(operations);
+  const bool costly = static_cast<double>(idle) >= arguments.real("share") / 100 * static_cast<double>(span);
+  if (many && dense && costly && idle > 0) {
+    const auto& [key, first] = counted_waits.front();
+    CausedIdle longest = first.idle;
+    longest.add(first.copies_in_bubbles);
     Finding finding;
     finding.rule = "sync_storm";
     finding.title = Message("The program waited for the GPU {times} for {operations}, and the waits left GPUs idle for {idle} ({share} of {loop}).",
-                            {{"times", counted(all.calls, "time")},
+                            {{"times", counted(calls, "time")},
                              {"operations", counted(operations, "GPU operation")},
-                             {"idle", duration_text(all.idle)},
-                             {"share", percent_text(all.idle, span)},
+                             {"idle", duration_text(idle)},
+                             {"share", percent_text(idle, span)},
                              {"loop", work.text()}});
     finding.seen =
         Message("{call} on thread {thread}{range}: {calls}, blocked for {blocked}, GPU idle for {idle}{longest}.",
@@ -149,17 +204,15 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
                  {"range", std::get<2>(key) == 0 ? Message() : Message(", {range}", {{"range", range_text(trace, families.text(std::get<2>(key)))}})},
                  {"calls", counted(first.calls, "call")},
                  {"blocked", duration_text(first.blocked)},
-                 {"idle", duration_text(first.idle)},
-                 {"longest", first.calls > 1 ? Message(", for {time} at most", {{"time", duration_text(first.longest.range.length())}}) : Message()}});
-    finding.place.range = first.longest.range;
-    finding.place.gpu = first.longest_gpu;
+                 {"idle", duration_text(longest.total)},
+                 {"longest", first.calls > 1 ? Message(", for {time} at most", {{"time", duration_text(longest.longest.range.length())}}) : Message()}});
+    finding.place.range = longest.longest.range;
+    finding.place.gpu = longest.longest_gpu;
     finding.place.thread = std::get<0>(key);
     finding.place.process = trace.threads()[std::get<0>(key)].process;
-    finding.cost = all.idle;
+    finding.cost = idle;
     if (classify_cuda_call(trace.name(std::get<1>(key))) == CallClass::kCopy)
-      finding.advice =
-          "A blocking copy waits for all work in front of it, and leaves the GPU without any. Copy what belongs together at once, with "
-          "cudaMemcpyAsync and pinned memory, and wait only where the CPU needs the result. In PyTorch, .item(), .cpu() and print of a tensor copy.";
+      finding.advice = Message(idle_advice({.cause = IdleCause::kCopy, .call = trace.name(std::get<1>(key))}));
     else
       finding.advice =
           "Wait only where the CPU needs the result: work of one stream runs in order by itself, and streams wait for each other with events "

@@ -168,6 +168,45 @@ TEST_CASE("blocking copies one after the other are waits for the GPU, and what t
   CHECK(answer(*trace, "staircase").findings.empty());
 }
 
+TEST_CASE("idle time of blocking copies is told once where idle time is asked for as well") {
+  Scenario program;
+  for (int i = 0; i < 200; ++i) {
+    const Nanoseconds t = i * 100 * kMicrosecond;
+    program.kernel("k", t, t + 3'000, t + 6'000, t + 26'000);
+    program.call("cudaDeviceSynchronize", t + 4'000, t + 39'000);
+    // A blocking copy every other time, in front of which the GPU has nothing to do for 20 us.
+    if (i % 2 == 0) program.copy("cudaMemcpy", MemoryKind::kPageable, 8, t + 40'000, t + 90'000, t + 60'000, t + 61'000);
+  }
+  const auto trace = program.trace();
+  const auto answers_to = [&](std::vector<std::string> rules) {
+    std::vector<RuleRequest> requests;
+    for (const std::string& rule : rules) requests.push_back(*parse_rule(rule));
+    const auto answers = apply_rules(*trace, requests);
+    REQUIRE(answers);
+    return *answers;
+  };
+  const auto cost_of = [](const RuleAnswer& answered, std::string_view key) {
+    const auto found = std::find_if(answered.findings.begin(), answered.findings.end(), [&](const Finding& finding) { return finding.key == key; });
+    REQUIRE(found != answered.findings.end());
+    return found->cost;
+  };
+  const Nanoseconds alone = cost_of(answer(*trace, "sync_storm"), "");
+  const std::vector<RuleAnswer> both = answers_to({"gpu_bubbles", "sync_storm"});
+  const Nanoseconds copies = cost_of(both[0], "copy");
+  REQUIRE(copies > 100 * 20'000);
+  CHECK(cost_of(both[1], "") == alone - copies);
+  CHECK_THAT(both[1].findings[0].title, contains_text("waited for the GPU 200 times for 300 GPU operations"));
+  CHECK_THAT(both[1].findings[0].seen, contains_text("cudaDeviceSynchronize"));
+  const auto told = std::find_if(both[0].findings.begin(), both[0].findings.end(), [](const Finding& finding) { return finding.key == "copy"; });
+  CHECK_THAT(told->advice, contains_text("A blocking copy waits for all work in front of it"));
+  const stats::Table& calls = table_named(both[1], "sync_storm");  // has all of them
+  REQUIRE(calls.row_count() == 2);
+  CHECK(integer(calls, 0, "GPU Idle") + integer(calls, 1, "GPU Idle") == alone);
+  // Where gpu_bubbles has nothing to say of them, all is said here.
+  CHECK(cost_of(answers_to({"gpu_bubbles:gap=1ms", "sync_storm"})[1], "") == alone);
+  CHECK(cost_of(answers_to({"gpu_bubbles:share=90", "sync_storm"})[1], "") == alone);
+}
+
 TEST_CASE("idle time of streams is that of the time that was asked for") {
   Scenario program;
   for (int i = 0; i < 10; ++i) {
@@ -238,6 +277,48 @@ TEST_CASE("copies and kernels that take turns could run beside each other") {
   CHECK(findings(*trace)[0].rule == "no_overlap");
   CHECK(findings(*trace)[0].cost == 20 * 700'000);  // the kernels, which are shorter than the copies
   CHECK(answer(*trace, "pageable").findings.empty());
+}
+
+TEST_CASE("where copies take most of the time, copying less comes before copying beside kernels") {
+  Scenario program;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 25'000'000, t, t + 5'000, t + 10'000, t + 960'000);
+    program.kernel("k", t + 5'000, t + 10'000, t + 960'000, t + 965'000);  // 0.5 % of the time: less than there must be to win
+  }
+  const std::vector<Finding> found = answer(*program.trace(), "no_overlap").findings;
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].cost == 19 * 950'000);  // all copies but the first, which lies before the work that repeats
+  CHECK_THAT(found[0].title, contains_text("18.1 ms of that no kernel ran (95 % of") && contains_text("the program mostly copies"));
+  CHECK_THAT(found[0].seen, contains_text("Run beside each other, they could save up to 100 µs"));
+  CHECK_THAT(found[0].advice, contains_text("Copy less first") && contains_text("keep data on the GPU") && contains_text("many small copies as one"));
+  CHECK(answer(*program.trace(), "no_overlap:most=96").findings.empty());
+}
+
+TEST_CASE("kernels that would hide less than half of the copies get the advice to copy less, at the cost of what they could hide") {
+  Scenario program;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 10'000'000, t, t + 5'000, t + 10'000, t + 410'000);
+    program.kernel("k", t + 5'000, t + 10'000, t + 410'000, t + 510'000);
+  }
+  const std::vector<Finding> found = answer(*program.trace(), "no_overlap").findings;
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].cost == 20 * 100'000);
+  CHECK_THAT(found[0].title, contains_text("copies and kernels take turns"));
+  CHECK_THAT(found[0].advice, contains_text("Copy less first"));
+}
+
+TEST_CASE("copies of pageable memory that take most of the time are to become less before they become faster") {
+  Scenario program;
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds t = i * 10 * kMillisecond;
+    program.copy("cudaMemcpy", MemoryKind::kPageable, 50'000'000, t, t + 9'500'000, t, t + 9'500'000);
+    program.kernel("k", t + 9'500'000, t + 9'510'000, t + 9'510'000, t + 9'600'000);
+  }
+  const std::vector<Finding> found = answer(*program.trace(), "pageable").findings;
+  REQUIRE(found.size() == 1);
+  CHECK_THAT(found[0].advice, contains_text("Copy less first") && contains_text("cudaMallocHost"));
 }
 
 TEST_CASE("copies that hide behind kernels are left alone") {
