@@ -8,9 +8,30 @@ preset=$1
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo "build: preset $preset"
+
+# How far the build is, of its lines "[12/345] Building ...": in place at a terminal, else a line for each tenth.
+in_place=0
+[ ! -t 1 ] || in_place=1
+show_progress() {
+  awk -v in_place="$in_place" '
+    match($0, /^\[[0-9]+\/[0-9]+\]/) {
+      split(substr($0, 2, RLENGTH - 2), step, "/")
+      tenth = int(10 * step[1] / step[2])
+      if (in_place) { printf "\rbuild: %d of %d steps", step[1], step[2]; shown = 1 }
+      else if (tenth > told) { printf "build: %d %% (%d of %d steps)\n", 10 * tenth, step[1], step[2]; told = tenth }
+      fflush()
+    }
+    END { if (shown) print "" }'
+}
+
+echo "build: configuring preset $preset"
 cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; exit 1; }
 grep -E '^-- .*(not found|left out|is not|without)' "$log" | sed 's/^-- /build: /' || true
 targets=()
 [ $# -gt 0 ] && targets=(--target "$@")
-cmake --build "build/$preset" --parallel "$(nproc)" "${targets[@]}" >"$log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\]' "$log"; exit 1; }
+echo "build: compiling ${*:-all} with $(nproc) processors, which takes minutes where little of it is there already"
+begun=$SECONDS
+status=0
+cmake --build "build/$preset" --parallel "$(nproc)" "${targets[@]}" 2>&1 | tee "$log" | show_progress || status=$?
+[ $status = 0 ] || { grep -vE '^\[[0-9]+/[0-9]+\]' "$log"; exit 1; }
+echo "build: done in $((SECONDS - begun)) s"

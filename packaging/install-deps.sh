@@ -36,7 +36,7 @@ for package in "${packages[@]}" "$@"; do installed "$package" || missing+=("$pac
 if [ ${#missing[@]} -gt 0 ]; then
   as_root=()
   [ "$(id -u)" = 0 ] || as_root=(sudo)
-  echo "install-deps: installing ${missing[*]}"
+  echo "install-deps: installing ${#missing[@]} packages, which takes minutes: ${missing[*]}"
   if ! { "${as_root[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }; then
     echo "install-deps: apt could not install everything; going on with what is there (without Qt, the viewer is left out)." >&2
   fi

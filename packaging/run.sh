@@ -6,9 +6,15 @@
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/packaging/install-deps.sh"
-"$root/packaging/build.sh" release lanescope_with_programs
 bin="$root/build/release/bin"
+
+# What happens now, and when since the begin.
+stage() { printf 'run: %2d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1"; }
+
+stage "installing what is missing"
+"$root/packaging/install-deps.sh"
+stage "building"
+"$root/packaging/build.sh" release lanescope_with_programs
 
 example=
 if [ $# -gt 0 ]; then
@@ -24,17 +30,26 @@ fi
 recording=$(mktemp -d)/lanescope.trace
 [ $# -gt 0 ] && recording=report%n.trace
 status=0
+stage "profiling ${program[*]}"
 output=$("$bin/lanescope" profile -o "$recording" -- "${program[@]}" 2>&1 | tee >(cat >&2)) || status=$?
 recording=$(printf '%s\n' "$output" | sed -n 's/^[[:space:]]*\(\/.*\.trace\)$/\1/p' | tail -n 1)
 [ -n "$recording" ] && [ -s "$recording" ] || { echo "run: nothing was recorded" >&2; exit $((status ? status : 1)); }
 
+stage "reading what was recorded"
 "$bin/lanescope" info "$recording"
 "$bin/lanescope" stats "$recording"
 if [ -n "$example" ]; then
   printf '\nrun: what Lanescope says of a PyTorch training that was recorded on an NVIDIA H200 (%s):\n\n' "${example#"$root"/}"
   "$bin/lanescope" analyze "$example"
 fi
-if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -x "$bin/lanescope-ui" ]; then
-  "$bin/lanescope-ui" "${example:-$recording}"
+shown=${example:-$recording}
+if [ ! -x "$bin/lanescope-ui" ]; then
+  stage "done. The viewer was not built (see what the build said of Qt); a page of the recording: $bin/lanescope report $shown"
+elif [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+  stage "done. There is no display here. Open it on a machine with one: lanescope-ui $shown"
+  echo "run: here: $bin/lanescope report $shown, a page for a browser; or $bin/lanescope-ui $shown --screenshot timeline.png"
+else
+  stage "opening the viewer; it ends with its window"
+  "$bin/lanescope-ui" "$shown"
 fi
 exit "$status"
