@@ -157,6 +157,40 @@ TEST_CASE("a session there is steered from here, and each of its captures become
   CHECK(machines.run({"stop"}).code == 1);  // as there: there is no session
 }
 
+TEST_CASE("repeated ranges there have the numbers that they have here") {
+  const TwoMachines machines;
+  const std::vector<std::string> options = quietly("profile", {"-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2", "-o", "part", program("lanescope_program_nvtx_captures").string(), "plain", "3"});
+  CHECK(machines.run(options).code == 3);
+  for (const char* name : {"part.1.trace", "part.2.trace"}) CHECK(count_events(*load(machines.here() / name), TrackKind::kNvtxRanges, "inside") == 20);
+  CHECK_FALSE(fs::exists(machines.here() / "part.trace"));
+  // One that is in the way is told before anything runs.
+  fs::remove(machines.here() / "part.2.trace");
+  CHECK(machines.run(options).code == 1);
+  CHECK_FALSE(fs::exists(machines.here() / "part.2.trace"));
+  CHECK(machines.run(quietly("profile", {"-c", "nvtx", "-p", "wanted", "-o", "one", program("lanescope_program_nvtx_captures").string(), "plain", "1"})).code >= 0);
+  CHECK(fs::exists(machines.here() / "one.trace"));
+}
+
+TEST_CASE("a recorder that is killed there is told, and that its recording is cut off") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+  recorder.wait_for_line("ready");
+  pid_t there = 0;
+  std::ifstream(machines.there() / machines.kept() / "recorder") >> there;
+  REQUIRE(there > 0);
+  std::ifstream children("/proc/" + std::to_string(there) + "/task/" + std::to_string(there) + "/children");
+  kill(there, SIGKILL);
+  for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+  CHECK(recorder.wait() == 128 + SIGKILL);
+  CHECK_THAT(recorder.messages(), contains_text("The recorder there was ended by signal 9 (Killed). The recording is cut off there"));
+}
+
+TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {
+  const TwoMachines machines;
+  CHECK(machines.run({"fetch", "/nowhere/x.trace"}).code == 1);
+  CHECK(run_lanescope(machines.here(), machines.on({"fetch", "/nowhere/x.trace"}, "command:/nowhere/podman exec x"), machines.environment()).code == 1);
+}
+
 TEST_CASE("Ctrl+C ends the program there, and all that it did is here") {
   const TwoMachines machines;
   LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());

@@ -117,7 +117,7 @@ int attach_elsewhere(const CLI::App& app, const AttachOptions& options) {
   if (options.list) return run_there(options.remote, "attach", app);
   constexpr std::array<std::string_view, 2> kHere{"output", "force-overwrite"};
   return record_there(options.remote, "attach", options_for_there(app, kHere), {std::to_string(options.pid)},
-                      {options.recording.output, options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse, {}});
+                      {options.recording.output, options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse, {}, numbers_of(options.range)});
 }
 
 // With the way that is open where the agent can't enter a process.

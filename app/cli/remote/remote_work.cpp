@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -43,14 +44,16 @@ class WishBySignals {
   remote::Wish wish_ = remote::Wish::kGoOn;
 };
 
-// The first file has the name that was asked for, and the others a number in it.
-Result<fs::path> place_of(const std::string& output, std::size_t number) {
+// The first file has the name that was asked for, and the others, or all, a number in it.
+Result<fs::path> place_of(const CopyOptions& copy, std::size_t number) {
+  const std::string& output = copy.output;
   const Result<std::optional<fs::path>> first = session::planned_file(output);
   if (!first) return first.error();
   if (!*first)
     return Error{"The output name \"" + output + "\" has %p, and the program's number is only known there. Leave it away.",
                  ErrorKind::kUsage};
-  if (number == 1 || output.empty() || output.find("%n") != std::string::npos) return **first;
+  const bool has_number = number > 1 || copy.numbers == CopyOptions::Numbers::kAll;
+  if (!has_number || output.empty() || output.find("%n") != std::string::npos) return **first;
   fs::path place = **first;
   return place.replace_extension("." + std::to_string(number) + ".trace");
 }
@@ -65,7 +68,7 @@ bool names_variable(std::string_view pattern) {
 // The place is looked at before anything begins there: that it can be written, and what is in the way. A file that a copy may go on with
 // is looked at by that.
 Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
-  const Result<fs::path> place = place_of(copy.output, 1);
+  const Result<fs::path> place = place_of(copy, 1);
   if (!place) return place.error();
   if (std::holds_alternative<remote::NewRecording>(task) && names_variable(copy.output))
     return Error{"The output name \"" + copy.output + "\" has %q, and variables of the program are only known there, where all " +
@@ -98,7 +101,11 @@ void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
   for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
-int exit_code(const remote::WorkOutcome& outcome) {
+// A program's signal is in the code of its recorder; one of its own ended that itself.
+int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
+  if (outcome.is_known && outcome.signal != 0)
+    std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " (" << strsignal(outcome.signal) << ")."
+              << (is_recording ? " The recording is cut off there; the program may run on." : "") << '\n';
   if (outcome.is_known) return outcome.signal != 0 ? 128 + outcome.signal : outcome.code;
   return fail({"How it ended there is not known: its recorder was killed."});
 }
@@ -119,7 +126,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.version = LANESCOPE_VERSION;
   settings.task = std::move(task);
   settings.overwrite = copy.overwrite;
-  settings.place = [&copy](std::size_t number) { return place_of(copy.output, number); };
+  settings.place = [&copy](std::size_t number) { return place_of(copy, number); };
   settings.print = [&text](remote::TextStream stream, std::string_view bytes) { text.print(stream, bytes); };
   settings.tell = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << std::endl; };
   settings.wish = [&wish] { return wish.next(); };
@@ -131,11 +138,17 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
   bool lacks_reports = false;
   for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
-  const int code = exit_code(outcome);
+  const int code = exit_code(outcome, is_recording);
   return code == kSuccess && lacks_reports ? kFailure : code;
 }
 
 }  // namespace
+
+CopyOptions::Numbers numbers_of(const RangeOptions& range) {
+  const Result<session::CaptureRange> read = capture_range(range);  // what is wrong with it is said there
+  const bool repeats = read && read->trigger != session::CaptureTrigger::kNone && read->after == session::AfterCapture::kRepeat;
+  return repeats ? CopyOptions::Numbers::kAll : CopyOptions::Numbers::kFurther;
+}
 
 int record_there(const RemoteOptions& remote, const std::string& command, Arguments options, Arguments operands, const CopyOptions& copy) {
   return work(remote, remote::NewRecording{command, std::move(options), std::move(operands), remote.folder}, copy);

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "model/file/new_file.h"
 #include "remote/remote_options.h"
+#include "options/range_options.h"
 #include "options/report_options.h"
 
 namespace lanescope::cli {
@@ -15,7 +16,11 @@ struct CopyOptions {
   std::string output;  // as for lanescope profile; of further files, a number is added
   Overwrite overwrite = Overwrite::kRefuse;
   ReportOptions reports;
+  enum class Numbers { kFurther, kAll } numbers = Numbers::kFurther;  // kAll: the first file has one, too, as where ranges are captured again and again
 };
+
+// As a recorder here numbers its files.
+[[nodiscard]] CopyOptions::Numbers numbers_of(const RangeOptions& range);
 
 // Records there, by profile, launch or attach with these options and operands, and copies what is recorded while it is. Returns the exit
 // code: that of the command there, or failure where copies are not the same as the files there.

@@ -82,7 +82,7 @@ Result<Transport> Transport::start(const std::vector<std::string>& command, Term
   report->write_end.reset();
   int problem = 0;
   if (read(report->read_end.get(), &problem, sizeof(problem)) == sizeof(problem))
-    return Error{command.front() + " can't be started: " + std::strerror(problem) + ".", ErrorKind::kUsage};
+    return Error{command.front() + " can't be started: " + std::strerror(problem) + "."};
   transport.input_ = std::move(input->write_end);
   transport.output_ = std::move(output->read_end);
   transport.messages_ = std::move(messages->read_end);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "collector/remote/recording_name.h"
 #include "link/protocol.h"
@@ -17,6 +18,11 @@ constexpr int kMostLostDiscards = 5;
 constexpr std::size_t kLongestSentence = 4'096;
 
 Error senseless(const std::string& what) { return {"What came from there makes no sense: " + what + "."}; }
+
+// Of shells, and of what runs programs in containers, where these end with a code of their own. A container or host that is not found is none of these.
+bool says_not_found(std::string_view line) {
+  return line.find("ommand not found") != std::string_view::npos || line.find("executable file not found") != std::string_view::npos;
+}
 
 template <typename Function>
 void for_each_line(std::string& text, bool is_last, const Function& function) {
@@ -98,6 +104,8 @@ void Worker::talk() {
     }
     tell_noise();
     if (is_at_end()) return;
+    if (link.reader().is_from_terminal())
+      return fail({"What comes from " + settings_.target + " has gone through a terminal, which changes it. Leave -t away (ssh -t, docker exec -it, kubectl exec -it): -i alone is right."});
     if (link.reader().has_begun() && !link.reader().problem().empty()) return fail(senseless(link.reader().problem()));
     if (was_closed || link.is_closed()) return;
     // Who only says that it is there may do so while a program runs, and not in place of an answer.
@@ -117,7 +125,10 @@ void Worker::keep_link_alive() {
 
 void Worker::print_transport(bool is_last) {
   transport_line_ += connection_->transport.take_messages();
-  for_each_line(transport_line_, is_last, [this](const std::string& line) { settings_.tell(settings_.target + ": " + line); });
+  for_each_line(transport_line_, is_last, [this](const std::string& line) {
+    is_program_missing_ = is_program_missing_ || says_not_found(line);
+    settings_.tell(settings_.target + ": " + line);
+  });
 }
 
 void Worker::tell_noise() {
@@ -150,10 +161,15 @@ void Worker::explain_no_answer() {
   print_transport(true);
   constexpr int kNotExecutable = 126, kNotFound = 127;
   std::string noise = connection_->link.reader().noise().substr(0, kLongestSentence);
-  for_each_line(noise, true, [this](const std::string& line) { settings_.tell(settings_.target + " says: " + line); });
+  for_each_line(noise, true, [this](const std::string& line) {
+    is_program_missing_ = is_program_missing_ || says_not_found(line);
+    settings_.tell(settings_.target + " says: " + line);
+  });
   if (was_silent) return fail({"No lanescope on " + settings_.target + " has answered in time."});
-  outcome_.missing = Missing::kProgram;
-  if (code == kNotFound || code == kNotExecutable) return fail({settings_.target + " has no lanescope that could be run."});
+  if (code == kNotFound || code == kNotExecutable || is_program_missing_) {
+    outcome_.missing = Missing::kProgram;
+    return fail({settings_.target + " has no lanescope that could be run."});
+  }
   fail({"No lanescope has answered on " + settings_.target +
         (code >= 0 ? ": " + settings_.command.front() + " ended with code " + std::to_string(code) + "." : ".")});
 }

@@ -72,13 +72,17 @@ std::optional<std::string> MessageReader::next() {
     return std::nullopt;
   }
   if (header.size > largest_) {
+    // A terminal shows the bytes of our own greeting so.
+    is_from_terminal_ = std::string_view(buffer_).substr(read_, sizeof(header)).find("^@^@") != std::string_view::npos;
     give_up("a message of " + std::to_string(header.size) + " bytes, where at most " + std::to_string(largest_) + " may be");
     return std::nullopt;
   }
   if (buffer_.size() - read_ - sizeof(header) < header.size) return std::nullopt;
-  std::string payload = buffer_.substr(read_ + sizeof(header), header.size);
+  const std::string_view whole = std::string_view(buffer_).substr(read_, sizeof(header) + header.size);
+  std::string payload(whole.substr(sizeof(header)));
   read_ += sizeof(header) + header.size;
   if (checksum_of(payload) == header.checksum) return payload;
+  is_from_terminal_ = whole.find("\r\n") != std::string_view::npos;
   give_up("a message that was changed on the way");
   return std::nullopt;
 }

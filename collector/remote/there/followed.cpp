@@ -72,7 +72,7 @@ Result<void> check_recording(const OpenFile& opened, const fs::path& path) {
   const std::string head = piece_of(opened.descriptor.get(), 0, opened.size).substr(0, mark.size());
   if (head == mark || (mark.starts_with(head) && TraceFileWriter::is_being_written(path))) return {};
   const Result<TraceFileReader> reader = TraceFileReader::open(path);
-  return reader ? Result<void>() : Error{reader.error().text, ErrorKind::kUsage};
+  return reader ? Result<void>() : reader.error();
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, co
   followed.recordings_ = &recordings;
   if (!request.file().empty()) {
     const std::optional<OpenFile> opened = open_file(request.file());
-    if (!opened) return Error{"There is no file " + request.file() + " that can be read.", ErrorKind::kUsage};
+    if (!opened) return Error{"There is no file " + request.file() + " that can be read."};
     if (const Result<void> recording = check_recording(*opened, request.file()); !recording) return recording.error();
     return followed;
   }

@@ -1,6 +1,7 @@
 // far_side WAY: the far side of a link that behaves in a way that none should.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <random>
@@ -55,9 +56,10 @@ void send_bytes(std::uint32_t number, std::uint64_t offset, const std::string& d
 }
 
 // Reads requests, of which nothing is understood, so that none is refused by a pipe.
-void read_some() {
+std::string read_some() {
   char bytes[4096];
-  static_cast<void>(read(STDIN_FILENO, bytes, sizeof(bytes)));
+  const ssize_t size = read(STDIN_FILENO, bytes, sizeof(bytes));
+  return {bytes, static_cast<std::size_t>(std::max<ssize_t>(0, size))};
 }
 
 // Replies of every kind, in any order, with values that are sometimes right.
@@ -132,6 +134,26 @@ void behave(const std::string& way) {
   if (way == "silent") wait_for_ever();
   if (way == "noise") for (;;) put("Last login: \x1b[2J today\n");
   if (way == "exits") return;
+  if (way == "terminal echo") {  // what we are sent, as a terminal shows it
+    std::string shown;
+    for (const char byte : read_some()) {
+      const auto value = static_cast<unsigned char>(byte);
+      if (value < 0x20) shown += {'^', static_cast<char>(value + '@')};
+      else shown += byte;
+    }
+    put(shown);
+    return;
+  }
+  if (way == "terminal lines") {
+    proto::RemoteReply reply;
+    reply.mutable_greeting()->set_protocol(1);
+    reply.mutable_greeting()->set_version("9.9.9");
+    std::string bytes, ended;
+    remote::append_message(bytes, reply.SerializeAsString());
+    for (const char byte : bytes) ended += byte == '\n' ? std::string("\r\n") : std::string(1, byte);
+    put(ended);
+    return;
+  }
   if (way == "other protocol") return greet(77);
   greet();
   read_some();

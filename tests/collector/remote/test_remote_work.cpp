@@ -328,7 +328,7 @@ TEST_CASE("a file that is no recording is not copied as one") {
   const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}));
   REQUIRE(outcome.failure);
   CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: ") && contains_text((machines.there() / "file").string() + " is "));
-  CHECK(outcome.failure->kind == ErrorKind::kUsage);
+  CHECK(outcome.failure->kind == ErrorKind::kFailure);
   CHECK(machines.files_here() == 0);
 }
 
@@ -357,7 +357,8 @@ TEST_CASE("what is no file, is not there, or is no recording, is refused in a se
   const WorkOutcome outcome = work_on(machines.settings(task));
   REQUIRE(outcome.failure);
   CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: "));
-  CHECK(outcome.failure->kind == ErrorKind::kUsage);
+  // As of a file here that is not there, which is no wrong usage.
+  CHECK(outcome.failure->kind == (std::holds_alternative<ForeignFile>(task) ? ErrorKind::kFailure : ErrorKind::kUsage));
   CHECK(machines.files_here() == 0);
 }
 
@@ -462,6 +463,49 @@ TEST_CASE("where no lanescope is, that is said") {
   const WorkOutcome nothing = work_on(settings);
   REQUIRE(nothing.failure);
   CHECK_THAT(nothing.failure->text, contains_text("/nowhere/ssh can't be started"));
+  CHECK(nothing.failure->kind == ErrorKind::kFailure);
+}
+
+TEST_CASE("whether a lanescope is missing there is what the shell there says, and not that nothing came") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  for (const auto& [script, missing] : std::vector<std::pair<std::string, Missing>>{
+           {"exit 127", Missing::kProgram},
+           {"exit 126", Missing::kProgram},
+           {"echo 'lanescope: Command not found.' >&2; exit 1", Missing::kProgram},                        // csh
+           {"echo 'error: exec: \"lanescope\": executable file not found in $PATH' >&2; exit 1", Missing::kProgram},  // kubectl
+           {"echo 'lanescope: command not found'; exit 1", Missing::kProgram},
+           {"echo 'ssh: Could not resolve hostname nohost' >&2; exit 255", Missing::kNothing},
+           {"echo 'Permission denied (publickey).' >&2; exit 255", Missing::kNothing},
+           {"echo 'Error from server (NotFound): pods \"x\" not found' >&2; exit 1", Missing::kNothing},
+           {"echo 'Cannot connect to the Docker daemon' >&2; exit 1", Missing::kNothing}}) {
+    settings.command = {"sh", "-c", script};
+    const WorkOutcome outcome = work_on(settings);
+    CAPTURE(script);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.missing == missing);
+  }
+}
+
+TEST_CASE("a terminal on the way is told as one") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  const std::string way = GENERATE(as<std::string>{}, "terminal echo", "terminal lines");
+  settings.command = {test::program("lanescope_test_far_side").string(), way};
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("gone through a terminal") && contains_text("Leave -t away"));
+  CHECK(outcome.missing == Missing::kNothing);
+}
+
+TEST_CASE("a terminal that a command gives its program is told as one") {
+  if (std::system("command -v script >/dev/null") != 0) return;
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  settings.command = {"script", "-qec", test::program("lanescope").string() + " serve --stdio", "/dev/null"};
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("gone through a terminal"));
 }
 
 TEST_CASE("a copy that was broken off is gone on with by the next fetch, which moves no more than is missing") {

@@ -30,6 +30,8 @@ class MessageReader {
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   // What makes it no stream of messages, as a clause; empty where nothing does.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  // Whether that is because a terminal stands between, which shows what it is sent, and ends lines in its own way.
+  [[nodiscard]] bool is_from_terminal() const noexcept { return is_from_terminal_; }
 
  private:
   bool find_begin();
@@ -40,6 +42,7 @@ class MessageReader {
   std::size_t read_ = 0;  // bytes of the buffer that were taken
   std::string noise_;
   bool has_begun_ = false;
+  bool is_from_terminal_ = false;
   std::string problem_;
 };
 
