@@ -259,6 +259,11 @@ Result<void> query(const Options& options) {
   return {};
 }
 
+Result<void> check_machine() {
+  const auto machine = load_for_machine();
+  return machine ? Result<void>() : machine.error();
+}
+
 // Also for programs that run as another user, whatever this one's umask is.
 void write_failure(const std::string& folder, const std::string& sentence) {
   using std::filesystem::perms;
@@ -293,7 +298,7 @@ int lanescope::kernel_metrics::program(int count, char** arguments) {
   std::signal(SIGPIPE, SIG_IGN);  // what is told is told to the program as well
   CLI::App app("Plans and evaluates counters of kernels, for lanescope.", "lanescope-kernel-metrics");
   Options options;
-  bool queries = false;
+  bool queries = false, checks = false;
   bool waits_for_word = false;
   std::string evaluated;
   uid_t user = geteuid();
@@ -305,6 +310,7 @@ int lanescope::kernel_metrics::program(int count, char** arguments) {
   app.add_option("--process", other.process, "Of this process alone (instance number), as counts of a launch of another recording");
   app.add_option("--correlation", other.correlation, "Of that launch");
   app.add_option("--known-code", other.known_code, "Number of code that is left out");
+  app.add_flag("--check", checks, "Says nothing where counters can be read on this machine");
   app.add_flag("--query-metrics", queries, "Says which metrics a chip has");
   app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
   app.add_option("--metric-file", options.file, "A file that names one metric a line");
@@ -318,6 +324,6 @@ int lanescope::kernel_metrics::program(int count, char** arguments) {
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);
-  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce) : plan_apart(options);
+  const Result<void> done = checks ? check_machine() : queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce) : plan_apart(options);
   return done ? 0 : fail(done.error());
 }

@@ -1,17 +1,19 @@
 // lanescope kernels: what bounds kernels of which counters were read, and what to do.
-#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
 #include <utility>
 
 #include "checks.h"
+#include "options/kernel_choice.h"
 #include "session/first_process.h"
 #include "session/imported_sources.h"
 #include "session/kernel_run.h"
@@ -47,9 +49,8 @@ struct KernelOptions {
   std::string set = "full";
   std::vector<std::string> sections;
   std::vector<std::string> metrics;
-  std::string kernel;
-  std::uint32_t skip = 0;
-  std::uint32_t count = 0;
+  KernelChoice choice;
+  std::string kernel_id, devices;  // as they are typed
   std::string launches = "all";
   std::string range;
   std::string from_start = "yes";
@@ -66,6 +67,9 @@ struct KernelOptions {
   bool lists_sets = false;
   bool lists_sections = false;
   bool queries_metrics = false;
+  std::string summary = "none";
+  std::string log;
+  bool asks_call_stacks = false, counts_app_ranges = false;
 };
 
 void describe(CLI::App& app, KernelOptions& options) {
@@ -85,9 +89,9 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME");
-  app.add_option("-k,--kernel-name", options.kernel, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN")->group(kWhat)->type_name("NAME");
-  app.add_option("-s,--launch-skip", options.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
-  app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
+  app.add_option("-k,--kernel-name", options.choice.name, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN; of a file, show these alone")->group(kWhat)->type_name("NAME");
+  app.add_option("-s,--launch-skip", options.choice.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
+  app.add_option("-c,--launch-count", options.choice.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
   app.add_option("--launches", options.launches,
                  "all, or sample: of each kernel and shape the first launch and the\ntenth, as lanescope profile --kernels=counters")
       ->group(kWhat)
@@ -102,10 +106,13 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include, else from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
-  // Of ncu, and what is done in any case.
+  // Of ncu. What is done in any case, what is another spelling, and what is answered with what to use.
   for (const char* const always : {"--target-processes", "--graph-profiling"}) app.add_option(always)->group("");
   app.add_flag("--nvtx")->group("");
   app.add_option("--import", options.file)->group("");
+  app.add_option("--kernel-id", options.kernel_id)->group("");
+  app.add_flag("--app-range", options.counts_app_ranges)->group("");
+  app.add_flag("--call-stack", options.asks_call_stacks)->group("");
   app.add_flag("--rerun", options.runs_again,
                "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and an early one of about the median")
       ->group(kWhat);
@@ -118,6 +125,9 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
   app.add_option("--page", options.page, "details (what bounds kernels, or sections), raw (all values) or\nsource (counts, or else PC samples, by source line), which is\nusual of --set source")->capture_default_str();
+  app.add_option("--print-summary", options.summary, "per-kernel: of each value, the least, the largest and the mean\nof all launches of a kernel that were measured")->type_name("HOW")->capture_default_str();
+  app.add_option("--devices", options.devices, "Of a file, kernels on these GPUs alone: 0,1")->type_name("LIST");
+  app.add_option("--log-file", options.log, "What we print, tables and messages, goes to this file instead")->type_name("FILE");
   app.add_option("--source-folders", options.source_folders, "Where sources are that are not where the program was built, of\n--page source")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -137,6 +147,59 @@ Result<void> check_place(const std::filesystem::path& path) {
   return Error{path.string() + " exists already. Name another file, or remove it first."};
 }
 
+// What else ncu has: in our words, or one sentence that says what to use.
+Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool measures) {
+  if (options.asks_call_stacks)
+    return usage_error("--call-stack: the calls that lead to each launch are recorded by lanescope profile --cudabacktrace=kernel PROGRAM, whose kernels lanescope kernels --rerun FILE measures.");
+  if (options.counts_app_ranges) options.replay = "app-range";
+  if (!options.kernel_id.empty()) {
+    for (const char* name : {"--kernel-name", "--launch-skip", "--launch-count"})
+      if (app.get_option(name)->count() > 0) return usage_error("--kernel-id and " + std::string(name) + " both say which launches are meant: take one of them.");
+    if (const Result<void> taken = set_kernel_id(options.kernel_id, options.choice); !taken) return taken;
+  }
+  if (options.devices.empty()) return {};
+  if (measures)
+    return usage_error("--devices is for a file that is shown: a program is measured on the GPUs that it uses. Let it see some alone: CUDA_VISIBLE_DEVICES=" + options.devices + " lanescope kernels ...");
+  return set_devices(options.devices, options.choice);
+}
+
+// Standard output and error, but for the program's own, until its end.
+class LogFile {
+ public:
+  // Fails where the file can't be made, or is there and may not be written over.
+  Result<void> open(const std::string& path, Overwrite overwrite) {
+    std::error_code ignored;
+    if (overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(path, ignored)) return Error{path + " exists already. Write over it with: --force-overwrite"};
+    errno = 0;
+    file_.open(path);
+    if (!file_) return Error{"Nothing can be written to " + path + ": " + std::strerror(errno) + "."};
+    output_ = std::cout.rdbuf(file_.rdbuf());
+    errors_ = std::cerr.rdbuf(file_.rdbuf());
+    return {};
+  }
+  ~LogFile() {
+    if (output_ != nullptr) std::cout.rdbuf(output_);
+    if (errors_ != nullptr) std::cerr.rdbuf(errors_);
+  }
+  LogFile() = default;
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  [[nodiscard]] std::ostream& stream() noexcept { return file_; }
+  // Whether all came there, in one sentence. Behind it, messages go where they went before.
+  Result<void> close(const std::string& path) {
+    if (output_ == nullptr) return {};
+    std::cout.flush();
+    std::cout.rdbuf(std::exchange(output_, nullptr));
+    std::cerr.rdbuf(std::exchange(errors_, nullptr));
+    file_.close();
+    return file_ ? Result<void>() : Error{"Not all could be written to " + path + ". Is the disk full?"};
+  }
+
+ private:
+  std::ofstream file_;
+  std::streambuf *output_ = nullptr, *errors_ = nullptr;
+};
+
 // As `ncu OPTIONS PROGRAM ARGUMENTS` is typed; empty where the first of these is a file to show.
 std::string program_without_mark(const KernelOptions& options) {
   std::error_code ignored;
@@ -152,26 +215,15 @@ Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
   if (options.runs_again) {
     for (const char* name : {"--launch-skip", "--launches"})
       if (app.get_option(name)->count() > 0) return usage_error(std::string(name) + " does not go with --rerun, which takes the first launch of each kernel and shape, and an early one of about the median duration.");
-    if (options.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
+    if (options.choice.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }
   if (options.page != "details" && !options.sections.empty()) return usage_error("--section is for --page details: page " + options.page + " shows all that there is.");
-  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
+  for (const char* name : {"--set", "--metrics", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
       return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
-  return {};
-}
-
-Result<void> check_pattern(const std::string& kernel) {
-  constexpr std::string_view kPattern = "regex:";
-  if (!kernel.starts_with(kPattern)) return {};
-  regex_t pattern;
-  if (const int problem = regcomp(&pattern, kernel.c_str() + kPattern.size(), REG_EXTENDED | REG_NOSUB); problem != 0) {
-    char why[256] = {};
-    regerror(problem, &pattern, why, sizeof(why));
-    return usage_error("--kernel-name " + kernel + " is no extended regular expression: " + why + ".");
-  }
-  regfree(&pattern);
+  if (options.page == "source" && (!options.choice.name.empty() || options.choice.skip != 0 || options.choice.count != 0 || !options.choice.devices.empty()))
+    return usage_error("--page source is of all kernels in a file: --kernel-name and what else chooses kernels are for --page details and raw.");
   return {};
 }
 
@@ -201,12 +253,12 @@ Result<void> check(const KernelOptions& options) {
   if (!(options.timeout >= 0 && options.timeout <= kLongest)) return usage_error("--timeout takes seconds, from 0 (no end) to 86400.");
   if (!is_among(options.from_start, {"yes", "no"})) return usage_error("--profile-from-start is yes or no, not " + options.from_start + ".");
   if (options.from_start == "no" && !options.range.empty()) return usage_error("--profile-from-start no and --nvtx-include each say which launches are measured: take one of them.");
-  if (counts_ranges(options) && !options.kernel.empty())
+  if (counts_ranges(options) && !options.choice.name.empty())
     return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: take it without --kernel-name.");
   if (counts_ranges(options) && options.launches == "sample")
     return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: which ranges, --launch-skip and --launch-count say.");
   if (!is_among(options.launches, {"all", "sample"})) return usage_error("--launches is all or sample, not " + options.launches + ".");
-  if (options.launches == "sample" && (options.skip != 0 || options.count != 0))
+  if (options.launches == "sample" && (options.choice.skip != 0 || options.choice.count != 0))
     return usage_error("--launches sample chooses launches by itself: take it without --launch-skip and --launch-count.");
   if (options.launches == "sample" && options.set == kernels::kSourceSet)
     return usage_error("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
@@ -214,8 +266,12 @@ Result<void> check(const KernelOptions& options) {
   if (options.clock_control != "none")
     return usage_error("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
   if (options.cache_control != "none") return usage_error("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
-  if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
+  if (auto pattern = check_kernel_name(options.choice.name); !pattern) return pattern;
   if (!options.chip.empty()) return usage_error("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
+  if (!is_among(options.summary, {"none", "per-kernel"}))
+    return usage_error("--print-summary is none or per-kernel, not " + options.summary + ". By GPU, of a file: --devices N; by NVTX range: --nvtx-include RANGE, of a program that is measured");
+  if (options.summary != "none" && (options.page == "source" || !options.sections.empty() || options.set == kernels::kSourceSet))
+    return usage_error("--print-summary is of all values that were measured: take it without --section, --page source and --set source.");
   if (!is_among(options.page, {"details", "raw", "source"})) return usage_error("--page is details, raw or source, not " + options.page + ".");
   if (!options.source_folders.empty() && options.page != "source" && options.set != kernels::kSourceSet)
     return usage_error("--source-folders is for --page source, which shows the text of lines.");
@@ -258,11 +314,11 @@ enum class SetOption { kLeftOut, kGiven };
 // What is to be measured of a program.
 Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, SetOption set) {
   session::KernelCounterSettings settings;
-  settings.kernel = options.kernel;
+  settings.kernel = options.choice.name;
   settings.range = options.range.ends_with('/') ? options.range.substr(0, options.range.size() - 1) : options.range;
   if (settings.range.empty() && (options.from_start == "no" || counts_ranges(options))) settings.range = channel::kProfilerRange;
-  settings.skip = options.skip;
-  settings.count = options.count;
+  settings.skip = options.choice.skip;
+  settings.count = options.choice.count;
   settings.patience = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.timeout));
   if (options.launches == "sample") settings.launches = session::LaunchesMeasured::kSample;
   if (options.set == kernels::kSourceSet) {
@@ -427,11 +483,11 @@ Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
     if (!recorded.metrics.kernels().empty() || !recorded.left_out.empty()) return std::optional<RunAgain>();
   }
   const std::optional<kernels::Program> program = kernels::program_of(**trace);
-  Costliest costliest = costliest_kernels(**trace, options.kernel, options.count == 0 ? kUsualCount : options.count);
+  Costliest costliest = costliest_kernels(**trace, options.choice.name, options.choice.count == 0 ? kUsualCount : options.choice.count);
   if (asks && (!program || costliest.kinds.empty())) return std::optional<RunAgain>();
   if (!program) return Error{options.file.string() + " does not say how its program was started. Name it: lanescope kernels -- PROGRAM"};
   if (costliest.kinds.empty())
-    return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" + (options.kernel.empty() ? "" : " of that name") + ", or all are in CUDA graphs."};
+    return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" + (options.choice.name.empty() ? "" : " of that name") + ", or all are in CUDA graphs."};
   char share[64];
   std::snprintf(share, sizeof(share), "%.0f %%", costliest.share * 100);
   if (const std::string& recorded_in = (*trace)->provenance().working_directory; program->folder.empty() && !recorded_in.empty())
@@ -470,24 +526,109 @@ class RecordedFile {
 
 int print(const ReadMetrics& read, const KernelOptions& options, TableOutput& output, const std::string& source) {
   const kernels::RecordedMetrics& kernels = read.recorded;
-  if (options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
+  const bool sums_up = options.summary != "none";
+  if (!sums_up && options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
     print_verdicts(kernels, read.trace.get());
     return kSuccess;
   }
   const bool raw = options.page == "raw";
   const bool only_counts = read.trace != nullptr && kernels.metrics.kernels().empty() && shows_opcodes(options);
-  const stats::Table table = raw                        ? raw_table(kernels)
+  const stats::Table table = sums_up                    ? summary_table(kernels)
+                             : raw                      ? raw_table(kernels)
                              : options.sections.empty() ? verdict_table(kernels, read.trace.get())
                              : only_counts              ? opcode_table(*read.trace)
                                                         : section_table(kernels, options.sections);
   if (!raw && !only_counts)
     for (const std::string& section : options.sections)
       if (section_table(kernels, {section}).empty()) return fail(usage_error("No section " + section + " has values in " + source + ". All: --section all"));
-  const TableHeading heading = raw                        ? TableHeading{"Values", "values", ""}
+  const TableHeading heading = sums_up                    ? TableHeading{"Values by kernel", "summary", ""}
+                               : raw                      ? TableHeading{"Values", "values", ""}
                                : options.sections.empty() ? TableHeading{"Kernels and what they could win", "kernels", ""}
                                                           : TableHeading{"Sections", "sections", ""};
   const Result<void> written = output.write(0, heading, table);
   return written ? kSuccess : fail(written.error());
+}
+
+// Before the program runs, whatever takes time there, it is known that this machine can count. Fails where the program did not run.
+Result<MeasuredProgram> measure(const kernels::Program& program, const session::KernelCounterSettings& settings, const std::filesystem::path& file) {
+  if (settings.counting == session::KernelCounting::kInstructions) {
+    const Result<void> can = session::check_counters_can_be_read();
+    if (!can) return can.error();
+    return record_instruction_counts(program, settings, file);
+  }
+  const auto counters = session::KernelCounters::start(settings);
+  if (!counters) return counters.error();
+  if (const Result<void> planned = (*counters)->await_plan(); !planned) return planned.error();
+  return record_kernels(program, **counters, settings, file);
+}
+
+bool is_choice(const KernelChoice& choice) { return !choice.name.empty() || choice.skip != 0 || choice.count != 0 || !choice.devices.empty(); }
+
+// The program, where one is measured, or else the file. Returns the exit code.
+int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& output, const Arguments& program) {
+  const bool runs = !program.empty();
+  std::optional<RecordedFile> recorded;
+  int code = kSuccess;
+  kernels::Program measured{program, {}};
+  std::vector<channel::ChosenKind> kinds;
+  if (!runs) {
+    const auto again = program_again(options);
+    if (!again) return fail(again.error());
+    if (*again) {
+      measured = (*again)->program;
+      kinds = (*again)->kinds;
+    }
+  }
+  if (!measured.command.empty()) {
+    auto settings = counter_settings(options, app.get_option("--set")->count() > 0 ? SetOption::kGiven : SetOption::kLeftOut);
+    if (!settings) return fail(settings.error());
+    if (!kinds.empty() && settings->counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
+      settings->kinds = kinds;
+      settings->launches = session::LaunchesMeasured::kSample;
+      settings->kernel.clear();
+      settings->count = 0;
+    }
+    if (!kinds.empty() && settings->counting == session::KernelCounting::kInstructions) settings->count = static_cast<std::uint32_t>(kinds.size());
+    Result<RecordedFile> place = RecordedFile::at(options.save);
+    if (!place) return fail(place.error());
+    recorded.emplace(std::move(*place));
+    if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
+    const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
+    if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
+    const Result<MeasuredProgram> ended = measure(measured, *settings, recorded->path());
+    if (!ended) return fail(ended.error());
+    code = ended->code;
+    if (ended->failure) {
+      const int failed = fail(*ended->failure);
+      return code != kSuccess ? code : failed;
+    }
+    if (options.imports_sources)
+      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+    options.file = recorded->path();
+  } else {
+    if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
+    keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
+    keep_as_private_as(options.further);
+  }
+  if (options.page == "source") {
+    const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
+    return code != kSuccess ? code : printed;
+  }
+  Result<ReadMetrics> kernels = read_metrics(options.file, options);
+  if (!kernels) {
+    const int failed = fail(kernels.error());
+    return code != kSuccess ? code : failed;
+  }
+  if (!recorded && is_choice(options.choice)) {
+    kernels->recorded = chosen_kernels(std::move(kernels->recorded), kernels->trace.get(), options.choice);
+    if (kernels->recorded.metrics.kernels().empty() && kernels->recorded.left_out.empty())
+      return fail({"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
+  }
+  // What was measured now was told while it was.
+  if (!recorded && !kernels->missing.empty())
+    std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
+  const int printed = print(*kernels, options, output, options.file.string());
+  return code != kSuccess ? code : printed;
 }
 
 }  // namespace
@@ -529,6 +670,7 @@ int run_kernels(Arguments arguments) {
   if (options.lists_sets) return list_sets();
   if (options.lists_sections) return list_sections();
   if (options.queries_metrics) return query_metrics(options);
+  if (const Result<void> taken = take_ncu_options(app, options, runs || options.runs_again); !taken) return fail(taken.error());
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
   if (const std::string typed = runs ? "" : program_without_mark(options); !typed.empty())
     return fail(usage_error("A program stands behind --, with the options before it: lanescope kernels ... -- " + typed));
@@ -539,60 +681,13 @@ int run_kernels(Arguments arguments) {
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
   if (runs && options.save.empty() && app.get_option("--output")->count() > 0)
     std::cerr << "lanescope: -o is for tables of what is measured. The recording is not kept; keep it with: --save FILE.trace\n";
-  std::optional<RecordedFile> recorded;
-  int code = kSuccess;
-  kernels::Program measured{program, {}};
-  std::vector<channel::ChosenKind> kinds;
-  if (!runs) {
-    const auto again = program_again(options);
-    if (!again) return fail(again.error());
-    if (*again) {
-      measured = (*again)->program;
-      kinds = (*again)->kinds;
-    }
-  }
-  if (!measured.command.empty()) {
-    auto settings = counter_settings(options, app.get_option("--set")->count() > 0 ? SetOption::kGiven : SetOption::kLeftOut);
-    if (!settings) return fail(settings.error());
-    if (!kinds.empty() && settings->counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
-      settings->kinds = kinds;
-      settings->launches = session::LaunchesMeasured::kSample;
-      settings->kernel.clear();
-      settings->count = 0;
-    }
-    if (!kinds.empty() && settings->counting == session::KernelCounting::kInstructions) settings->count = static_cast<std::uint32_t>(kinds.size());
-    Result<RecordedFile> place = RecordedFile::at(options.save);
-    if (!place) return fail(place.error());
-    recorded.emplace(std::move(*place));
-    if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
-    const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
-    if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
-    const Result<MeasuredProgram> ended = counts_instructions ? record_instruction_counts(measured, *settings, recorded->path())
-                                                              : record_kernels(measured, *settings, recorded->path());
-    if (!ended) return fail(ended.error());
-    code = ended->code;
-    if (options.imports_sources)
-      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
-    options.file = recorded->path();
-  } else {
-    if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
-    keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
-    keep_as_private_as(options.further);
-  }
-  if (options.page == "source") {
-    const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
-    return code != kSuccess ? code : printed;
-  }
-  const Result<ReadMetrics> kernels = read_metrics(options.file, options);
-  if (!kernels) {
-    const int failed = fail(kernels.error());
-    return code != kSuccess ? code : failed;
-  }
-  // What was measured now was told while it was.
-  if (!recorded && !kernels->missing.empty())
-    std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
-  const int printed = print(*kernels, options, output, options.file.string());
-  return code != kSuccess ? code : printed;
+  LogFile log;
+  if (!options.log.empty())
+    if (const Result<void> opened = log.open(options.log, app.get_option("--force-overwrite")->count() > 0 ? Overwrite::kAllow : Overwrite::kRefuse); !opened) return fail(opened.error());
+  if (!options.log.empty()) output.print_to(log.stream());
+  const int code = show_kernels(app, options, output, runs ? program : Arguments());
+  const Result<void> logged = log.close(options.log);
+  return logged || code != kSuccess ? code : fail(logged.error());
 }
 
 }  // namespace lanescope::cli

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "options/kernel_options.h"
@@ -133,7 +135,7 @@ int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions&
   const Overwrite overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   options.reports.overwrite = overwrite;
   return record_there(remote, form.name, options_for_there(app, kHere), std::move(program),
-                      {options.recording.output, overwrite, options.reports});
+                      {options.recording.output, overwrite, options.reports, numbers_of(options.range)});
 }
 
 // Their values go to the file of the recording.
@@ -209,8 +211,18 @@ int run_program(const Form& form, Arguments arguments) {
   session::let_go_of_standard_input();
   begun->start.use_up();
   SessionServer server(**recording, std::move(begun->socket), start_options(options.capture, options.range, options.reports));
+  std::optional<Error> not_counted;  // told as soon as it is known: the program may run for hours
+  std::jthread planning;
+  if (counters)
+    planning = std::jthread([&counters, &not_counted] {
+      if (const Result<void> planned = counters->await_plan(); !planned) {
+        not_counted = planned.error();
+        std::cerr << "lanescope: " + not_counted->text + " The program is recorded without them.\n" << std::flush;
+      }
+    });
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
-  if (counters) add_counters(*counters, watched.outcome);
+  if (planning.joinable()) planning.join();
+  if (counters && !not_counted) add_counters(*counters, watched.outcome);
   if (imports_sources)
     for (const auto& file : watched.outcome.files)
       if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';

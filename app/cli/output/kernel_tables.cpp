@@ -7,6 +7,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/kernels/costly_line.h"
 #include "model/kernels/instruction_mix.h"
@@ -151,6 +154,41 @@ stats::Table raw_table(const RecordedMetrics& kernels) {
         table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(kernels.metrics.metrics()[i].name),
                       table.add_text(kernels.metrics.metrics()[i].unit), table.add_text(rounded("%.12g", kernel.values[i])));
   }
+  return table;
+}
+
+stats::Table summary_table(const RecordedMetrics& kernels) {
+  struct Values {
+    std::uint64_t launches = 0;
+    double least = 0, most = 0, sum = 0;
+  };
+  const std::span<const ProfiledKernel> launches = kernels.metrics.kernels();
+  const std::size_t metrics = kernels.metrics.metrics().size();
+  std::vector<std::string_view> names;  // in order
+  std::unordered_map<std::string_view, std::vector<Values>> by_name;
+  for (const ProfiledKernel& kernel : launches) {
+    const auto [known, is_new] = by_name.try_emplace(kernel.name, metrics);
+    if (is_new) names.push_back(kernel.name);
+    for (std::size_t i = 0; i < kernel.values.size(); ++i) {
+      const double value = kernel.values[i];
+      if (!std::isfinite(value)) continue;
+      Values& values = known->second[i];
+      values.least = values.launches == 0 ? value : std::min(values.least, value);
+      values.most = values.launches == 0 ? value : std::max(values.most, value);
+      values.sum += value;
+      ++values.launches;
+    }
+  }
+  stats::Table table({stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"), stats::integers("Launches"), stats::texts("Minimum"), stats::texts("Maximum"), stats::texts("Average")});
+  for (const std::string_view name : names)
+    for (std::size_t i = 0; i < metrics; ++i) {
+      const Values& values = by_name[name][i];
+      if (values.launches == 0) continue;
+      const kernels::Metric& metric = kernels.metrics.metrics()[i];
+      table.add_row(table.add_text(std::string(name)), table.add_text(metric.name), table.add_text(metric.unit), static_cast<std::int64_t>(values.launches),
+                    table.add_text(rounded("%.12g", values.least)), table.add_text(rounded("%.12g", values.most)),
+                    table.add_text(rounded("%.12g", values.sum / static_cast<double>(values.launches))));
+    }
   return table;
 }
 

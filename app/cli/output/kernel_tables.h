@@ -18,6 +18,8 @@ namespace lanescope::cli {
 [[nodiscard]] stats::Table opcode_table(const Trace& trace);
 // All values.
 [[nodiscard]] stats::Table raw_table(const kernels::RecordedMetrics& kernels);
+// Of each kernel and value, over its measured launches: their number, the least, the largest and the mean. Kernels stand in the order of their first launch.
+[[nodiscard]] stats::Table summary_table(const kernels::RecordedMetrics& kernels);
 // To standard output: each kernel with what bounds it and what would help.
 void print_verdicts(const kernels::RecordedMetrics& kernels, const Trace* trace);
 

@@ -170,6 +170,10 @@ Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, cons
   if (expected_ == Tables::kSeveral && is_json_on_console(n)) text.insert(0, (in_object_++ == 0 ? "{\"" : ",\"") + heading.request + "\": ");
   std::cout.flush();
   if (target.kind == Target::Kind::kCommand) return feed(target.text, text);
+  if (console_ != nullptr) {
+    *console_ << text;
+    return {};
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
   return {};

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ class TableOutput {
   void add_options(CLI::App& app);
   // Checks what was given, and that files can be made where they are to be. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
+
+  // What would go to the terminal goes there, as it is. It outlives this.
+  void print_to(std::ostream& console) { console_ = &console; }
 
   // What the tables are made of. One that was made of events of it that can't be read any more is not written, and write() fails.
   void set_source(std::shared_ptr<const Trace> trace) { sources_.push_back(std::move(trace)); }
@@ -70,6 +74,7 @@ class TableOutput {
   std::vector<std::string> format_names_;
   std::vector<std::string> output_names_;  // lists, as typed
   std::string time_unit_name_ = "nsec";
+  std::ostream* console_ = nullptr;  // null: standard output
   bool quiet_ = false;
   bool force_overwrite_ = false;
   Tables expected_ = Tables::kOne;

@@ -1,6 +1,5 @@
 #include "session/kernel_run.h"
 
-#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "model/kernels/launch_kinds.h"
 #include "model/trace/kernel_name.h"
 #include "model/trace/utf8.h"
+#include "options/kernel_choice.h"
 #include "session/recording_watch.h"
 #include "text.h"
 
@@ -142,34 +142,6 @@ class PassingFolder {
   std::filesystem::path path_;
 };
 
-// Whether a kernel's name is one that was asked for: as of counters (session::KernelCounterSettings::kernel).
-class NameChoice {
- public:
-  explicit NameChoice(const std::string& wanted) {
-    constexpr std::string_view kPattern = "regex:";
-    if (!wanted.starts_with(kPattern)) {
-      exact_ = wanted;
-      return;
-    }
-    pattern_.reset(new regex_t);
-    if (regcomp(pattern_.get(), wanted.c_str() + kPattern.size(), REG_EXTENDED | REG_NOSUB) != 0) pattern_.reset();  // was checked before
-  }
-  [[nodiscard]] bool fits(const kernels::KernelNameOf& name) const {
-    if (pattern_) return regexec(pattern_.get(), std::string(name.function).c_str(), 0, nullptr, 0) == 0;
-    return exact_.empty() || name.function == exact_ || name.mangled == exact_;
-  }
-
- private:
-  struct Free {
-    void operator()(regex_t* pattern) const {
-      regfree(pattern);
-      delete pattern;
-    }
-  };
-  std::string exact_;
-  std::unique_ptr<regex_t, Free> pattern_;
-};
-
 std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
   std::uint32_t shape[7];
   std::copy(std::begin(kind.detail.grid), std::end(kind.detail.grid), shape);
@@ -236,28 +208,33 @@ Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::
   return result;
 }
 
-Result<MeasuredProgram> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
-                           const std::filesystem::path& file) {
-  const auto kernel_counters = session::KernelCounters::start(counters);
-  if (!kernel_counters) return kernel_counters.error();
-  const Result<std::size_t> runs = (*kernel_counters)->runs();
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters, const session::KernelCounterSettings& counters,
+                                       const std::filesystem::path& file) {
+  const Result<std::size_t> runs = kernel_counters.runs();
   if (!runs) return runs.error();
   if (*runs > 1) tell({"The program runs " + std::to_string(*runs) + " times, for one pass each."});
   const Ranges ranges = counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed;
-  const Result<Ran> ran = run(program, kernel_counters->get(), file, session::TargetOutput::kShowAndStore, ranges, counters.patience);
+  const Result<Ran> ran = run(program, &kernel_counters, file, session::TargetOutput::kShowAndStore, ranges, counters.patience);
   if (!ran) return ran.error();
-  if (const Result<void> again = run_again(program, **kernel_counters, *runs - 1, *ran, ranges, counters.patience); !again) return again.error();
-  const auto appended = (*kernel_counters)->append_to(file, ran->file);
-  if (!appended) return appended.error();
+  MeasuredProgram measured{ran->code, ran->file, {}};
+  if (const Result<void> again = run_again(program, kernel_counters, *runs - 1, *ran, ranges, counters.patience); !again) {
+    measured.failure = again.error();
+    return measured;
+  }
+  const auto appended = kernel_counters.append_to(file, ran->file);
+  if (!appended) {
+    measured.failure = appended.error();
+    return measured;
+  }
   tell(appended->sentences);
   tell(left_out_sentences(*appended));
-  return MeasuredProgram{ran->code, ran->file};
+  return measured;
 }
 
-Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
-                                      const std::filesystem::path& file) {
-  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
-  if (!first) return first.error();
+namespace {
+
+// Behind the first run. What failed; none where all was counted that can be.
+std::optional<Error> count_instructions(const kernels::Program& program, const session::KernelCounterSettings& chosen, const std::filesystem::path& file, const Ran& first) {
   const auto trace = open_trace(file);
   if (!trace) return trace.error();
   const NameChoice choice(chosen.kernel);
@@ -274,7 +251,7 @@ Result<MeasuredProgram> record_instruction_counts(const kernels::Program& progra
   counters.kernel.clear();
   counters.count = 1;
   std::size_t counted = 0;
-  bool was_signalled = first->was_signalled;
+  bool was_signalled = first.was_signalled;
   for (std::size_t i = 0; i < kinds.size() && !was_signalled; ++i) {
     const kernels::LaunchKind& kind = kinds[i];
     const std::string name((*trace)->name(kind.detail.short_name));
@@ -290,7 +267,7 @@ Result<MeasuredProgram> record_instruction_counts(const kernels::Program& progra
     was_signalled = ran->was_signalled || ran->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
-    const auto appended = (*kernel_counters)->append_to(file, first->file);
+    const auto appended = (*kernel_counters)->append_to(file, first.file);
     if (!appended) return appended.error();
     counters.known_code.insert(counters.known_code.end(), appended->code.begin(), appended->code.end());
     counted += appended->launches;
@@ -301,10 +278,21 @@ Result<MeasuredProgram> record_instruction_counts(const kernels::Program& progra
       break;
     }
     if (appended->launches == 0 && appended->left_out.empty()) tell({"Not counted: " + name + ". This time the program did not launch it where it was expected."});
-    if (ran->code != first->code) tell({"While instructions of " + name + " were counted, the program ended with " + std::to_string(ran->code) + "."});
+    if (ran->code != first.code) tell({"While instructions of " + name + " were counted, the program ended with " + std::to_string(ran->code) + "."});
   }
   tell({"Kernels and shapes of which instructions were counted: " + std::to_string(counted) + "."});
-  return MeasuredProgram{first->code, first->file};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
+                                      const std::filesystem::path& file) {
+  const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
+  if (!first) return first.error();
+  MeasuredProgram measured{first->code, first->file, {}};
+  measured.failure = count_instructions(program, chosen, file, *first);
+  return measured;
 }
 
 }  // namespace lanescope::cli

@@ -27,12 +27,14 @@ struct Costliest {
 struct MeasuredProgram {
   int code = 0;                      // as a shell sees it
   std::optional<FileIdentity> file;  // the recording of it
+  std::optional<Error> failure;      // why nothing, or not all, was measured of the program that ran
 };
 
 // How the program ended. Where passes take a run each (KernelReplay::kApplication), this is of the first run, and only its output is shown. The program's
-// output is its own; what there is to say of the recording goes to standard error. `file` must not exist. Fails with one sentence.
-Result<MeasuredProgram> record_kernels(const kernels::Program& program, const session::KernelCounterSettings& counters,
-                           const std::filesystem::path& file);
+// output is its own; what there is to say of the recording goes to standard error. `file` must not exist. `kernel_counters` were started of `counters`.
+// Fails with one sentence where the program did not run.
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters, const session::KernelCounterSettings& counters,
+                                       const std::filesystem::path& file);
 
 // The same of counts of instructions. CUPTI counts one kernel in a run of a program: the first run is recorded as it is, and then the program
 // runs once more for each kernel and shape that was chosen of that, the most costly first; its output is not shown then. A signal ends

@@ -178,6 +178,11 @@ Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question)
                WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
 }
 
+Result<void> check_counters_can_be_read() {
+  const Result<std::string> answer = ask_kernel_metrics({"--check"});
+  return answer ? Result<void>() : answer.error();
+}
+
 Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounterSettings& settings, std::optional<uid_t> user) {
   const char* parent = std::getenv("TMPDIR");
   std::string pattern = std::string(parent != nullptr && *parent == '/' && !user ? parent : "/tmp") + "/lanescope-kernels-XXXXXX";

@@ -1,15 +1,21 @@
 // Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
-#include <iterator>
-#include <map>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <sstream>
+#include <tuple>
 #include <utility>
+#include <variant>
 
 #include "checks.h"
+#include "collector/session/kernel_counters.h"
 #include "command.h"
+#include "output/kernel_tables.h"
+#include "session/kernel_run.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -28,6 +34,15 @@ Answer answer(Arguments arguments) {
   const int code = run(std::move(arguments));
   std::cerr.rdbuf(before);
   return {code, messages.str()};
+}
+
+template <typename Work>
+std::string errors_of(Work work) {
+  std::ostringstream messages;
+  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
+  work();
+  std::cerr.rdbuf(before);
+  return messages.str();
 }
 
 struct Case {
@@ -253,12 +268,51 @@ TEST_CASE("kernels names lines of source by counts of another recording") {
 TEST_CASE("kernels ends a program whose kernel does not come to an end while it is measured, and names it") {
   const test::TemporaryFolder folder;
   const std::string record = "printf 'LCK4\\0\\0\\0\\0\\051\\0\\0\\0\\0\\0\\0\\0\\007\\0\\0\\0\\0\\0\\0\\0\\011\\0\\0\\0\\0\\0\\0\\0_Z4spinPi'";
-  const Answer told = answer({"kernels", "--timeout", "0.3", "--save", (folder.path() / "kept.trace").string(), "--", "sh", "-c",
-                              record + " > \"$LANESCOPE_KERNEL_COUNTERS/records/1\"; exec sleep 100"});
-  CAPTURE(told.text);
-  if (told.text.find("Install Lanescope whole") != std::string::npos) return;  // without CUPTI there is no lanescope-kernel-metrics
-  CHECK_THAT(told.text, contains_text("The kernel spin(int*) did not come to an end within 0.3 s while it was measured"));
+  session::KernelCounterSettings settings;
+  settings.patience = std::chrono::milliseconds(300);
+  const auto counters = session::KernelCounters::start(settings);
+  if (!counters) return;  // without CUPTI there is no lanescope-kernel-metrics
+  const std::string told = errors_of([&] {
+    const auto measured = record_kernels({{"sh", "-c", record + " > \"$LANESCOPE_KERNEL_COUNTERS/records/1\"; exec sleep 100"}, {}}, **counters, settings, folder.path() / "kept.trace");
+    REQUIRE(measured);
+  });
+  CHECK_THAT(told, contains_text("The kernel spin(int*) did not come to an end within 0.3 s while it was measured"));
   CHECK(std::filesystem::exists(folder.path() / "kept.trace"));
+}
+
+TEST_CASE("kernels ends as its program did, also where nothing could be measured") {
+  const test::TemporaryFolder folder;
+  const session::KernelCounterSettings settings;
+  const auto counters = session::KernelCounters::start(settings);
+  if (!counters) return;
+  const auto measured = record_kernels({{"sh", "-c", "exit 7"}, {}}, **counters, settings, folder.path() / "kept.trace");
+  REQUIRE(measured);
+  CHECK(measured->code == 7);
+  const Result<MeasuredProgram> counted = record_instruction_counts({{"sh", "-c", "exit 7"}, {}}, settings, folder.path() / "counts.trace");
+  REQUIRE(counted);
+  CHECK(counted->code == 7);
+  REQUIRE(counted->failure);
+  CHECK_THAT(counted->failure->text, contains_text("the program launched none on a GPU"));
+}
+
+TEST_CASE("kernels runs no program that could not be measured") {
+  if (session::check_counters_can_be_read()) return;  // there is a GPU
+  const test::TemporaryFolder folder;
+  const std::string ran = (folder.path() / "ran").string(), kept = (folder.path() / "kept.trace").string();
+  for (const Arguments& options : {Arguments{}, Arguments{"--set=source"}, Arguments{"--launches=sample"}, Arguments{"--replay-mode=range"}}) {
+    Arguments all{"kernels", "--save", kept};
+    all.insert(all.end(), options.begin(), options.end());
+    for (const std::string& word : {std::string("--"), std::string("touch"), ran}) all.push_back(word);
+    const Answer told = answer(all);
+    CAPTURE(told.text);
+    CHECK(told.code == 1);
+    CHECK_THAT(told.text, contains_text("Counters of kernels can't be read: "));
+    CHECK_FALSE(std::filesystem::exists(ran));
+    CHECK_FALSE(std::filesystem::exists(kept));
+  }
+  const Answer nowhere = answer({"kernels", "--save", "/nowhere/x.trace", "--", "touch", ran});
+  CHECK(nowhere.code == 1);
+  CHECK_FALSE(std::filesystem::exists(ran));
 }
 
 TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps the file that is there") {
@@ -298,12 +352,11 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--section=SourceCounters"}, true, 2, "There is no section SourceCounters that can be measured");
   refused({"kernels", "--page=raw", "--section=SpeedOfLight", counters}, false, 2, "--section is for --page details");
   refused({"kernels", "--source-folders=/tmp", counters}, false, 2, "--source-folders is for --page source");
-  refused({"kernels", "--set=source", "--", "true"}, false, kAnyCode, "the program launched none on a GPU");
   const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"}, {"pc:every=100ms", "every 230 ms at most"},
                                                          {"pc:window=soon", "a window is a time"}, {"pc:every=0", "is a time"}};
   for (const auto& [wrong, words] : windows) refused({"profile", std::string("--kernels=") + wrong}, true, 2, words);
   refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
-  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--launches=sample", "--nvtx-include=a", "--replay-mode=spread", "--save=x.trace"})
+  for (const char* option : {"--set=basic", "--metrics=a", "--launches=sample", "--nvtx-include=a", "--replay-mode=spread", "--save=x.trace"})
     refused({"kernels", there.string(), option}, false, 2, "is for a program that is measured");
   refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
   CHECK(std::filesystem::file_size(there) == 4);
@@ -326,6 +379,107 @@ TEST_CASE("kernels takes what is typed for ncu, or says what to type") {
   CHECK_THAT(nowhere.text, contains_text("Nothing can be written to /nowhere/x: No such file or directory."));
   CHECK_FALSE(std::filesystem::exists(ran));
   CHECK_THAT(answer({"kernels", "-o", table, "--", "true"}).text, contains_text("--save FILE.trace"));
+}
+
+TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it") {
+  const test::TemporaryFolder folder;
+  const std::string counters = test::data_file("kernel_counters.trace").string();
+  int number = 0;
+  // The first column of rows of the values, each once, in order.
+  const auto kernels_of = [&](std::vector<std::string> options) {
+    const std::string base = (folder.path() / std::to_string(++number)).string();
+    Arguments all{"kernels", "-q", "-f", "csv", "-o", base, "--page", "raw", counters};
+    all.insert(all.end(), options.begin(), options.end());
+    const Answer told = answer(all);
+    CAPTURE(told.text);
+    CHECK(told.code == 0);
+    std::ifstream file(base + "_values.csv");
+    std::vector<std::string> names;
+    for (std::string row; std::getline(file, row);) {
+      const std::string rest = row.substr(row.find(',') + 1), name = row.substr(0, row.find(',')) + " " + rest.substr(0, rest.find_first_of("(,"));
+      if (names.empty() || names.back() != name) names.push_back(name);
+    }
+    names.erase(names.begin());  // the titles
+    return names;
+  };
+  const std::vector<std::string> all = kernels_of({});
+  REQUIRE(all.size() > 3);
+  std::vector<std::string> with_transpose;
+  for (const std::string& name : all)
+    if (name.find("transpose_") != std::string::npos) with_transpose.push_back(name.substr(name.find("transpose_")));
+  REQUIRE(with_transpose.size() >= 2);
+  const auto names = [](const std::vector<std::string>& rows) {
+    std::vector<std::string> only;
+    for (const std::string& row : rows) only.push_back(row.substr(row.find("transpose_")));
+    return only;
+  };
+  CHECK(names(kernels_of({"-k", "regex:^transpose_"})) == with_transpose);
+  CHECK(kernels_of({"-k", "transpose_naive"}).size() == static_cast<std::size_t>(std::count(with_transpose.begin(), with_transpose.end(), "transpose_naive")));
+  CHECK(names(kernels_of({"-k", "regex:^transpose_", "-s", "1", "-c", "1"})) == std::vector{with_transpose[1]});
+  CHECK(names(kernels_of({"--kernel-id", "::transpose_naive:1"})) == std::vector<std::string>{"transpose_naive"});
+  CHECK(kernels_of({"--devices", "0,3"}) == all);
+  for (const auto& [options, code, words] : std::vector<std::tuple<Arguments, int, const char*>>{
+           {{"--devices", "7"}, 1, "is among those that were chosen"},
+           {{"-k", "no_such_kernel"}, 1, "is among those that were chosen"},
+           {{"--devices", "all"}, 2, "--devices takes numbers of GPUs"},
+           {{"--kernel-id", "saxpy"}, 2, "is not CONTEXT:STREAM:"},
+           {{"--kernel-id", "1:7:saxpy:"}, 2, "--nvtx-include"},
+           {{"--kernel-id", "::saxpy:0"}, 2, "from 1"},
+           {{"--kernel-id", "::regex:a:1"}, 2, "--launch-skip"},
+           {{"--kernel-id", "::saxpy:1", "-k", "saxpy"}, 2, "both say which launches are meant"},
+           {{"--call-stack"}, 2, "--cudabacktrace=kernel"},
+           {{"--print-summary", "per-gpu"}, 2, "--devices N"},
+           {{"-k", "a", "--page", "source"}, 2, "--page source is of all kernels"}}) {
+    Arguments asked{"kernels", counters};
+    asked.insert(asked.end(), options.begin(), options.end());
+    const Answer told = answer(asked);
+    CAPTURE(options, told.text);
+    CHECK(told.code == code);
+    CHECK_THAT(told.text, contains_text(words));
+  }
+  CHECK_THAT(answer({"kernels", "--devices", "0", "--", "true"}).text, contains_text("CUDA_VISIBLE_DEVICES=0"));
+  CHECK_THAT(answer({"kernels", "--app-range", "-k", "a", "--", "true"}).text, contains_text("--replay-mode app-range counts all kernels of a range together"));
+}
+
+TEST_CASE("kernels prints a summary by kernel, and to a log file") {
+  const test::TemporaryFolder folder;
+  const std::string counters = test::data_file("kernel_counters.trace").string(), log = (folder.path() / "log").string();
+  const Answer told = answer({"kernels", "--csv", "--print-summary", "per-kernel", "--log-file", log, counters});
+  CAPTURE(told.text);
+  CHECK(told.code == 0);
+  CHECK(told.text.empty());
+  std::ifstream file(log);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK(text.find("Kernel,Metric,Unit,Launches,Minimum,Maximum,Average") != std::string::npos);
+  CHECK_THAT(answer({"kernels", "--log-file", log, counters}).text, contains_text("exists already"));
+  CHECK(answer({"kernels", "--log-file", log, "-f", "csv", "--force-overwrite", "/nowhere.trace"}).code == 1);
+  std::ifstream again(log);
+  CHECK_THAT((std::string{std::istreambuf_iterator<char>(again), {}}), contains_text("nowhere.trace"));  // messages, too
+  CHECK_THAT(answer({"kernels", "--log-file", "/nowhere/log", counters}).text, contains_text("Nothing can be written to /nowhere/log: No such file"));
+}
+
+TEST_CASE("the summary of a kernel is of all its launches that were measured") {
+  kernels::KernelMetrics metrics({{"gpu__time_duration.sum", "ns"}, {"other", "%"}});
+  const auto add = [&](const char* name, double time, double other) {
+    kernels::ProfiledKernel kernel;
+    kernel.name = name;
+    kernel.values = {time, other};
+    metrics.add(kernel);
+  };
+  add("a", 10, 1);
+  add("b", 5, std::nan(""));
+  add("a", 30, std::nan(""));
+  const stats::Table table = summary_table({std::move(metrics), {}, {}});
+  REQUIRE(table.row_count() == 3);
+  const auto row = [&](std::size_t number) {
+    std::string text;
+    for (const stats::Column& column : table.columns())
+      text += std::holds_alternative<stats::Texts>(column.values) ? std::string(table.text(column.text(number))) + " " : std::to_string(std::get<stats::Integers>(column.values)[number]) + " ";
+    return text;
+  };
+  CHECK(row(0) == "a gpu__time_duration.sum ns 2 10 30 20 ");
+  CHECK(row(1) == "a other % 1 1 1 1 ");
+  CHECK(row(2) == "b gpu__time_duration.sum ns 1 5 5 5 ");
 }
 
 TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {

@@ -95,7 +95,21 @@ TEST_CASE("the program of a recording runs again where that is asked for, and ne
   CHECK_FALSE(fs::exists(shell.place() / "ran"));
   const auto again = shell.run("lanescope kernels --rerun " + file + " </dev/null");
   CHECK_THAT(again.messages, contains_text("The program runs again: ./transpositions 100"));
-  CHECK(content(shell.place() / "ran") == "100\n");
+  const bool can_count = shell.run("lanescope-kernel-metrics --check").code == 0;
+  CHECK(content(shell.place() / "ran") == (can_count ? "100\n" : ""));  // where nothing can be measured, nothing runs
+}
+
+TEST_CASE("profile says that counters of kernels can't be read while the program runs, and once") {
+  const Shell shell;
+  if (shell.run("lanescope-kernel-metrics --check").code == 0) return;  // there is a GPU
+  // The program ends by 5 once it was told.
+  const Shell::Ran ran = shell.run(
+      "lanescope profile -s none --kernels=counters -o x sh -c 'for i in $(seq 600); do grep -q \"are not read\\|recorded without them\" said && exit 5; sleep 0.1; done' 2>said");
+  CHECK(ran.code == 5);
+  const std::string said = content(shell.place() / "said"), words = "Counters of kernels can't be read";
+  CAPTURE(said);
+  CHECK(said.find(words) != std::string::npos);
+  CHECK(said.find(words) == said.rfind(words));
 }
 
 TEST_CASE("output that does not arrive is a failure, a reader that has read enough is none") {

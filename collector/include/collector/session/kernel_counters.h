@@ -78,6 +78,9 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
+  // Waits for the plan, whose making asks the driver (kHardware alone). Fails with one sentence where nothing can be counted.
+  [[nodiscard]] Result<void> await_plan();
+
   // How often the program is to run, each time behind begin_next_run() but the first: once, but for kApplication and kRange. Waits for the plan. Fails with one sentence.
   [[nodiscard]] Result<std::size_t> runs();
   Result<void> begin_next_run();
@@ -98,7 +101,6 @@ class KernelCounters {
   KernelCounters(std::filesystem::path folder, KernelCounterSettings settings, std::optional<uid_t> user);
   [[nodiscard]] Result<void> make_folders() const;
   [[nodiscard]] Result<void> leave_word(const char* name) const;  // an empty file, which the program finds before there is a plan
-  [[nodiscard]] Result<void> await_plan();
   [[nodiscard]] std::vector<std::string> evaluation() const;
 
   std::filesystem::path folder_;
@@ -114,5 +116,8 @@ class KernelCounters {
 // What lanescope-kernel-metrics prints for these arguments. Fails with its sentence, of kind kUsage where it ends with 2, and where it can't
 // be started.
 Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question);
+
+// Whether this machine has what counts: a driver, GPUs and a CUPTI that knows them. Takes the driver's time to start. Fails with one sentence.
+Result<void> check_counters_can_be_read();
 
 }  // namespace lanescope::session
