@@ -6,8 +6,10 @@
 #include "support/catch.h"
 #include "support/paths.h"
 #include "timeline/core/describe.h"
+#include "timeline/core/format.h"
 #include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/svg_picture.h"
 
 using namespace lanescope;
 using namespace lanescope::timeline;
@@ -114,6 +116,33 @@ TEST_CASE("a closed row is busy whenever something below it is") {
       INFO(row.key);
       const TimeRange extent = trace->extent();
       REQUIRE(busy_one_by_one(cache.content(row.all), extent) == busy_one_by_one(cache.content(below), extent));
+    }
+  }
+}
+
+TEST_CASE("a picture of all rows of a recorded trace has each row, and each event that is wide enough") {
+  constexpr std::int32_t kWidth = 1'000;  // px, behind 200 of names
+  for (const auto& trace : recorded_traces()) {
+    const RowTree tree(*trace);
+    RowArrangement all_open;
+    for (const Row& row : tree.rows()) all_open.expanded[row.key] = true;
+    const RowLayout layout(tree, all_open, {}, "");
+    ContentCache contents(trace);
+    const SvgPicture picture{trace->extent(), rows_in_sight(tree, layout, TraceSides::kApart, 0, layout.height()), kWidth + 200, std::nullopt};
+    REQUIRE(picture.rows.size() == tree.rows().size());
+    const std::string svg = svg_text(*trace, tree, picture, contents, nullptr, nullptr);
+    const auto count = [&](std::string_view text) {
+      std::size_t found = 0;
+      for (std::size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++found;
+      return found;
+    };
+    CHECK(count("<g>") == count("</g>"));
+    CHECK(count("<text ") == count("</text>"));
+    // One alone, and as many pixels wide as no rounding matters.
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) {
+      const Lane& events = trace->lane(lane);
+      if (events.size() != 1 || events.event(0).duration * kWidth < 4 * trace->extent().length()) continue;
+      CHECK(svg.find(markup_text(format_duration(events.event(0).duration)) + "</title><rect") != std::string::npos);
     }
   }
 }

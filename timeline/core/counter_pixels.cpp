@@ -43,6 +43,20 @@ CounterScale counter_scale(const Trace& trace, CounterId id) {
   return scale;
 }
 
+std::string scale_text(const Trace& trace, CounterId id, const CounterScale& scale) {
+  const std::string& unit = trace.counters()[id].unit;
+  if (unit != "%") return format_quantity(scale.top, unit);
+  return scale.top < 1 ? format_percent(scale.top, 2) : format_percent(scale.top, 0);  // a round number: counter_scale()
+}
+
+Rgb counter_color(const Trace& trace, CounterId id, ColorScheme scheme) noexcept {
+  constexpr std::array kHues{200.0, 150.0, 275.0, 30.0, 340.0, 90.0};
+  std::size_t hash = 5;
+  for (const char c : trace.counters()[id].group) hash = hash * 31 + static_cast<unsigned char>(c);
+  const bool dark = scheme == ColorScheme::kDark;
+  return from_hsl(kHues[hash % kHues.size()], dark ? 0.60 : 0.70, dark ? 0.62 : 0.38);
+}
+
 std::vector<CounterSummary> counter_columns(const CounterSeries& series, const Viewport& viewport) {
   const auto width = static_cast<std::size_t>(viewport.width);
   std::vector<Nanoseconds> edges(width + 1);

@@ -118,4 +118,15 @@ Message row_title(const Row& row) {
   return row.share ? Message("{share} {row}", {{"share", format_share(*row.share)}, {"row", row.label}}) : row.label;
 }
 
+bool is_heading(const Row& row) noexcept {
+  return row.depth == 0 || row.kind == RowKind::kGpu || row.kind == RowKind::kProcesses || row.kind == RowKind::kProcess ||
+         row.kind == RowKind::kProcessorGroup;
+}
+
+std::size_t sharers_of(const Row& row) noexcept {
+  // How busy many equal things are on average says more than that one of them is.
+  const bool is_mean = row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads;
+  return is_mean ? std::max<std::size_t>(1, row.children.size()) : 1;
+}
+
 }  // namespace lanescope::timeline

@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <map>
 
+#include "model/text/language.h"
+#include "model/trace/call_stacks.h"
 #include "model/trace/utf8.h"
+#include "timeline/core/counter_pixels.h"
 #include "timeline/core/format.h"
 #include "timeline/core/level_pixels.h"
 #include "timeline/core/ruler.h"
@@ -24,7 +27,10 @@ constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeli
 constexpr double kWaitingShade = 0.6;   // of white, over what does nothing but wait
 constexpr int kWaitingShades = 6;       // that are told apart
 constexpr std::int32_t kNarrowestCause = 150; // px of a gap whose cause is written
-constexpr std::size_t kMostLevels = 2;  // of nested ranges
+constexpr std::size_t kOuterLevels = 2;
+constexpr double kIndent = 10;          // px
+constexpr double kCounterFill = 0.20;   // of the colour, from the bottom to the mean
+constexpr double kCounterBand = 0.45;   // from the least to the most
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
@@ -63,10 +69,32 @@ class Painter {
   std::map<Rgb, std::string> paths_;
 };
 
-Rgb color_of(const Trace& trace, TrackKind kind, NameId name, EventRef event) {
+// `kind_of_row`: calls that samples were seen in have the kind of their code as detail.
+Rgb color_of(const Trace& trace, RowKind kind_of_row, TrackKind kind, NameId name, DetailId detail) {
+  if (kind_of_row == RowKind::kStackChart)
+    return call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), trace.name(name), kScheme);
   const bool is_range = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
-  const DetailId detail = is_range && event.valid() ? trace.lane(event.lane).detail(event.index) : 0;
-  return event_color(kind, trace.name(name), detail == 0 ? 0 : trace.nvtx_detail(detail).color, kScheme);
+  return event_color(kind, trace.name(name), is_range && detail != 0 ? trace.nvtx_detail(detail).color : 0, kScheme);
+}
+
+// Names as they are in the source, but for states, which are words of ours.
+std::string name_of(const Trace& trace, const Box& box) {
+  if (box.kind == TrackKind::kThreadStates) return shown_language().translate(trace.name(box.name));
+  if (box.kind == TrackKind::kKernels) return compact_kernel_name(trace.name(box.name));
+  return std::string(event_label(trace, box.kind, {.name = box.name, .detail = box.detail}));
+}
+
+// "[4711] main · CUDA API".
+std::string name_with_owner(const RowTree& tree, RowIndex index) {
+  const Row& row = tree.row(index);
+  for (auto parent = row.parent; parent; parent = tree.row(*parent).parent)
+    if (const RowKind kind = tree.row(*parent).kind; kind == RowKind::kThread || kind == RowKind::kGpu)
+      return tree.row(*parent).label.english() + " · " + row.label.english();
+  return row_title(row);
+}
+
+const Row& top_of(const RowTree& tree, const Row& row) {
+  return row.parent ? top_of(tree, tree.row(*row.parent)) : row;
 }
 
 class Drawing {
@@ -80,7 +108,7 @@ class Drawing {
         communication_(communication),
         viewport_{picture.range, std::max<std::int32_t>(100, picture.width - kNames)},
         contents_(contents) {
-    for (const RowIndex index : picture.rows) add_lines(index);
+    for (const SvgRow& row : picture.rows) add_lines(row);
   }
 
   std::string text() {
@@ -96,23 +124,17 @@ class Drawing {
 
  private:
   struct Line {
-    RowIndex row = 0;
-    std::string name;
+    const SvgRow* row = nullptr;
     const Level* level = nullptr;
+    bool is_first = true;  // of its row, which names it
   };
 
-  // One for each row; of ranges, one for each of the outer nesting depths.
-  void add_lines(RowIndex index) {
-    const Row& row = tree_.row(index);
-    std::string name = row_title(row);
-    for (auto parent = row.parent; parent; parent = tree_.row(*parent).parent)  // whose it is
-      if (const RowKind kind = tree_.row(*parent).kind; kind == RowKind::kThread || kind == RowKind::kGpu) {
-        name = tree_.row(*parent).label.english() + " · " + row.label.english();
-        break;
-      }
-    if (row.kind != RowKind::kNvtx) return lines_.push_back({index, std::move(name), &row.all});
-    for (std::size_t depth = 0; depth < std::min(kMostLevels, row.levels.size()); ++depth)
-      lines_.push_back({index, depth == 0 ? name : std::string(), &row.levels[depth]});
+  void add_lines(const SvgRow& picture_row) {
+    const Row& row = tree_.row(picture_row.row);
+    if (picture_row.form == SvgRow::Form::kCollapsed) return lines_.push_back({&picture_row, &row.all});
+    const std::size_t most = picture_row.form == SvgRow::Form::kOuterLevels ? kOuterLevels : row.levels.size();
+    if (row.levels.empty()) lines_.push_back({&picture_row});
+    for (std::size_t depth = 0; depth < std::min(most, row.levels.size()); ++depth) lines_.push_back({&picture_row, &row.levels[depth], depth == 0});
   }
 
   [[nodiscard]] double x_of(Nanoseconds time) const { return kNames + viewport_.x_at(time); }
@@ -130,33 +152,70 @@ class Drawing {
     return svg;
   }
 
-  static std::string label(double x, double y, const std::string& text, const char* color) {
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + color + "\">" + markup_text(text) + "</text>";
+  static std::string label(double x, double y, const std::string& text, const char* color, const char* weight = nullptr) {
+    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + color + (weight != nullptr ? std::string("\" font-weight=\"") + weight : "") + "\">" +
+           markup_text(text) + "</text>";
+  }
+
+  [[nodiscard]] std::string name(const SvgRow& row, double top) const {
+    const double left = 4 + kIndent * row.indent;
+    return "<g><title>" + markup_text(shortened(row.name, kLongestTitle)) + "</title>" +
+           label(left, top + kBarHeight - 5, fitting(row.name, kNames - 8 - left), "#222222", is_heading(tree_.row(row.row)) ? "bold" : nullptr) + "</g>";
   }
 
   std::string line(const Line& line, double top) {
-    const Row& row = tree_.row(line.row);
-    std::string svg = "<g><title>" + markup_text(shortened(line.name, kLongestTitle)) + "</title>" +
-                      label(4, top + kBarHeight - 5, fitting(line.name, kNames - 12), "#222222") + "</g>";
+    const Row& row = tree_.row(line.row->row);
+    std::string svg = line.is_first ? name(*line.row, top) : std::string();
+    if (row.counter) return svg + counter(*row.counter, top);
     if (line.level == nullptr || line.level->empty()) return svg;
     const LevelContent& content = contents_.content(*line.level);
     rasterizer_.prepare(std::vector<const LevelContent*>{&content}, viewport_);
     const LevelPixels& pixels = rasterizer_.rasterize(content, viewport_);
-    const bool works = row.kind == RowKind::kGpuHardware && idle_ != nullptr;
+    const bool is_all_of_gpu = row.kind == RowKind::kGpuHardware || (row.kind == RowKind::kGpu && line.level == &row.all);
+    const bool works = is_all_of_gpu && idle_ != nullptr;
+    const std::size_t sharers = sharers_of(row);
     const GpuId gpu = works ? trace_.track_of(row.all.front().lane).key.gpu : kNone;
     const std::vector<IdleTime::Column> idle = works ? idle_->columns(gpu, viewport_) : std::vector<IdleTime::Column>();
     shade(idle, top);
     pixels.for_each_column([&](std::int32_t x, const Column& column) {
       if (!column.longest.valid()) return;
-      const double bar = column.busy == 0 ? kBarHeight : std::max(2.0, busy_share(column, viewport_.step(), 1) * kBarHeight);
+      const double tick = column.kind == TrackKind::kCpuSamples ? kBarHeight / 2.0 : kBarHeight;  // samples are many, and say little by themselves
+      const double bar = column.busy == 0 ? tick : std::max(2.0, busy_share(column, viewport_.step(), sharers) * kBarHeight);
+      const bool is_longest = column.longest_name == column.dominant || row.kind == RowKind::kStackChart;
       const Rgb color = column.busy == 0 || has_dominant(column)
-                            ? color_of(trace_, column.kind, column.dominant, column.longest)
+                            ? color_of(trace_, row.kind, column.kind, column.dominant, is_longest ? column.longest_detail : 0)
                             : mixed_color(column.kind, kScheme);
       painter_.fill(kNames + x, top + kBarHeight - bar, 1, bar, color);
     });
     svg += painter_.take();
     if (works) svg += causes(gpu, idle, top);
-    return svg + boxes(pixels, top) + waits(*line.level, top);
+    if (sharers == 1) svg += boxes(row.kind, pixels, top);
+    return svg + waits(*line.level, top);
+  }
+
+  // From the bottom to the mean, from the least to the most, and the mean; the value of the top in front.
+  std::string counter(CounterId id, double top) {
+    const CounterScale scale = counter_scale(trace_, id);
+    const double resolution = trace_.counters()[id].resolution;
+    const Rgb color = counter_color(trace_, id, kScheme);
+    const auto y_of = [&](double value) { return top + (1 - scale.height_of(value * resolution)) * (kBarHeight - 1); };
+    const std::vector<CounterSummary> columns = counter_columns(trace_.counter_series(id), viewport_);
+    std::optional<double> before;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const CounterSummary& column = columns[i];
+      if (column.empty()) {
+        before.reset();
+        continue;
+      }
+      const double x = kNames + static_cast<double>(i);
+      const double mean = y_of(column.mean()), most = y_of(static_cast<double>(column.maximum)), least = y_of(static_cast<double>(column.minimum));
+      painter_.fill(x, least + 1, 1, top + kBarHeight - least - 1, blend(kWhite, color, kCounterFill));
+      painter_.fill(x, most, 1, least + 1 - most, blend(kWhite, color, kCounterBand));
+      const double from = before.value_or(mean);  // a step is drawn as one
+      lines_of_means_.fill(x, std::min(from, mean), 1, std::abs(from - mean) + 1, color);
+      before = mean;
+    }
+    return painter_.take() + lines_of_means_.take() + label(kNames + 3, top + 10, scale_text(trace_, id, scale), "#666666");
   }
 
   // Neighbouring columns of one shade are one piece.
@@ -191,16 +250,17 @@ class Drawing {
         painter_.fill(kNames + static_cast<double>(x), top, 1, kBarHeight, blend(kWhite, idle_color(columns[x].cause, kScheme), kIdleShade * columns[x].share));
   }
 
-  std::string boxes(const LevelPixels& pixels, double top) const {
+  std::string boxes(RowKind kind, const LevelPixels& pixels, double top) const {
     std::string svg;
     for (const Box& box : pixels.boxes()) {
       const double left = std::max(0.0, box.left), right = std::min<double>(box.right, viewport_.width);
       if (right <= left) continue;
-      const Event event = trace_.event(box.event);
-      const Rgb color = color_of(trace_, box.kind, box.name, box.event);
-      const std::string name = box.kind == TrackKind::kKernels ? compact_kernel_name(trace_.name(event.name))
-                                                               : std::string(event_label(trace_, box.kind, event));
-      svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + ", " + format_duration(event.duration)) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
+      const Rgb color = color_of(trace_, kind, box.kind, box.name, box.detail);
+      const std::string name = name_of(trace_, box);
+      // What was worked out, as ranges on a GPU, does not last as long as the event that it comes from.
+      const bool is_derived = kind == RowKind::kStackChart || kind == RowKind::kGpuRanges;
+      const std::string time = is_derived ? std::string() : ", " + format_duration(trace_.event(box.event).duration);
+      svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + time) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
              number(top) + "\" width=\"" + number(std::max(0.5, right - left - 0.5)) + "\" height=\"" + std::to_string(kBarHeight) + "\" fill=\"" +
              fill_text(color) + "\"/>";
       if (right - left >= kNarrowestName)
@@ -227,6 +287,7 @@ class Drawing {
   ContentCache& contents_;
   LevelRasterizer rasterizer_;
   Painter painter_;
+  Painter lines_of_means_;
 };
 
 }  // namespace
@@ -260,7 +321,7 @@ std::string svg_text(const Trace& trace, const RowTree& tree, const SvgPicture& 
   return Drawing(trace, tree, picture, contents, idle, communication).text();
 }
 
-std::vector<RowIndex> telling_rows(const RowTree& tree, ContentCache& contents, TimeRange range, std::size_t most) {
+std::vector<SvgRow> telling_rows(const RowTree& tree, ContentCache& contents, TimeRange range, std::size_t most) {
   struct Candidate {
     RowIndex row = 0;
     int rank = 0;  // GPUs first
@@ -282,9 +343,30 @@ std::vector<RowIndex> telling_rows(const RowTree& tree, ContentCache& contents, 
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank != b.rank ? a.rank < b.rank : a.busy > b.busy; });
   candidates.resize(std::min(candidates.size(), most));
-  std::vector<RowIndex> rows;
-  for (const Candidate& candidate : candidates) rows.push_back(candidate.row);
-  std::sort(rows.begin(), rows.end());
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.row < b.row; });
+  std::vector<SvgRow> rows;
+  for (const Candidate& candidate : candidates) {
+    const bool nests = tree.row(candidate.row).kind == RowKind::kNvtx;
+    rows.push_back({candidate.row, name_with_owner(tree, candidate.row), nests ? SvgRow::Form::kOuterLevels : SvgRow::Form::kCollapsed});
+  }
+  return rows;
+}
+
+std::vector<SvgRow> rows_in_sight(const RowTree& tree, const RowLayout& layout, TraceSides sides, std::int32_t scroll, std::int32_t window_height) {
+  std::vector<const PlacedRow*> placed = layout.in_sight(scroll, window_height);
+  std::erase_if(placed, [&](const PlacedRow* row) { return tree.row(row->row).kind == RowKind::kAnswer; });
+  std::stable_sort(placed.begin(), placed.end(), [](const PlacedRow* a, const PlacedRow* b) { return a->top < b->top; });
+  std::vector<SvgRow> rows;
+  for (const PlacedRow* each : placed) {
+    const Row& row = tree.row(each->row);
+    const bool is_collapsed = each->levels.data() == &row.all;
+    rows.push_back({each->row, row_title(row).in(shown_language()), is_collapsed ? SvgRow::Form::kCollapsed : SvgRow::Form::kExpanded,
+                    each->is_pinned() ? 0 : row.depth});
+    if (!row.parent || (!each->is_pinned() && sides == TraceSides::kApart)) continue;
+    std::string& name = rows.back().name;
+    if (each->is_pinned()) name += " · " + tree.row(*row.parent).label.in(shown_language());
+    if (const Row& of = top_of(tree, row); of.kind == RowKind::kTrace) name = of.label.english().substr(0, of.label.english().find("  ")) + " " + name;
+  }
   return rows;
 }
 

@@ -5,8 +5,6 @@
 
 #include <QFontMetricsF>
 
-#include "model/trace/percent.h"
-
 namespace lanescope::timeline {
 namespace {
 
@@ -14,22 +12,13 @@ constexpr int kLowestRow = 6;   // device pixels; below, nothing can be told
 constexpr double kFill = 0.20;  // of the colour, from the bottom to the mean
 constexpr double kBand = 0.45;  // from the least to the most
 
-// By what the group is about: the eye finds the rows that belong together.
-Rgb group_color(const std::string& group, ColorScheme scheme) {
-  constexpr double kHues[] = {200, 150, 275, 30, 340, 90};
-  std::size_t hash = 5;
-  for (const char c : group) hash = hash * 31 + static_cast<unsigned char>(c);
-  const bool dark = scheme == ColorScheme::kDark;
-  return from_hsl(kHues[hash % std::size(kHues)], dark ? 0.60 : 0.70, dark ? 0.62 : 0.38);
-}
-
 class Band {
  public:
   Band(const ViewState& state, CounterId id, QImage& image, int top, int height)
       : scale_(counter_scale(state.trace(), id)),
         resolution_(state.trace().counters()[id].resolution),
         background_(state.theme().background.rgb()),
-        color_(group_color(state.trace().counters()[id].group, state.theme().scheme)),
+        color_(counter_color(state.trace(), id, state.theme().scheme)),
         image_(image),
         top_(top),
         height_(height) {}
@@ -84,10 +73,7 @@ void paint_counter(const ViewState& state, QPainter& painter, CounterId id, cons
 
   // What the top means, on a ground of its own: it stays readable over the band.
   const double ratio = image.devicePixelRatio();
-  const std::string& unit = state.trace().counters()[id].unit;
-  const double most = band.scale().top;
-  const std::string of_all = most < 1 ? format_percent(most, 2) : format_percent(most, 0);  // a round number: counter_scale()
-  const QString text = QString::fromStdString(unit == "%" ? of_all : format_quantity(most, unit));
+  const QString text = QString::fromStdString(scale_text(state.trace(), id, band.scale()));
   const QFontMetricsF metrics(painter.font());
   const QRectF place(3, top / ratio + 1, metrics.horizontalAdvance(text) + 6, metrics.height() - 2);
   if (place.height() > height / ratio) return;

@@ -26,12 +26,6 @@ constexpr double kLeastWaiting = 0.001;  // of the time: less is not worth the r
 constexpr int kLegibleTitle = 14;        // characters of a name that numbers leave room for
 constexpr int kNumberGap = 10;           // px between a name and the numbers behind it
 
-// What rows belong to: a trace, a GPU, a process.
-bool is_heading(const Row& row) {
-  return row.depth == 0 || row.kind == RowKind::kGpu || row.kind == RowKind::kProcesses || row.kind == RowKind::kProcess ||
-         row.kind == RowKind::kProcessorGroup;
-}
-
 bool keeps_gpu_busy(const Trace& trace, const Row& row) {
   if (row.kind == RowKind::kTrace) return !row.all.empty() && trace.track_of(row.all.front().lane).key.gpu != kNone;
   return row.kind < RowKind::kProcesses && row.kind != RowKind::kSynchronization && row.kind != RowKind::kGpuRanges;

@@ -201,6 +201,11 @@ QImage TimelineView::picture(double scale) {
   return picture;
 }
 
+std::vector<SvgRow> TimelineView::rowsInSight() const {
+  const ViewState& state = parts_->state;
+  return rows_in_sight(state.tree(), state.layout(), state.arrangement().sides, state.scroll(), parts_->canvas->height());
+}
+
 void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
 bool TimelineView::showsOutline() const { return parts_->state.is_coarse(); }
 bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready() || parts_->minimap->is_behind(); }

@@ -560,10 +560,4 @@ void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
   emit markersChanged();
 }
 
-std::size_t sharers_of(const Row& row) {
-  // How busy many equal things are on average says more than that one of them is.
-  const bool is_mean = row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads;
-  return is_mean ? std::max<std::size_t>(1, row.children.size()) : 1;
-}
-
 }  // namespace lanescope::timeline

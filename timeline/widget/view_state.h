@@ -274,9 +274,6 @@ class ViewState : public QObject {
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 
-// Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
-[[nodiscard]] std::size_t sharers_of(const Row& row);
-
 // The GPU whose idle time the row shows behind its work: that of "CUDA HW", or of a GPU that is closed; none for other rows.
 [[nodiscard]] std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed);
 

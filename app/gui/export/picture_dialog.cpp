@@ -52,7 +52,7 @@ void PictureDialog::showSize() {
   const bool has_pixels = kind_->currentIndex() == 0;
   const QSize size = (QSizeF(seen_) * scale()).toSize();
   scale_->setEnabled(has_pixels);
-  size_->setText(has_pixels ? tr("%1 × %2 pixels").arg(size.width()).arg(size.height()) : tr("The rows of GPUs and of the busiest threads"));
+  size_->setText(has_pixels ? tr("%1 × %2 pixels").arg(size.width()).arg(size.height()) : tr("The rows that are in sight"));
 }
 
 }  // namespace lanescope::ui

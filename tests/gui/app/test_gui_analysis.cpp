@@ -425,7 +425,7 @@ class AnalysisTest : public QObject {
     const timeline::RowTree tree(*trace);
     const timeline::CommunicationTime communication(*trace);
     timeline::ContentCache contents(trace);
-    timeline::SvgPicture picture{{0, 100'000}, {*tree.find("gpu:0/hw")}, 1'200, std::nullopt};
+    timeline::SvgPicture picture{{0, 100'000}, {{*tree.find("gpu:0/hw"), "CUDA HW"}}, 1'200, std::nullopt};
     const QString with = QString::fromStdString(timeline::svg_text(*trace, tree, picture, contents, nullptr, &communication));
     const QString without = QString::fromStdString(timeline::svg_text(*trace, tree, picture, contents, nullptr, nullptr));
     QCOMPARE(without.count("Waits for another rank"), 0);

@@ -206,12 +206,19 @@ class ExportTest : public QObject {
     window_->actions().copy_picture->trigger();
     QCOMPARE(QGuiApplication::clipboard()->image().convertToFormat(before.format()), before);
     QVERIFY(window_->timelineView().grab().toImage() != on_screen);  // it stands there still
-    QFile svg(savedPicture("picture.svg", 1));
-    QVERIFY(svg.open(QIODevice::ReadOnly));
-    const QByteArray text = svg.readAll();
-    QVERIFY(text.startsWith("<svg") && text.contains("gemm"));
+    const QString svg = drawnAsSvg("picture.svg");
+    QVERIFY(svg.startsWith("<svg") && svg.contains("gemm"));
     QCOMPARE(savedPicture("nowhere/picture.png", 1), QString());
     QVERIFY2(window_->messages().text().contains("can't be written: there is no such folder"), qPrintable(window_->messages().text()));
+  }
+
+  void aPictureOfLinesHasTheRowsThatAreInSight() {
+    window_->timelineView().setRowFilter("Kernels");
+    const QString kernels = drawnAsSvg("kernels.svg");
+    QVERIFY2(kernels.contains("Kernels</title>") && !kernels.contains("CUDA API</title>"), qPrintable(kernels));
+    window_->timelineView().setRowFilter("CUDA API");
+    const QString calls = drawnAsSvg("calls.svg");
+    QVERIFY2(calls.contains("CUDA API</title>") && !calls.contains("Kernels</title>"), qPrintable(calls));
   }
 
   void whatIsMadeOfAPrivateRecordingIsPrivate() {
@@ -304,6 +311,11 @@ class ExportTest : public QObject {
   }
 
   QString path_of(const QString& name) const { return QString::fromStdString((folder_.path() / name.toStdString()).string()); }
+
+  QString drawnAsSvg(const QString& name) {
+    QFile file(savedPicture(name, 1));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+  }
 
   // The path of the picture that was written; empty where none was.
   QString savedPicture(const QString& name, double scale) {

@@ -10,23 +10,22 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kMostRows = 24;
-
-std::string svg_of(const timeline::TimelineView& view, const timeline::IdleTime* idle, const timeline::CommunicationTime* communication) {
-  timeline::SvgPicture picture{view.visibleRange(), {}, std::max(300, view.width()), view.selectedRange()};
-  timeline::ContentCache contents(view.trace());
-  picture.rows = timeline::telling_rows(view.rows(), contents, picture.range, kMostRows);
-  return timeline::svg_text(*view.trace(), view.rows(), picture, contents, idle, communication);
+// Drawn where it is written: to look at all events of the rows may take a while.
+Exports::Write svg_writer(const timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
+                          const std::shared_ptr<const timeline::CommunicationTime>& communication) {
+  const timeline::SvgPicture picture{view.visibleRange(), view.rowsInSight(), std::max(300, view.width()), view.selectedRange()};
+  return [=, trace = view.trace(), tree = view.rows()](const Exports::Destination& to, const std::stop_token& stop) {
+    timeline::ContentCache contents(trace);
+    const std::string svg = timeline::svg_text(*trace, tree, picture, contents, idle.get(), communication.get());
+    return write_text(to, stop, [&](const TextConsumer& consumer) { return consumer(svg); });
+  };
 }
 
 }  // namespace
 
 Exports::Write picture_writer(timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
                               const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path, double scale) {
-  if (QFileInfo(path).suffix().toLower() == u"svg")
-    return [svg = svg_of(view, idle.get(), communication.get())](const Exports::Destination& to, const std::stop_token& stop) {
-      return write_text(to, stop, [&](const TextConsumer& consumer) { return consumer(svg); });
-    };
+  if (QFileInfo(path).suffix().toLower() == u"svg") return svg_writer(view, idle, communication);
   const QImage picture = view.picture(scale);
   if (picture.isNull()) return {};
   return [picture](const Exports::Destination& to, const std::stop_token& stop) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/trace/trace.h"
+#include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/viewport.h"
 
@@ -24,6 +25,11 @@ struct CounterScale {
 
 // One column a device pixel; empty ones where nothing is known. O(width · log n).
 [[nodiscard]] std::vector<CounterSummary> counter_columns(const CounterSeries& series, const Viewport& viewport);
+
+// What its top is called: "100 %", "4 TB/s".
+[[nodiscard]] std::string scale_text(const Trace& trace, CounterId id, const CounterScale& scale);
+// One for each group of counters: the eye finds the rows that belong together.
+[[nodiscard]] Rgb counter_color(const Trace& trace, CounterId id, ColorScheme scheme) noexcept;
 
 // "43.2 %", "1.23 TB/s", "1.98 GHz", "612 W", "120.4 GiB".
 [[nodiscard]] std::string format_quantity(double value, std::string_view unit);

@@ -139,4 +139,9 @@ class RowTree {
 // "87.3 % Kernels": a row's label with its share, where it has one.
 [[nodiscard]] Message row_title(const Row& row);
 
+// Whether it is what others belong to: a trace, a GPU, a process.
+[[nodiscard]] bool is_heading(const Row& row) noexcept;
+// Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
+[[nodiscard]] std::size_t sharers_of(const Row& row) noexcept;
+
 }  // namespace lanescope::timeline

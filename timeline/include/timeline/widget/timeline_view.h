@@ -27,6 +27,7 @@
 #include "timeline/core/idle_time.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
+#include "timeline/core/svg_picture.h"
 
 namespace lanescope::timeline {
 
@@ -204,6 +205,8 @@ class TimelineView : public QWidget {
 
   // What is seen but what follows the mouse, drawn at `scale` device pixels a logical one. Null where there is not enough memory for it. O(pixels).
   [[nodiscard]] QImage picture(double scale);
+  // The rows that are in it, as a picture of lines has them.
+  [[nodiscard]] std::vector<SvgRow> rowsInSight() const;
 
   [[nodiscard]] QSize sizeHint() const override;
 
