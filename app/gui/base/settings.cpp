@@ -1,7 +1,9 @@
 #include "base/settings.h"
 
 #include <QCryptographicHash>
+#include <QDir>
 #include <QFileInfo>
+#include <QLockFile>
 #include <QStandardPaths>
 
 #include "base/editor.h"
@@ -63,20 +65,35 @@ QStringList with_first(QStringList list, const QString& entry, qsizetype limit) 
 
 Settings::Settings() : file_(settings_path(), QSettings::IniFormat) {}
 
+void Settings::change(const std::function<void()>& change) {
+  constexpr int kPatience = 2'000;  // ms; others hold it for milliseconds. Where it can't be had, as in a folder that is read alone, what is lost is a line.
+  QLockFile lock(settings_path() + QStringLiteral(".change"));
+  static_cast<void>(QDir().mkpath(QFileInfo(settings_path()).path()));
+  static_cast<void>(lock.tryLock(kPatience));
+  file_.sync();
+  change();
+  file_.sync();
+}
+void Settings::addFirst(const char* list, const QString& entry, qsizetype limit) {
+  change([&] { file_.setValue(list, with_first(file_.value(list).toStringList(), entry, limit)); });
+}
+
 QStringList Settings::recentFiles() const { return file_.value("recentFiles").toStringList(); }
-void Settings::addRecentFile(const QString& path) {
-  file_.setValue("recentFiles", with_first(recentFiles(), QFileInfo(path).absoluteFilePath(), kRecentFiles));
-}
+void Settings::addRecentFile(const QString& path) { addFirst("recentFiles", QFileInfo(path).absoluteFilePath(), kRecentFiles); }
 void Settings::removeRecentFile(const QString& path) {
-  QStringList files = recentFiles();
-  files.removeAll(QFileInfo(path).absoluteFilePath());
-  file_.setValue("recentFiles", files);
+  change([&] {
+    QStringList files = recentFiles();
+    files.removeAll(QFileInfo(path).absoluteFilePath());
+    file_.setValue("recentFiles", files);
+  });
 }
-void Settings::clearRecentFiles() { file_.remove("recentFiles"); }
+void Settings::clearRecentFiles() {
+  change([this] { file_.remove("recentFiles"); });
+}
 
 QStringList Settings::queries() const { return file_.value("queries").toStringList(); }
 void Settings::addQuery(const QString& sql) {
-  if (sql.size() <= kLongestQuery) file_.setValue("queries", with_first(queries(), sql, kQueries));
+  if (sql.size() <= kLongestQuery) addFirst("queries", sql, kQueries);
 }
 
 QByteArray Settings::layout(const char* key) const {
@@ -110,11 +127,14 @@ RememberedRows Settings::rows(const QString& kind) const {
 }
 
 void Settings::setRows(const QString& kind, const RememberedRows& rows) {
-  const QStringList before = file_.value("rows/kinds").toStringList();
-  const QStringList kinds = with_first(before, kind, kKindsOfTraces);
-  for (const QString& other : before)
-    if (!kinds.contains(other)) file_.remove(program_group("rows", other).chopped(1));
-  file_.setValue("rows/kinds", kinds);
+  const auto remember = [&] {
+    const QStringList before = file_.value("rows/kinds").toStringList();
+    const QStringList kinds = with_first(before, kind, kKindsOfTraces);
+    for (const QString& other : before)
+      if (!kinds.contains(other)) file_.remove(program_group("rows", other).chopped(1));
+    file_.setValue("rows/kinds", kinds);
+  };
+  if (file_.value("rows/kinds").toStringList().value(0) != kind) change(remember);
   const QString group = program_group("rows", kind);
   file_.setValue(group + "expanded", rows.expanded);
   file_.setValue(group + "collapsed", rows.collapsed);
@@ -192,7 +212,7 @@ LaunchSettings Settings::launch(const QString& group) const {
 }
 
 void Settings::rememberLaunch(const LaunchSettings& launch) {
-  file_.setValue("launch/programs", with_first(launchedPrograms(), launch.program, kLaunchedPrograms));
+  addFirst("launch/programs", launch.program, kLaunchedPrograms);
   setLaunch(program_group("launch", launch.program), launch);
 }
 
@@ -217,7 +237,7 @@ RemoteSettings Settings::remoteSettings(const QString& target) const {
 }
 
 void Settings::rememberRemote(const RemoteSettings& remote) {
-  file_.setValue("remote/targets", with_first(remoteTargets(), remote.target, kRemoteTargets));
+  addFirst("remote/targets", remote.target, kRemoteTargets);
   const QString group = program_group("remote", remote.target);
   file_.setValue(group + "lanescope", remote.lanescope);
   file_.setValue(group + "program", remote.launch.program);

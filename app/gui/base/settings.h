@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include <QByteArray>
@@ -91,6 +92,9 @@ class Settings {
 
  private:
   static constexpr int kSchemaVersion = 1;
+  // Of what other windows and programs change as well: with what they have written, and while none of them does so.
+  void change(const std::function<void()>& change);
+  void addFirst(const char* list, const QString& entry, qsizetype limit);
   [[nodiscard]] QByteArray layout(const char* key) const;
   [[nodiscard]] LaunchSettings launch(const QString& group) const;
   void setLaunch(const QString& group, const LaunchSettings& launch);

@@ -2,12 +2,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <semaphore>
+#include <vector>
 
 #include <QLabel>
 
@@ -93,6 +95,38 @@ class RecentFilesTest : public QObject {
     // When it answers at last, what it says is there.
     answers.release();
     QVERIFY(wait_for([&] { return entry(1).contains("the file is gone"); }));
+  }
+
+  // Each has read the list before, and adds to it what it opens.
+  void programsThatOpenFilesAtOnceLoseNone() {
+    ui::Settings().clearRecentFiles();
+    constexpr int kPrograms = 5, kEach = 2;  // as many as are kept
+    int begin[2];
+    QCOMPARE(pipe(begin), 0);
+    std::vector<pid_t> programs;
+    for (int program = 0; program < kPrograms; ++program) {
+      programs.push_back(fork());
+      if (programs.back() != 0) continue;
+      ::close(begin[1]);
+      ui::Settings settings;
+      char none = 0;
+      const bool knew_none = settings.recentFiles().isEmpty() && read(begin[0], &none, 1) == 0;  // until all are there
+      for (int i = 0; i < kEach; ++i) settings.addRecentFile(QStringLiteral("/opened/%1-%2.trace").arg(program).arg(i));
+      _exit(knew_none ? 0 : 1);
+    }
+    ::close(begin[0]);
+    ::close(begin[1]);
+    for (const pid_t program : programs) {
+      int status = 0;
+      QCOMPARE(waitpid(program, &status, 0), program);
+      QCOMPARE(status, 0);
+    }
+    ui::Settings settings;
+    settings.readAgain();
+    QCOMPARE(settings.recentFiles().size(), kPrograms * kEach);
+    settings.clearRecentFiles();
+    settings.addRecentFile(known_);
+    settings.addRecentFile(kDead);
   }
 
   // Also where this window knew of none: its menu was closed then.

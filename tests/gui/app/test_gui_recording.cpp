@@ -4,6 +4,8 @@
 #include <QPlainTextEdit>
 #include <QProcess>
 
+#include <fstream>
+
 #include "main_window_fixture.h"
 #include "model/trace/demanded_segments.h"
 #include "programs/nvtx_threads_facts.h"
@@ -70,6 +72,24 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(settle(window));
     QVERIFY(shows(ui::events_text(window.state().trace().get())));
+  }
+
+  void saysWhereARecordingIsWhoseFileWasReplaced() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "replaced.trace");
+    launch.program = "sleep";
+    launch.arguments = "100";
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
+    QSignalSpy ended(&window, &MainWindow::recordingEnded);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    std::filesystem::rename(folder_.path() / "replaced.trace", folder_.path() / "kept.trace");
+    std::ofstream(folder_.path() / "replaced.trace") << "other";
+    window.actions().stop->trigger();
+    QVERIFY(ended.wait(kPatienceMs));
+    QVERIFY2(window.messages().text().contains("was moved to"), qPrintable(window.messages().text()));
+    QVERIFY2(window.messages().text().contains("kept.trace"), qPrintable(window.messages().text()));
   }
 
   void remembersALaunchByItsProgram() {
