@@ -178,8 +178,7 @@ bool Followed::send_some(Link& link) {
     send_standing(link);
     return true;
   }
-  send_end(link, state);
-  return false;
+  return send_end(link, state);
 }
 
 // Somebody else has fetched it to its end, or removed it.
@@ -213,13 +212,13 @@ void Followed::send_standing(Link& link) {
   link.send(reply);
 }
 
-void Followed::send_end(Link& link, const RecordingState& state) {
+bool Followed::send_end(Link& link, const RecordingState& state) {
   proto::RemoteReply reply;
   auto& end = *reply.mutable_end();
   for (const auto& [name, file] : files_) {
     const std::optional<OpenFile> opened = open_file(file.path);
     BlockSums sums;
-    if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link))) continue;  // it was thrown away
+    if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link))) continue;  // it was thrown away, or all of it
     auto& position = *end.add_files();
     position.set_name(name);
     position.set_size(sums.size());
@@ -228,7 +227,10 @@ void Followed::send_end(Link& link, const RecordingState& state) {
   end.set_is_known(state.progress == Progress::kEnded);
   end.set_code(state.code);
   end.set_signal(state.signal);
+  std::error_code failed;
+  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return send_refusal(link);  // else who has copied it would take its files away
   link.send(reply);
+  return false;
 }
 
 }  // namespace lanescope::remote

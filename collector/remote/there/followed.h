@@ -45,7 +45,7 @@ class Followed {
   void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
   bool send_refusal(Link& link);
   void send_standing(Link& link);
-  void send_end(Link& link, const RecordingState& state);
+  bool send_end(Link& link, const RecordingState& state);
 
   proto::RemoteRequest::Follow request_;
   const Recordings* recordings_ = nullptr;

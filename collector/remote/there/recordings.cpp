@@ -27,6 +27,7 @@ using channel::FileDescriptor;
 
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
+constexpr const char* kLeaving = ".removed-";  // before the name of a folder that is about to go
 
 Error begun_elsewhere(const std::string& name, const std::string& host) {
   return {"The recording " + name + " was begun on " + host + ", which can end it. If that machine is gone, remove the recording's folder.", ErrorKind::kUsage};
@@ -159,6 +160,10 @@ Result<Recordings> Recordings::open() {
   }
   struct stat facts {};
   if (lstat(folder.c_str(), &facts) != 0 || (facts.st_mode & 077) != 0) return not_made(folder);
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    std::error_code failed;  // of one that is just being removed, somebody else takes files away
+    if (entry->path().filename().native().starts_with(kLeaving)) fs::remove_all(entry->path(), failed);
+  }
   return Recordings(folder);
 }
 
@@ -231,8 +236,12 @@ Result<void> Recordings::discard(const std::string& name) {
   const RecordingState state = state_of(*folder);
   if (state.progress == Progress::kRuns) return Error{"The recording " + name + " runs still: end it first.", ErrorKind::kUsage};
   if (state.progress == Progress::kElsewhere) return begun_elsewhere(name, state.host);
+  // It is there whole, or not at all, for who follows it as well; no recording has such a name.
+  const fs::path leaving = folder_ / (std::string(kLeaving) + name);
   std::error_code failed;
-  fs::remove_all(*folder, failed);
+  fs::rename(*folder, leaving, failed);
+  if (failed == std::errc::no_such_file_or_directory) return {};  // somebody else has just removed it
+  if (!failed) fs::remove_all(leaving, failed);
   if (failed) return Error{"The recording " + name + " can't be removed: " + failed.message() + "."};
   return {};
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include "support/catch.h"
 #include "support/paths.h"
 #include "there/command.h"
+#include "there/recordings.h"
 
 using namespace lanescope;
 using namespace lanescope::remote;
@@ -218,6 +220,39 @@ TEST_CASE("a far end that is killed ends its link, although what it has started 
   const std::filesystem::path ended = folder.path() / "lanescope" / "recordings" / "killed" / "ended";
   while (!std::filesystem::exists(ended) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(10ms);
   CHECK(std::filesystem::exists(ended));
+}
+
+TEST_CASE("a recording that is removed is there whole, or not at all, for whoever looks") {
+  const test::TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const Result<Recordings> opened = Recordings::open();
+  REQUIRE(opened);
+  Recordings recordings = *opened;
+  const std::string name = "20260101-000000-00000000";
+  const auto folder = cache.path() / "lanescope" / "recordings" / name;
+  for (int round = 0; round < 5; ++round) {
+    std::filesystem::create_directories(folder);
+    constexpr int kFiles = 2'000;
+    for (int i = 0; i < kFiles; ++i) std::ofstream(folder / (std::to_string(i) + ".trace")) << "bytes";
+    std::ofstream(folder / "ended") << "0 0\n";
+    std::atomic<bool> is_over = false, was_partial = false;
+    std::thread looking([&] {
+      while (!is_over)
+        for (int i = 0; i < kFiles && !is_over; ++i)  // the file is looked for first
+          if (!std::filesystem::exists(folder / (std::to_string(i) + ".trace")) && std::filesystem::exists(folder)) was_partial = true;
+    });
+    const Result<void> discarded = recordings.discard(name);
+    is_over = true;
+    looking.join();
+    CHECK(discarded);
+    CHECK_FALSE(was_partial);
+    CHECK(recordings.names().empty());
+    CHECK(std::filesystem::is_empty(folder.parent_path()));
+  }
+  // What one left that was killed in its midst goes with the next one that looks.
+  std::filesystem::create_directory(folder.parent_path() / (".removed-" + name));
+  REQUIRE(Recordings::open());
+  CHECK(std::filesystem::is_empty(folder.parent_path()));
 }
 
 TEST_CASE("a command that nobody follows any more is asked for its end, and ended where it does not hear") {
