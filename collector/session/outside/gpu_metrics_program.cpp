@@ -1,17 +1,20 @@
 #include "outside/gpu_metrics_program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
 #include "collector/session/gpu_metrics.h"
 #include "file_descriptor.h"
+#include "processes/proc.h"
 
 extern char** environ;
 
@@ -32,7 +35,7 @@ Result<std::vector<std::string>> gpu_metrics_command() {
   return std::vector<std::string>{program.string()};
 }
 
-Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question) {
+Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question, std::chrono::milliseconds patience) {
   Result<std::vector<std::string>> command = gpu_metrics_command();
   if (!command) return command.error();
   command->insert(command->end(), question.begin(), question.end());
@@ -52,7 +55,17 @@ Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question) {
   if (failure != 0) return Error{"GPU metrics can't be sampled: " + command->front() + " could not be started."};
   std::string text;
   char piece[4096];
-  for (ssize_t count = 0; (count = read(answer.get(), piece, sizeof(piece))) != 0;) {
+  for (ssize_t count = 1; count != 0;) {
+    pollfd readable{answer.get(), POLLIN, 0};
+    const int ready = poll(&readable, 1, static_cast<int>(patience.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      kill(pid, SIGKILL);
+      wait_for_in_background(pid);  // within a driver that hangs, it ends when that goes on
+      return Error{"GPU metrics can't be sampled: " + command->front() + " has not answered in " + std::to_string(patience.count() / 1000) +
+                   " s. The driver may hang: see whether nvidia-smi answers."};
+    }
+    count = read(answer.get(), piece, sizeof(piece));
     if (count < 0 && errno != EINTR) break;
     if (count > 0) text.append(piece, static_cast<std::size_t>(count));
   }

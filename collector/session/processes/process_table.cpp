@@ -100,8 +100,10 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.accepted = 1;
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();
-  if (!send_welcome(connection.get(), answer, (*memory)->descriptor()))
+  if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
+    if (has_ended_while_it_waited(process, greeting.hello.time)) return;
     return note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer, or it ended meanwhile.");
+  }
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));
 }
@@ -258,6 +260,14 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
   if (!launched_status_) launched_status_ = to_exit_status(status);
   ending = {launched_status_->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *launched_status_};
   return true;
+}
+
+// Within the first call that was to be recorded, then: nothing came behind it, and that one did not end.
+bool ProcessTable::has_ended_while_it_waited(const TargetProcess& process, std::int64_t since) {
+  constexpr std::int64_t kShortestWait = 900'000'000;  // ns: who has no answer after a second may go on without (agent/channel/handshake.h)
+  const std::int64_t waited = monotonic_now() - since;
+  std::optional<TargetProcess::Ending> ending;
+  return waited >= 0 && waited < kShortestWait && has_ended(process, ending);
 }
 
 std::size_t ProcessTable::reap() {

@@ -121,6 +121,8 @@ class ProcessTable {
   void forget_old();  // what is known of processes that ended long ago
   // Whether it ended, and how, where we can know better than the process itself.
   bool has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending);
+  // `since`: CLOCK_MONOTONIC ns, when its agent made itself known.
+  bool has_ended_while_it_waited(const TargetProcess& process, std::int64_t since);
 
   FrameLog& log_;
   CaptureSettings settings_;

@@ -1,6 +1,7 @@
 // What GPU metrics this machine can give, and how to ask for them in a recording.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ struct GpuMetricsSettings {
 };
 
 // What lanescope-gpu-metrics answers to these arguments, as it prints it; takes as long as the driver takes to initialise. Fails where the
-// program can't be started.
-Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question);
+// program can't be started, or says nothing for so long: a driver may hang.
+Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question, std::chrono::milliseconds patience = std::chrono::seconds(120));
 
 }  // namespace lanescope::session
