@@ -293,6 +293,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
   } else if (range_is_over()) {
     begin_stopping(EndReason::kRangeEnd);
   } else if (log_->is_full()) {
+    report(log_->path().string() + " has the size that it may have: what comes from now on is not recorded.");
     begin_stopping(EndReason::kFileSize);
   } else if (targets_have_ended() && on_target_exit_ == OnTargetExit::kStop) {
     end(EndReason::kTargetExited);

@@ -13,6 +13,7 @@ namespace {
 
 proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
 
+constexpr const char* kDelayed = "No capture is under way, and none begins before the delay of the recording (-y) is over. Ask again then.";
 constexpr std::int64_t kNamingPatience = 30'000'000'000;  // ns
 constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, where it waits for its next capture (agent/channel/capture.h)
 constexpr std::chrono::milliseconds kNamingLook{1};
@@ -87,7 +88,8 @@ void Recording::Run::take_order() {
   lock.unlock();
   const bool awaits_range = state == RecordingState::kWaiting && by_request() && is_by_target(range_);
   if (order.kind == Order::kStart) {
-    order.answer.set_value(state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
+    order.answer.set_value(state == RecordingState::kDelayed ? Error{kDelayed}
+                           : state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
                            : awaits_range      ? Error{"The session waits for a range already. Take that back with: lanescope cancel"}
                            : no_more_captures_ ? Error{"This recording makes no more captures."}
                                                : start_capture(order.request));
@@ -95,7 +97,7 @@ void Recording::Run::take_order() {
     expect_no_range();
     order.answer.set_value(std::filesystem::path());
   } else if (state != RecordingState::kRecording) {
-    order.answer.set_value(Error{"No capture is under way."});
+    order.answer.set_value(Error{state == RecordingState::kDelayed ? kDelayed : "No capture is under way."});
   } else {
     discards_file_ = order.kind == Order::kCancel;
     awaits_end_ = std::move(order.answer);

@@ -192,6 +192,7 @@ TEST_CASE("a capture ends where its file has the size that it may have") {
   const Ran ran = run_lanescope(
       folder.path(), {"profile", "--max-file-size=64K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
   CHECK(ran.code == 2);
+  CHECK_THAT(ran.messages, contains_text("x.trace has the size that it may have: what comes from now on is not recorded.") && !contains_text("nothing dropped"));
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
   CHECK(load(folder.path() / "x.trace")->provenance().end == RecordingEnd::kFileSize);
   CHECK(std::filesystem::file_size(folder.path() / "x.trace") <= 64u << 10);

@@ -449,6 +449,20 @@ TEST_CASE("a capture whose file was moved, or replaced, is none for who stops it
   CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "x.csv"));
 }
 
+TEST_CASE("what is asked of a session before its delay is over is answered with that") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", "-y", "1000", program("lanescope_program_nvtx_endless").string(), "5"});
+  session.wait_for_line("ready");
+  sessions.await("Delayed");
+  for (const char* command : {"start", "stop"}) {
+    const Ran ran = sessions.ask({command});
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.messages, contains_text("none begins before the delay of the recording (-y) is over"));
+  }
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);
+}
+
 TEST_CASE("what a start can't have is one sentence") {
   const Sessions sessions;
   LanescopeProcess session(sessions.folder(),
