@@ -1,6 +1,9 @@
 #include "application.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -54,6 +57,41 @@ const lanescope::Language& wished_language(const Options& options, const QString
   return language ? *language : lanescope::language_of_environment();
 }
 
+// While Qt looks for a display. Without one it ends the program as if that were damaged; what it says before is kept for who finds out why.
+class DisplayExpected {
+ public:
+  explicit DisplayExpected(const QStringList& files) {
+    const QString file = files.isEmpty() ? QStringLiteral("FILE") : files.front();
+    instead = QStringLiteral("Without one: lanescope report %1 makes a page for a browser, lanescope stats %1 and lanescope analyze %1 print, and lanescope-ui %1 --screenshot OUT.png draws.\n").arg(file);
+    earlier_ = qInstallMessageHandler(take);
+  }
+  ~DisplayExpected() {
+    qInstallMessageHandler(earlier_);
+    for (const QString& sentence : std::as_const(said)) say(sentence + u'\n', 1);
+    said.clear();
+  }
+  DisplayExpected(const DisplayExpected&) = delete;
+  DisplayExpected& operator=(const DisplayExpected&) = delete;
+
+ private:
+  static void take(QtMsgType type, const QMessageLogContext&, const QString& text) {
+    if (type != QtFatalMsg) {
+      said.append(text);
+      return;
+    }
+    const bool is_named = qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+    say(is_named ? QStringLiteral("The viewer needs a display, and the one that is named can't be used (Qt says: %1). ").arg(said.join(u' ').simplified())
+                 : QStringLiteral("The viewer needs a display, and there is none here: neither DISPLAY nor WAYLAND_DISPLAY is set. "),
+        1);
+    say(instead, 1);
+    std::_Exit(1);  // what follows here is an abort
+  }
+
+  static inline QStringList said;
+  static inline QString instead;
+  QtMessageHandler earlier_;
+};
+
 int take_screenshot(const ScreenshotRequest& request) {
   MainWindow window(Layout::kInitial);
   Screenshot screenshot(window, request);
@@ -96,7 +134,10 @@ int run_viewer(int argc, char** argv) {
   lanescope::keep_memory_for_decoding();
   share_freed_memory();
   int qt_argc = 1;  // the options are ours alone
+  std::optional<DisplayExpected> expected;
+  if (!options.screenshot) expected.emplace(options.files);
   Application application(qt_argc, argv);
+  expected.reset();
   QApplication::setApplicationName(QStringLiteral("lanescope-ui"));
   QApplication::setApplicationDisplayName(QStringLiteral("Lanescope"));
   QApplication::setApplicationVersion(QStringLiteral(LANESCOPE_VERSION));

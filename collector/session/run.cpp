@@ -297,6 +297,8 @@ void Recording::Run::advance_recording(std::int64_t now) {
     begin_stopping(EndReason::kFileSize);
   } else if (targets_have_ended() && on_target_exit_ == OnTargetExit::kStop) {
     end(EndReason::kTargetExited);
+  } else if (on_target_exit_ == OnTargetExit::kStop) {
+    say_whom_it_waits_for(now);
   }
 }
 
@@ -339,16 +341,33 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   stop_deadline_ = now + kDeathPatience;
 }
 
-// Those that have made no call by which they would have joined, and closed all that they had in common with us.
-void Recording::Run::note_left_behind() {
+// Of processes that were started of this recording and run, the first ones: "[12] sleep, [13] python3". Empty where there are none.
+std::string Recording::Run::running_processes() const {
   constexpr std::size_t kNamed = 16;
   const std::string address = reception_.address();
-  if (origin_ != Origin::kLaunched || address.empty()) return;
+  if (origin_ != Origin::kLaunched || address.empty()) return {};
   std::string who;
   for (const pid_t pid : processes_started_with(channel::kSocketVariable, address, kNamed)) {
     const std::string executable = describe_process(pid).executable;
     who += (who.empty() ? "[" : ", [") + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1);
   }
+  return who;
+}
+
+// Nothing else tells a daemon that the program left behind from a recorder that hangs.
+void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
+  constexpr std::int64_t kPatience = 3'000'000'000;  // ns
+  if (is_wait_told_ || origin_ != Origin::kLaunched || !processes_.launched_status()) return;
+  if (launched_ended_ == 0) launched_ended_ = now;
+  if (now - launched_ended_ < kPatience) return;
+  is_wait_told_ = true;
+  const std::string who = running_processes();
+  report("The program has ended. Waiting for " + (who.empty() ? "a process that it left behind" : "what it left behind: " + who) + ". With --wait=primary the recording ends with the program.");
+}
+
+// Those that have made no call by which they would have joined, and closed all that they had in common with us.
+void Recording::Run::note_left_behind() {
+  const std::string who = running_processes();
   if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
 }
 

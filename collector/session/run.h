@@ -133,6 +133,8 @@ class Recording::Run {
   void forget_replaced(const std::filesystem::path& path);
   std::optional<Error> note_closed(const ClosedFile& file, EndReason reason);
   void end(EndReason reason);
+  [[nodiscard]] std::string running_processes() const;
+  void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and others have not
   void note_left_behind();  // processes that have not joined, and may yet do what would have been recorded
   void set_state(RecordingState state);
   void take_output();
@@ -180,6 +182,8 @@ class Recording::Run {
   std::int64_t last_publication_;
   EndReason reason_ = EndReason::kUnknown;
   bool end_signal_sent_ = false;
+  std::int64_t launched_ended_ = 0;  // when that was seen; 0: not yet
+  bool is_wait_told_ = false;
   bool output_may_come_ = true;
 
   // Fixed.

@@ -45,6 +45,13 @@ class Folders(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def test_a_dash_is_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
+            code, messages = run("cuda_gpu_kern_sum", "--input", RANK, "-o", "-")
+            self.assertEqual(code, 1)
+            self.assertIn("-o - names no folder", messages)
+            self.assertFalse(os.path.exists("-"))
+
     def test_a_place_that_is_taken_is_told_before_the_work(self):
         file, there, parts = self.folder / "file", self.folder / "there", self.folder / "parts"
         file.write_text("mine")

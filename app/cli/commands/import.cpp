@@ -1,5 +1,6 @@
 // lanescope import: any trace file that can be read, as a .trace file.
 #include <array>
+#include <filesystem>
 #include <iostream>
 
 #include "output/losses.h"
@@ -18,7 +19,7 @@ int run_import(Arguments arguments) {
   std::string output;
   bool force = false;
   app.add_option("FILE", input, "The file to read")->required();
-  app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .trace]")->type_name("FILE");
+  app.add_option("-o,--output", output, "File to write, .trace is added; or - for standard output [FILE with .trace]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
   app.footer(
       "Examples:\n"
@@ -28,6 +29,11 @@ int run_import(Arguments arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
 
   if (output.empty()) output = without_trace_extension(input) + ".trace";
+  // As lanescope profile names its file.
+  std::error_code missing;
+  const auto kind = std::filesystem::status(output, missing).type();
+  const bool is_to_be_made = kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::regular;
+  if (output != kStandardOutput && is_to_be_made && !output.ends_with(".trace")) output += ".trace";
   const Overwrite overwrite = force ? Overwrite::kAllow : Overwrite::kRefuse;
   if (const auto free = check_output(input, output, overwrite); !free) return fail(free.error());
   keep_as_private_as(std::array<std::filesystem::path, 1>{input});

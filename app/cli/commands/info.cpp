@@ -208,7 +208,7 @@ std::string sources_text(const Trace& trace) {
   return files == 0 ? "" : counted(files, "file") + ", " + bytes_text(bytes);
 }
 
-void print_heading(const std::string& file, const Trace& trace, const FileFacts& facts) {
+void print_heading(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
   print_line("Format", from.format + (from.producer.empty() ? "" : ", written by " + from.producer));
@@ -224,7 +224,10 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("Labels", labels);
   print_line("Machine", from.machine_id.empty() && from.boot_id.empty() ? "" : from.machine_id + ", boot " + from.boot_id);
   print_line("Clock", clock_text(from));
-  print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
+  // As the recorder counted them: what processors did follows from what threads did.
+  const std::uint64_t derived = counts.by_kind.at("processor_states");
+  print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count() - derived, "event") +
+                         (derived == 0 ? "" : ", and " + counted(derived, "state") + " of processors made of them"));
   print_line("GPU metrics", metrics_text(trace));
   print_line("PC samples", pc_samples_text(trace));
   print_line("Counts", instruction_counts_text(trace));
@@ -301,7 +304,7 @@ void print_diagnostics(const Trace& trace) {
 }
 
 void print_text(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts) {
-  print_heading(file, trace, facts);
+  print_heading(file, trace, counts, facts);
   if (trace.event_count() > 0) print_counts(counts);
   std::cout << "\nProcesses\n";
   const ByProcess<Thread> threads(trace.threads());

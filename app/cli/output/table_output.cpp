@@ -46,6 +46,10 @@ std::vector<std::string> outputs_of(std::string_view list) {
   return outputs;
 }
 
+bool is_standard_output(const std::string& name) {
+  return name == "/dev/stdout" || name == "/dev/fd/1" || name == "/proc/self/fd/1";
+}
+
 // Of files whose names begin so: they are made when all else is done, and may be what a program was run for.
 Result<void> check_folder_of(const std::filesystem::path& base) {
   const std::filesystem::path folder = base.has_parent_path() ? base.parent_path() : std::filesystem::path(".");
@@ -66,7 +70,7 @@ void TableOutput::add_options(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FORMAT");
   app.add_option("-o,--output", output_names_,
-                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name; several "
+                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name, or one table's of this name where it ends as the format does (.csv); several "
                  "are separated by commas (\\, stands for one within a name, and a command goes on to the end)")
       ->allow_extra_args(false)
       ->type_name("OUTPUT");
@@ -90,8 +94,14 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
   for (const std::string& list : output_names_) {
     for (const std::string& name : outputs_of(list)) {
       if (name.empty()) return Error{"-o " + list + " names an output that is empty. Leave it away.", ErrorKind::kUsage};
-      if (name == "-")
+      std::error_code missing;
+      const auto kind = std::filesystem::status(name, missing).type();
+      const bool is_no_file = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket ||
+                              kind == std::filesystem::file_type::block;
+      if (name == "-" || is_standard_output(name))
         targets_.push_back({});
+      else if (is_no_file)
+        return Error{"-o " + name + " is no place for files, whose names would begin so. To standard output: -o -; into a command: -o @COMMAND", ErrorKind::kUsage};
       else if (name.starts_with('@'))
         targets_.push_back({Target::Kind::kCommand, name.substr(1)});
       else
@@ -190,7 +200,8 @@ Result<void> TableOutput::feed(const std::string& command, const std::string& te
   return code == 0 ? Result<void>() : Error{"The command " + command + " failed."};
 }
 
-std::string TableOutput::file_name(const std::string& base, const std::string& request, stats::Format format) {
+std::string TableOutput::file_name(const std::string& base, const std::string& request, stats::Format format) const {
+  if (expected_ == Tables::kOne && base.ends_with(extension_of(format))) return base;
   std::string name = base + "_" + request;
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), ':', '_');
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');

@@ -64,7 +64,8 @@ class TableOutput {
   [[nodiscard]] stats::Format format_of_table(std::size_t n) const;
   // Gives a shell's command the text as its input, and waits for it.
   static Result<void> feed(const std::string& command, const std::string& text);
-  [[nodiscard]] static std::string file_name(const std::string& base, const std::string& request, stats::Format format);
+  // Of one table, a name that ends as its format does is the file's; else, and of several, a name begins with the base.
+  [[nodiscard]] std::string file_name(const std::string& base, const std::string& request, stats::Format format) const;
   [[nodiscard]] Result<void> check_is_free(const std::string& name) const;
   [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
                                         const std::string& text) const;

@@ -112,6 +112,61 @@ TEST_CASE("profile says that counters of kernels can't be read while the program
   CHECK(said.find(words) == said.rfind(words));
 }
 
+TEST_CASE("one table goes to the file of the name that is given, where that ends as its format does") {
+  const Shell shell;
+  const std::string ask = "lanescope query " + trace() + " 'SELECT 1 AS one' -q ";
+  CHECK(shell.run(ask + "-o q2.csv -f csv && cat q2.csv").output == "one\n1\n");
+  CHECK(shell.run(ask + "-o q.csv").code == 0);  // files are CSV
+  CHECK(fs::exists(shell.place() / "q.csv"));
+  CHECK_THAT(shell.run(ask + "-o q2.csv").messages, contains_text("q2.csv exists already"));
+  CHECK(shell.run(ask + "-o q3.csv -f json").code == 0);  // another format's
+  CHECK(fs::exists(shell.place() / "q3.csv_query.json"));
+}
+
+TEST_CASE("standard output by its path is standard output, and other devices take no tables") {
+  const Shell shell;
+  const std::string ask = "lanescope stats -r nvtx_sum -f csv " + trace() + " ";
+  const auto whole = shell.run(ask + "-o - | cat");
+  REQUIRE_THAT(whole.output, contains_text("Range"));
+  CHECK(shell.run(ask + "-o /dev/stdout | cat").output == whole.output);
+  const auto device = shell.run(ask + "-o /dev/null");
+  CHECK(device.code == 2);
+  CHECK_THAT(device.messages, contains_text("-o /dev/null is no place for files") && contains_text("-o -"));
+}
+
+TEST_CASE("an imported trace has the name that a recording would have") {
+  const Shell shell;
+  REQUIRE(shell.run("lanescope export -t chrome " + trace() + " -o x.json").code == 0);
+  CHECK(shell.run("lanescope import x.json -o b && lanescope import -f x.json -o b && lanescope import x.json -o c.trace").code == 0);
+  CHECK(shell.run("ls | sort | tr '\\n' ' '").output == "b.trace c.trace x.json ");
+  CHECK(shell.run("lanescope import x.json -o b").code == 1);  // it is there
+  CHECK(shell.run("lanescope import x.json -o - | wc -c").output == shell.run("wc -c < b.trace").output);
+}
+
+TEST_CASE("a recorder that waits for what the program left behind says for whom, and how not to") {
+  const Shell shell;
+  const auto waited = shell.run("lanescope profile -t nvtx -s none --cpuctxsw none -o x sh -c 'setsid sleep 5 & exit 3'");
+  CHECK(waited.code == 3);
+  CHECK_THAT(waited.messages, contains_text("The program has ended. Waiting for what it left behind: [") && contains_text("] sleep. With --wait=primary"));
+  const auto alone = shell.run("lanescope profile -t nvtx -s none --cpuctxsw none --wait=primary -o y sh -c 'setsid sleep 5 & exit 3'");
+  CHECK(alone.code == 3);
+  CHECK_THAT(alone.messages, !contains_text("Waiting for"));
+}
+
+TEST_CASE("what a recorder counts is what info counts") {
+  const Shell shell;
+  const std::string options = GENERATE(as<std::string>{}, "-t nvtx -s none --cpuctxsw none", "-t nvtx,osrt", "-t nvtx --preset deep");
+  const auto recorded = shell.run("lanescope profile -o x " + options + " lanescope_program_nvtx_threads");
+  CAPTURE(recorded.messages);
+  const std::size_t end = recorded.messages.find(" events in ");
+  REQUIRE(end != std::string::npos);
+  const std::string number = recorded.messages.substr(recorded.messages.rfind('\n', end) + 1, end - recorded.messages.rfind('\n', end) - 1);
+  const std::string info = shell.run("lanescope info x.trace").output;
+  CAPTURE(info);
+  CHECK_THAT(info, contains_text(", " + number + " events"));
+  CHECK((info.find("of processors made of them") != std::string::npos) == (info.find("Processor states") != std::string::npos));
+}
+
 TEST_CASE("output that does not arrive is a failure, a reader that has read enough is none") {
   const Shell shell;
   for (const std::string command : {"info ", "info --json ", "stats ", "analyze ", "export -t csv -o - "}) {

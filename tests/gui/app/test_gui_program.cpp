@@ -25,13 +25,14 @@ struct Outcome {
   QString errors;
 };
 
-Outcome run(const QStringList& arguments) {
+Outcome run(const QStringList& arguments, const QString& display = {}) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
   static const TemporaryFolder settings;  // not the user's
   for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"})
     environment.insert(name, QString::fromStdString(settings.path().string()));
+  if (!display.isEmpty()) environment.insert("DISPLAY", display);
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
   process.waitForFinished(-1);
@@ -171,6 +172,16 @@ class ProgramTest : public QObject {
     QCOMPARE(beyond.exit_code, 1);
     QVERIFY2(beyond.errors.contains("5.0") && beyond.errors.contains("--range"), qPrintable(beyond.errors));
     QVERIFY(!QFile::exists(pathOf("never.png")));
+  }
+
+  void saysWhatToUseWithoutADisplay() {
+    for (const bool is_named : {false, true}) {
+      const Outcome outcome = run({known_}, is_named ? QStringLiteral(":4711") : QString());
+      QCOMPARE(outcome.exit_code, 1);
+      QCOMPARE(outcome.errors.count('\n'), 1);
+      QVERIFY2(outcome.errors.contains("lanescope report " + known_) && outcome.errors.contains("--screenshot OUT.png"), qPrintable(outcome.errors));
+      QCOMPARE(outcome.errors.contains("neither DISPLAY nor"), !is_named);
+    }
   }
 
   void answersOptions() {

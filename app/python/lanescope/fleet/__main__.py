@@ -187,6 +187,8 @@ def _ask(given: argparse.Namespace) -> int:
 
 
 def _check_places(given: argparse.Namespace) -> None:
+    if given.output == "-":
+        raise TraceError("-o - names no folder: without -o, the answer is printed.")
     if given.format and not given.output:
         raise TraceError("--format is of tables, which -o DIR writes.")
     if "parquet" in (given.format or []) and importlib.util.find_spec("pyarrow") is None:
