@@ -363,11 +363,7 @@ std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& la
   return gpus;
 }
 
-IdleCause Bubble::main_cause() const noexcept {
-  std::array<Nanoseconds, kIdleCauses> time{};
-  for (const IdlePart& part : parts) time[static_cast<std::size_t>(part.cause)] += part.range.length();
-  return static_cast<IdleCause>(std::max_element(time.begin(), time.end()) - time.begin());
-}
+IdleCause Bubble::main_cause() const noexcept { return analysis::main_cause(parts); }
 
 Bubbles find_bubbles(const Trace& trace, Nanoseconds threshold, std::stop_token stop) {
   Bubbles found;

@@ -145,14 +145,15 @@ struct WaitFinder::State {
     return {};
   }
 
-  // What the thread did longest at one go in this time.
+  // What the thread did most in this time, where it did that longest at one go.
   [[nodiscard]] std::optional<Wait> of_thread(ThreadId thread, TimeRange window) {
     window.begin = std::max({window.begin, window.end - kLongestLook, trace.extent().begin});
     if (thread == kNone || window.empty()) return std::nullopt;
     std::vector<Activity> pieces;
     ThreadActivity(trace, tracks, thread, names).describe(window, pieces);
-    const auto longest = std::max_element(pieces.begin(), pieces.end(), [](const Activity& a, const Activity& b) { return a.range.length() < b.range.length(); });
-    if (longest == pieces.end()) return std::nullopt;
+    if (pieces.empty()) return std::nullopt;
+    const auto most_of = [most = main_cause(pieces)](const Activity& piece) { return piece.cause == most ? piece.range.length() : Nanoseconds{-1}; };
+    const auto longest = std::max_element(pieces.begin(), pieces.end(), [&](const Activity& a, const Activity& b) { return most_of(a) < most_of(b); });
     if (longest->call != 0)
       if (const EventRef event = event_at(thread, longest->range.begin, longest->call); event.valid())
         return Wait{WaitKind::kCall, event, longest->range, longest->cause};
@@ -333,6 +334,10 @@ Message wait_words(const Trace& trace, const Wait& wait) {
     case WaitKind::kCall:
       return Message("its thread, which was in this call");
     case WaitKind::kCode:
+      if (wait.cause != IdleCause::kCpuCode) {  // it ran no code, and which call it was in is not known
+        const Message what(idle_cause_name(wait.cause));
+        return wait.event.valid() ? Message("its thread, in this range: {what}", {{"what", what}}) : Message("its thread: {what}", {{"what", what}});
+      }
       return wait.event.valid() ? Message("its thread, which ran code in this range") : Message("its thread, which ran code");
     case WaitKind::kGpuWork:
       return Message("this work of the GPU");

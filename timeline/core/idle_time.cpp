@@ -19,19 +19,6 @@ using analysis::IdlePart;
 NameId name_of(IdleCause cause) noexcept { return static_cast<NameId>(cause) + 1; }
 IdleCause cause_of(NameId name) noexcept { return name == 0 ? IdleCause::kUnknown : static_cast<IdleCause>(name - 1); }
 
-IdleCause main_cause(std::span<const IdlePart> parts) {
-  std::array<Nanoseconds, analysis::kIdleCauses> times{};
-  for (const IdlePart& part : parts) times[static_cast<std::size_t>(part.cause)] += part.range.length();
-  return static_cast<IdleCause>(std::max_element(times.begin(), times.end()) - times.begin());
-}
-
-// Of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0".
-std::string gpu_name(const Trace& trace, GpuId gpu) {
-  std::string name = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
-  const TracePart* const part = PartsOfGpus(trace).of(gpu);
-  return part ? part->label.substr(0, part->label.find("  ")) + ' ' + name : name;
-}
-
 // "376.1 ms (59 %), cudaStreamSynchronize"
 std::string cause_text(const Trace& trace, const IdleTime::CauseTime& cause, Nanoseconds whole) {
   const std::string share = format_share(static_cast<double>(cause.time) / static_cast<double>(whole));
@@ -40,6 +27,12 @@ std::string cause_text(const Trace& trace, const IdleTime::CauseTime& cause, Nan
 }
 
 }  // namespace
+
+std::string gpu_name(const Trace& trace, GpuId gpu) {
+  std::string name = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
+  const TracePart* const part = PartsOfGpus(trace).of(gpu);
+  return part ? part->label.substr(0, part->label.find("  ")) + ' ' + name : name;
+}
 
 IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) : trace_(std::move(trace)) {
   struct Writers {
@@ -51,7 +44,7 @@ IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, st
       *trace_, threshold,
       [&](const IdleGap& gap, std::span<const IdlePart> parts) {
         Writers& of_gpu = writers[gap.gpu];
-        of_gpu.gaps.add(gap.range, name_of(main_cause(parts)), 0);
+        of_gpu.gaps.add(gap.range, name_of(analysis::main_cause(parts)), 0);
         for (const IdlePart& part : parts)
           if (!part.range.empty()) of_gpu.parts.add(part.range, name_of(part.cause), part.call);
       },

@@ -160,6 +160,26 @@ TEST_CASE("chains of recorded programs lead to what their sources make them wait
   CHECK(with(*synchronized, TrackKind::kCudaApi, "GPU work").first >= 10'000);
 }
 
+TEST_CASE("what a thread did in front of an operation is what the gap in front of that is said to be") {
+  for (const char* const name : {"torch_loader_samples", "torch_training_workers0", "torch_training_workers4", "cpu_loader"}) {
+    const auto trace = recorded(name);
+    WaitFinder finder(*trace);
+    std::size_t compared = 0;
+    for (const Bubble& bubble : find_bubbles(*trace, 10'000).bubbles) {
+      const IdleCause cause = bubble.main_cause();
+      if (cause != IdleCause::kCpuCode && cause != IdleCause::kOsBlocked && cause != IdleCause::kOsProcessor) continue;
+      if (bubble.gap.range.length() > 1'000'000'000) continue;  // of which the last second is looked at
+      const std::vector<Wait> waits = finder.chain(bubble.gap.next, 2);
+      if (waits.size() < 2 || waits.back().kind != WaitKind::kCode) continue;
+      CAPTURE(name, bubble.gap.range.begin, bubble.gap.range.length(), idle_cause_name(cause), idle_cause_name(waits.back().cause));
+      CHECK(waits.back().cause == cause);
+      CHECK((wait_words(*trace, waits.back()).english().find("ran code") != std::string::npos) == (cause == IdleCause::kCpuCode));
+      ++compared;
+    }
+    if (std::string_view(name).starts_with("torch")) CHECK(compared > 20);
+  }
+}
+
 TEST_CASE("a collective waits for the last rank, and that for what held it up; the transfer is not waiting") {
   Scenario first, second(first.builder(), 200);
   second.on_gpu(1);

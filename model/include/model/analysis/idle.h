@@ -5,6 +5,8 @@
 // and whether it had been enqueued already, is the cause. Where one thing followed the other, the gap is split (docs/analysis.md).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -49,6 +51,15 @@ inline constexpr Nanoseconds kShortGap = 500'000;
 // Calls that launch take a few microseconds. Those that take this long did something else first, and nothing that had been enqueued would have
 // hidden it.
 inline constexpr Nanoseconds kLongLaunch = 200'000;
+
+// The cause that holds most of the time of pieces, each of which has a `range` and a `cause`; kLaunch of none. It is what a gap is called by, and
+// what a thread is said to have done in a part of time.
+template <typename Pieces>
+[[nodiscard]] IdleCause main_cause(const Pieces& pieces) noexcept {
+  std::array<Nanoseconds, kIdleCauses> time{};
+  for (const auto& piece : pieces) time[static_cast<std::size_t>(piece.cause)] += piece.range.length();
+  return static_cast<IdleCause>(std::max_element(time.begin(), time.end()) - time.begin());
+}
 
 // What is known of idle time with one cause.
 struct IdleSum {

@@ -25,7 +25,7 @@ enum class WaitKind : std::uint8_t {
   kOtherStream, // for an operation of another stream, for which its stream was made to wait
   kEnqueued,    // for the call that enqueued it
   kCall,        // for a call that its thread was in
-  kCode,        // for code that its thread ran: in the event, a range, where there is one
+  kCode,        // for what its thread did in no call that is known, such as running code: in the event, a range, where there is one
   kGpuWork,     // a call, for work of the GPU
   kLockHolder,  // for the thread that held the lock
   kWriter,      // for data that this call of another thread wrote

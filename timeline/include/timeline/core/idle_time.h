@@ -27,6 +27,9 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
+// "GPU 0"; of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0". O(tracks) then.
+[[nodiscard]] std::string gpu_name(const Trace& trace, GpuId gpu);
+
 class IdleTime {
  public:
   IdleTime() = default;
