@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include <QCoreApplication>
+#include <QFontMetrics>
+#include <QRegularExpression>
+#include <QTextDocument>
+#include <QToolTip>
 
 #include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
@@ -14,16 +18,38 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr qsizetype kLongestName = 160;  // characters; the details panel shows all
+constexpr int kWidest = 72;              // characters of a line, about as in a book
+
+// Names of functions and files have no blanks: a line may break behind what separates their parts.
+QString breakable(const QString& text) {
+  static const QRegularExpression separators(QStringLiteral("([,:<>(/_.-])(?=[^\\s])"));
+  constexpr qsizetype kLongestWord = 24;
+  QString broken;
+  for (const QString& word : text.split(u' ')) {
+    if (!broken.isNull()) broken += u' ';
+    broken += word.size() > kLongestWord ? QString(word).replace(separators, QStringLiteral("\\1\u200b")) : word;
+  }
+  return broken;
+}
+
+// As it is where it is narrow, else in lines that the eye can follow.
+QString of_sensible_width(const QString& html) {
+  QTextDocument document;
+  document.setDefaultFont(QToolTip::font());
+  document.setHtml(html);
+  const int widest = QFontMetrics(QToolTip::font()).averageCharWidth() * kWidest;
+  return document.idealWidth() <= widest ? html : QStringLiteral("<table width='%1'><tr><td>%2</td></tr></table>").arg(widest).arg(html);
+}
 
 QString table(const std::vector<Property>& properties) {
   QString title = shown_text(properties.front().value);
   if (title.size() > kLongestName) title = title.left(kLongestName) + QChar(0x2026);
   QString html =
-      "<p style='white-space:pre-wrap; margin:0'><b>" + title.toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
+      "<p style='white-space:pre-wrap; margin:0'><b>" + breakable(title).toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
   for (std::size_t index = 1; index < properties.size(); ++index)
     html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + shown_text(properties[index].label).toHtmlEscaped() +
-            "</td><td>" + shown_text(properties[index].value).toHtmlEscaped() + "</td></tr>";
-  return html + "</table>";
+            "</td><td>" + breakable(shown_text(properties[index].value)).toHtmlEscaped() + "</td></tr>";
+  return of_sensible_width(html + "</table>");
 }
 
 }  // namespace
