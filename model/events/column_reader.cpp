@@ -225,6 +225,7 @@ ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::s
     case EventColumn::kThread:
     case EventColumn::kDevice:
     case EventColumn::kStream:
+    case EventColumn::kRun:
       state_->rank_lanes();
       break;
     case EventColumn::kGapBefore:
@@ -276,6 +277,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     case EventColumn::kThread:
     case EventColumn::kDevice:
     case EventColumn::kStream:
+    case EventColumn::kRun:
       return state.each(events, numbers, [&](EventRef e) { return state.number_of_lane[e.lane]; });
     default:
       return state.each(events, numbers, [&](EventRef e) { return state.values->number(e, state.column).value_or(kMissing); });

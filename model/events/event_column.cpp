@@ -1,5 +1,6 @@
 #include "model/events/event_column.h"
 
+#include "model/trace/parts.h"
 #include "model/trace/python_lock.h"
 
 namespace lanescope {
@@ -34,6 +35,7 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
     {"Memory", "Memory", ColumnContent::kText},
     {"Throughput", "Throughput (B/s)", ColumnContent::kThroughput},
     {"Shared memory", "Shared memory per block (B)", ColumnContent::kBytes},
+    {"Run", "Run", ColumnContent::kText},
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
@@ -50,6 +52,14 @@ std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept {
   std::array<EventColumn, kEventColumnCount> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<EventColumn>(i);
   return all;
+}
+
+std::vector<EventColumn> event_columns_of(const Trace& trace) {
+  std::vector<EventColumn> columns;
+  if (compares_runs(trace)) columns.push_back(EventColumn::kRun);
+  for (const EventColumn column : all_event_columns())
+    if (column != EventColumn::kRun) columns.push_back(column);
+  return columns;
 }
 
 std::string_view event_column_title(EventColumn column) noexcept { return description(column).title; }

@@ -35,6 +35,8 @@ EventColumn event_column_of(PivotColumn column) noexcept {
       return EventColumn::kContext;
     case PivotColumn::kStream:
       return EventColumn::kStream;
+    case PivotColumn::kRun:
+      return EventColumn::kRun;
     case PivotColumn::kNvtxRange:
     case PivotColumn::kNvtxFamily:
       return EventColumn::kNvtxRange;

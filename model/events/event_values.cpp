@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "model/kernels/occupancy.h"
+#include "model/trace/parts.h"
 
 namespace lanescope {
 namespace {
@@ -223,6 +224,7 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
     case EventColumn::kStream:
     case EventColumn::kNvtxRange:
     case EventColumn::kMemory:
+    case EventColumn::kRun:
       return std::nullopt;
   }
   return std::nullopt;
@@ -253,6 +255,8 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
       const MemoryDetail* memory = memory_detail(*trace_, event);
       return memory ? memory_text(*memory) : std::string();
     }
+    case EventColumn::kRun:
+      return std::string(run_of(*trace_, trace_->track_of(event.lane)));
     case EventColumn::kGrid:
     case EventColumn::kBlock: {
       const KernelDetail* kernel = kernel_detail(*trace_, event);

@@ -46,6 +46,8 @@ Named named(const Trace& trace, PivotColumn column, TrackId id) {
                 stream_label(trace, key.process, key.context, key.stream),
                 {process_label(trace, key.process), "context " + std::to_string(key.context), part}};
       break;
+    case PivotColumn::kRun:
+      return {{}, std::string(run_of(trace, trace.tracks()[id])), {}};
     default:
       break;
   }
@@ -56,7 +58,7 @@ Named named(const Trace& trace, PivotColumn column, TrackId id) {
 
 bool is_of_track(PivotColumn column) noexcept {
   return column == PivotColumn::kProcess || column == PivotColumn::kThread || column == PivotColumn::kDevice || column == PivotColumn::kContext ||
-         column == PivotColumn::kStream;
+         column == PivotColumn::kStream || column == PivotColumn::kRun;
 }
 
 std::vector<std::string> track_texts(const Trace& trace, PivotColumn column) {

@@ -21,7 +21,7 @@ std::vector<EventRef> selected_events(const EventValues& values, const ExportSel
 bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {
   const EventScope scope = EventScope::whole_trace(*trace);
   const EventValues values(std::move(trace), scope);
-  const auto columns = all_event_columns();
+  const std::vector<EventColumn> columns = event_columns_of(values.trace());
   return write_events(values, selected_events(values, selection), columns, delimiter, write);
 }
 

@@ -168,7 +168,8 @@ bool is_summed(EventKind kind) { return kind != EventKind::kThreadState && kind 
 
 std::string pivot_words() {
   std::string words;
-  for (const PivotColumn column : all_pivot_columns()) words.append(words.empty() ? "" : ", ").append(pivot_column_word(column));
+  for (const PivotColumn column : all_pivot_columns())
+    if (column != PivotColumn::kRun) words.append(words.empty() ? "" : ", ").append(pivot_column_word(column));  // runs are compared in the viewer
   return words;
 }
 
@@ -195,7 +196,8 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     options.percentiles.push_back(*percentile);
   } else if (modifier.starts_with("by=") && takes(":by=")) {
     const std::optional<PivotColumn> column = pivot_column_of(modifier.substr(3));
-    if (!column) return usage("Events have no column " + std::string(modifier.substr(3)) + " to be summed by. It is one of: " + pivot_words() + ".");
+    if (!column || *column == PivotColumn::kRun)
+      return usage("Events have no column " + std::string(modifier.substr(3)) + " to be summed by. It is one of: " + pivot_words() + ".");
     options.by.push_back(*column);
   } else if (modifier.starts_with("kind=") && takes(":kind=")) {
     const std::optional<EventKind> kind = event_kind_of(modifier.substr(5));

@@ -511,6 +511,7 @@ class TraceCombiner {
   [[nodiscard]] static TracePart part_of(const TraceSource& source) {
     TracePart part;
     part.label = source.label;
+    part.run = source.run;
     part.provenance = source.trace->provenance();
     part.extent = source.clock(source.trace->extent());
     part.clock = source.clock;

@@ -33,6 +33,15 @@ const TracePart* part_of(const Trace& trace, TrackId track) noexcept {
 
 const TracePart* part_of(const Trace& trace, const Track& track) noexcept { return part_of(trace, static_cast<TrackId>(&track - trace.tracks().data())); }
 
+std::string_view run_of(const Trace& trace, const Track& track) noexcept {
+  const TracePart* const part = part_of(trace, track);
+  return part == nullptr ? std::string_view() : part->run;
+}
+
+bool compares_runs(const Trace& trace) noexcept {
+  return std::any_of(trace.parts().begin(), trace.parts().end(), [](const TracePart& part) { return !part.run.empty(); });
+}
+
 const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept {
   if (trace.parts().empty()) return nullptr;
   for (int kind = 0; kind <= static_cast<int>(kLastTrackKind); ++kind)

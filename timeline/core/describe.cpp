@@ -427,6 +427,7 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length le
   const Event event = trace.event(ref);
   const TrackKey& key = trace.track_of(ref.lane).key;
   add(properties, "Name", event_words(trace, ref));
+  if (const TracePart* const part = part_of(trace, trace.track_of(ref.lane)); part != nullptr && !part->run.empty()) add(properties, "Run", part->label);
   add(properties, "Begins", format_time(event.start));
   if (key.kind != TrackKind::kNvtxMarks && key.kind != TrackKind::kCpuSamples) {
     add(properties, "Ends", format_time(event.end()));

@@ -10,6 +10,7 @@
 #include "model/samples/thread_samples.h"
 #include "model/text/message.h"
 #include "model/text/to_translate.h"
+#include "timeline/core/idle_time.h"
 
 namespace lanescope::ui {
 namespace {
@@ -202,7 +203,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   for (const auto& [group, sum] : sorted) {
     grouped.names.push_back(name_of(bubbles, group));
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
-                  text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
+                  text(table, group.gpu ? timeline::gpu_name(trace, *group.gpu) : ""),
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""),
@@ -237,14 +238,17 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
                stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
+  std::map<GpuId, std::string> names_of_gpus;
   for (const GapShare& share : shares) {
     const IdleGap& gap = bubbles.gaps[share.gap];
+    std::string& gpu = names_of_gpus[gap.gpu];
+    if (gpu.empty()) gpu = timeline::gpu_name(trace, gap.gpu);
     listed.gaps.push_back(share.gap);
     listed.names.push_back(std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin));
     const GapWords words = words_of(bubbles, samples, share, window);
     table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled),
                   text(table, words.range), text(table, words.call), table.add_text(operation_text(trace, gap.next)),
-                  text(table, bubbles.gpus.size() < 2 ? "" : "GPU " + std::to_string(trace.gpus()[gap.gpu].ordinal)));
+                  text(table, bubbles.gpus.size() < 2 ? "" : gpu));
   }
   listed.table = std::move(table);
   return listed;

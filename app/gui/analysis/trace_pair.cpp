@@ -83,8 +83,12 @@ void TracePair::align(Alignment alignment, Nanoseconds shift) {
 
 void TracePair::combine() {
   const TraceChange change = is_swapped_ ? TraceChange::kOther : TraceChange::kSnapshot;
-  const std::array sources = {TraceSource{first_.trace, ("A  " + first_.name()).toStdString(), 0},
-                              TraceSource{second_.trace, ("B  " + second_.name()).toStdString(), shift_}};
+  const auto source = [](const Side& side, std::string run, Nanoseconds shift) {
+    TraceSource one{side.trace, run + "  " + side.name().toStdString(), shift};
+    one.run = std::move(run);
+    return one;
+  };
+  const std::array sources = {source(first_, "A", 0), source(second_, "B", shift_)};
   job_.start([this, sources, change](const LatestJob::Context& job) {
     std::shared_ptr<const Trace> trace = combine_traces(sources, job.stop());
     if (!trace) return;

@@ -1,5 +1,6 @@
 #include "base/selection_state.h"
 
+#include "model/trace/parts.h"
 #include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
@@ -21,6 +22,11 @@ void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange ch
   } else {
     trace_ = std::move(trace);
     selection_.moveTo(trace_);
+    if (!trace_ || !compares_runs(*trace_)) {  // of one run alone none would pass
+      EventFilter filter = filter_;
+      std::erase_if(filter.values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });
+      setFilter(filter);
+    }
   }
   emit traceChanged(change);
 }

@@ -1,5 +1,6 @@
 #include "events/event_filter_bar.h"
 
+#include <algorithm>
 #include <set>
 
 #include <QElapsedTimer>
@@ -11,6 +12,7 @@
 #include "base/leave_field.h"
 #include "base/offered_entries.h"
 #include "base/time_text.h"
+#include "model/trace/parts.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -68,6 +70,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
       values_(new ValueChips(state, this)),
       binding_(new QComboBox(this)),
       text_(new QLineEdit(this)),
+      run_(new QComboBox(this)),
       kind_(new QComboBox(this)),
       source_(new QComboBox(this)),
       minimum_(new QLineEdit(this)) {
@@ -84,6 +87,11 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   text_->setPlaceholderText(tr("Name contains"));
   text_->setClearButtonEnabled(true);
   text_->setAccessibleName(tr("Name contains"));
+  run_->setObjectName(QStringLiteral("filter_run"));
+  run_->setAccessibleName(tr("Run"));
+  run_->setToolTip(tr("Which of the two runs the listed events are of"));
+  run_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  run_->setMinimumContentsLength(12);
   kind_->setAccessibleName(tr("Kind of event"));
   kind_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   source_->setAccessibleName(tr("Thread or stream"));
@@ -94,7 +102,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   minimum_->setAccessibleName(tr("Shortest duration"));
   minimum_->setMaximumWidth(minimum_->fontMetrics().averageCharWidth() * 24);
   minimum_->setClearButtonEnabled(true);
-  for (QWidget* field : {static_cast<QWidget*>(binding_), static_cast<QWidget*>(text_), static_cast<QWidget*>(kind_),
+  for (QWidget* field : {static_cast<QWidget*>(binding_), static_cast<QWidget*>(text_), static_cast<QWidget*>(run_), static_cast<QWidget*>(kind_),
                          static_cast<QWidget*>(source_), static_cast<QWidget*>(minimum_)})
     field->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 2 * kNarrowestInCharacters);
@@ -106,7 +114,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
     for (QWidget* field : fields) line->addWidget(field, field == text_ ? 1 : 0);
     return widget;
   };
-  whole->addWidget(new BreakingLine(group({row_, values_, binding_, text_}), group({kind_, source_, minimum_}), BreakingLine::Stretched::kFirst, this));
+  whole->addWidget(new BreakingLine(group({row_, values_, binding_, text_}), group({run_, kind_, source_, minimum_}), BreakingLine::Stretched::kFirst, this));
 
   auto* typing = new QTimer(this);
   typing->setSingleShot(true);
@@ -122,6 +130,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
       applyFilter();
       emit left();
     });
+  connect(run_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(kind_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(source_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(binding_, &QComboBox::activated, this,
@@ -163,15 +172,26 @@ void EventFilterBar::showTrace() {
         threads.insert(track.key.thread);
     }
     const bool several_processes = trace->processes().size() > 1;
+    const bool several_runs = compares_runs(*trace);
+    const auto of_run = [&](ProcessId process, const QString& label) {
+      const TracePart* const part = several_runs ? part_of_process(*trace, process) : nullptr;
+      return part == nullptr ? label : QString::fromStdString(part->run) + QStringLiteral(" · ") + label;
+    };
     for (const StreamName& stream : streams) {
       QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
       if (several_processes) label += QStringLiteral(" · ") + QString::fromStdString(process_label(*trace, stream.process));
-      sources_now.emplace_back(isolated(label), QVariant::fromValue(EventSource{std::nullopt, stream}));
+      sources_now.emplace_back(isolated(of_run(stream.process, label)), QVariant::fromValue(EventSource{std::nullopt, stream}));
     }
     for (const ThreadId thread : threads)
-      sources_now.emplace_back(isolated(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread)))),
+      sources_now.emplace_back(isolated(of_run(trace->threads()[thread].process, tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread))))),
                                QVariant::fromValue(EventSource{thread, std::nullopt}));
   }
+  OfferedEntries runs(1, {tr("Both runs"), QString()});
+  if (state_.trace())
+    for (const TracePart& part : state_.trace()->parts())
+      if (!part.run.empty()) runs.emplace_back(isolated(QString::fromStdString(part.label)), QString::fromStdString(part.run));
+  offer_entries(*run_, runs);
+  run_->setVisible(runs.size() > 1);
   offer_entries(*source_, sources_now);
   offer_kinds(*kind_, state_);
   showChoices();
@@ -190,6 +210,8 @@ void EventFilterBar::showFilter() {
 void EventFilterBar::showChoices() {
   const EventFilter& filter = state_.filter();
   choose_kind(*kind_, state_);
+  const auto of_run = std::find_if(filter.values.begin(), filter.values.end(), [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });
+  run_->setCurrentIndex(of_run == filter.values.end() ? 0 : std::max(0, run_->findData(QString::fromStdString(of_run->text))));
   int source = 0;
   for (int i = 1; i < source_->count(); ++i) {
     const auto entry = source_->itemData(i).value<EventSource>();
@@ -208,6 +230,8 @@ void EventFilterBar::showRow() {
 void EventFilterBar::applyFilter() {
   EventFilter filter;
   filter.values = state_.filter().values;
+  std::erase_if(filter.values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });
+  if (const std::string run = run_->currentData().toString().toStdString(); !run.empty()) filter.values.push_back({PivotColumn::kRun, run});
   filter.text = text_->text().toStdString();
   const std::optional<Nanoseconds> minimum = parse_time(minimum_->text());
   QPalette colors;

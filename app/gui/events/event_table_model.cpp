@@ -11,6 +11,7 @@
 #include "base/shown_name.h"
 #include "model/events/name_family.h"
 #include "model/file/scratch_file.h"
+#include "model/trace/parts.h"
 #include "tables/table_look.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
@@ -244,6 +245,8 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && !is_text) return {};
   if (!column) return folds_ ? QVariant() : index.row() + 1;
   const EventRef shown = event(index.row());
+  if (role == Qt::ToolTipRole && column == EventColumn::kRun && shown.valid())
+    if (const TracePart* part = part_of(list_->values.trace(), list_->values.trace().track_of(shown.lane))) return QString::fromStdString(part->label);
   if (!shown.valid()) return role == Qt::DisplayRole ? QStringLiteral("…") : QVariant();
   if (role == Qt::DisplayRole && column == EventColumn::kName) {
     const QString indent = foldRowOf(index.row()) ? QStringLiteral("    ") : QString();
@@ -298,6 +301,7 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
   }
   if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
     return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
+  if (role == Qt::ToolTipRole && column == EventColumn::kRun) return tr("Which of the two runs the event is of");
   if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)
     return tr("From the end of the call that launched the work to its start on the GPU");
   if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)

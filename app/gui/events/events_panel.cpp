@@ -15,6 +15,7 @@
 #include "events/value_chips.h"
 #include "export/trace_writing.h"
 #include "model/events/event_text.h"
+#include "model/trace/parts.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
@@ -36,7 +37,8 @@ constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kMemory, 18},      {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
-constexpr int kCellMargin = 4;  // px in front of a cell's text, about
+constexpr int kRunCharacters = 7;  // its title, with the sign of sorting
+constexpr int kCellMargin = 4;      // px in front of a cell's text, about
 
 }  // namespace
 
@@ -104,6 +106,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   }
   for (int i = 0; i < static_cast<int>(std::size(kInitialColumns)); ++i)
     header->moveSection(header->visualIndex(EventTableModel::columnOf(kInitialColumns[i].column)), i + 1);
+  placeRunColumn();
   header->setSectionsMovable(true);
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
@@ -121,6 +124,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(zoom, &QAction::triggered, this, [this] { activate(table_->currentIndex()); });
   table_->addAction(zoom);
 
+  connect(&state, &SelectionState::traceChanged, this, &EventsPanel::showRunColumn);
   shown.waitFor(model_->sorting());
   connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
@@ -208,9 +212,34 @@ void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
 QByteArray EventsPanel::headerState() const { return table_->horizontalHeader()->saveState(); }
 
 void EventsPanel::restoreHeaderState(const QByteArray& state) {
-  if (!table_->horizontalHeader()->restoreState(state)) return;
-  const QHeaderView* header = table_->horizontalHeader();
+  QHeaderView* header = table_->horizontalHeader();
+  if (!header->restoreState(state)) return;
+  const int run = EventTableModel::columnOf(EventColumn::kRun);
+  if (header->visualIndex(run) == header->count() - 1) placeRunColumn();  // it was kept when there was no such column
+  header->setSectionHidden(run, !compares_runs_);
+  leaveRunColumn();
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
+}
+
+// In front of the names: what lies behind them may be out of sight.
+void EventsPanel::placeRunColumn() {
+  QHeaderView* header = table_->horizontalHeader();
+  const int run = EventTableModel::columnOf(EventColumn::kRun);
+  header->moveSection(header->visualIndex(run), 1);
+  header->resizeSection(run, table_->fontMetrics().horizontalAdvance(u'0') * kRunCharacters);
+}
+
+// Of one run alone it says nothing. Who hides it while two are compared has it hidden until others are.
+void EventsPanel::showRunColumn() {
+  const bool compares = state_.trace() && compares_runs(*state_.trace());
+  if (std::exchange(compares_runs_, compares) == compares) return;
+  table_->horizontalHeader()->setSectionHidden(EventTableModel::columnOf(EventColumn::kRun), !compares);
+  leaveRunColumn();
+}
+
+void EventsPanel::leaveRunColumn() {
+  if (!compares_runs_ && table_->horizontalHeader()->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kRun))
+    table_->sortByColumn(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
 }
 
 // Of the lines of the place, in their order.
@@ -398,6 +427,7 @@ void EventsPanel::showHeaderMenu(const QPoint& position) {
   QHeaderView* header = table_->horizontalHeader();
   QMenu menu;
   for (int section = 0; section < model_->columnCount(); ++section) {
+    if (section == EventTableModel::columnOf(EventColumn::kRun) && !compares_runs_) continue;
     QAction* choice = menu.addAction(model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString());
     choice->setCheckable(true);
     choice->setChecked(!header->isSectionHidden(section));

@@ -64,6 +64,9 @@ class EventsPanel : public QWidget {
   [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
   [[nodiscard]] EventTableModel::Sought eventsOfPlace() const;
+  void placeRunColumn();
+  void showRunColumn();   // while runs are compared
+  void leaveRunColumn();  // another order, once they are not
   void keepPlace();
   void returnToPlace();
   [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
@@ -98,6 +101,7 @@ class EventsPanel : public QWidget {
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
   std::optional<TablePlace> left_;  // where its user was in the list that is being replaced
+  bool compares_runs_ = false;                     // so that events say of which they are
   bool is_choosing_ = false;                       // while the table tells others of its current line
   LatestJob copying_;
 };

@@ -47,7 +47,8 @@ ValueChips::ValueChips(SelectionState& state, QWidget* parent) : QWidget(parent)
 }
 
 void ValueChips::show() {
-  const std::vector<ColumnValue>& values = state_.filter().values;
+  std::vector<ColumnValue> values = state_.filter().values;
+  std::erase_if(values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });  // a box beside says it
   setVisible(!values.empty());
   if (values == shown_) return;
   shown_ = values;

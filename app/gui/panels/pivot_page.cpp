@@ -12,6 +12,7 @@
 #include "base/texts.h"
 #include "events/event_filter_bar.h"
 #include "model/stats/pivot_table.h"
+#include "model/trace/parts.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 
@@ -53,7 +54,9 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
   column->addLayout(line);
   column->addWidget(table_, 1);
   table_->setObjectName(QStringLiteral("statistics-pivot"));
+  first_->setObjectName(QStringLiteral("pivot_first"));
   first_->setAccessibleName(tr("Column that events are summed by"));
+  second_->setObjectName(QStringLiteral("pivot_second"));
   second_->setAccessibleName(tr("Second column that events are summed by"));
   kind_->setAccessibleName(tr("Kind of event"));
   kind_->setToolTip(tr("The kind of events that are summed, here and in lists"));
@@ -64,13 +67,15 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
   });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) offer_kinds(*kind_, state_);
+    offerRuns();
   });
   connect(&state, &SelectionState::filterChanged, this, [this] { choose_kind(*kind_, state_); });
   offer_kinds(*kind_, state_);
   progress_->setForegroundRole(QPalette::PlaceholderText);
   second_->addItem(tr("nothing else"), QVariant());
   for (const PivotColumn each : all_pivot_columns())
-    for (QComboBox* box : {first_, second_}) box->addItem(shown_text(pivot_column_title(each)), static_cast<int>(each));
+    for (QComboBox* box : {first_, second_})
+      if (each != PivotColumn::kRun) box->addItem(shown_text(pivot_column_title(each)), static_cast<int>(each));
   chooseColumns({PivotColumn::kNvtxFamily, PivotColumn::kKind});
   for (QComboBox* box : {first_, second_})
     connect(box, &QComboBox::activated, this, [this] {
@@ -98,6 +103,19 @@ void PivotPage::chooseColumns(const std::vector<PivotColumn>& columns) {
   second_->setCurrentIndex(columns.size() > 1 ? second_->findData(static_cast<int>(columns[1])) : 0);
   offerColumns();
   compute();
+}
+
+// Where runs are compared.
+void PivotPage::offerRuns() {
+  const bool offers = state_.trace() && compares_runs(*state_.trace());
+  for (QComboBox* box : {first_, second_}) {
+    const int entry = box->findData(static_cast<int>(PivotColumn::kRun));
+    if (offers && entry < 0) box->addItem(shown_text(pivot_column_title(PivotColumn::kRun)), static_cast<int>(PivotColumn::kRun));
+    if (offers || entry < 0) continue;
+    if (box->currentIndex() == entry) box->setCurrentIndex(0);
+    box->removeItem(entry);
+  }
+  offerColumns();
 }
 
 // A column is not offered twice.

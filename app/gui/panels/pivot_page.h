@@ -44,6 +44,7 @@ class PivotPage : public QWidget {
   void eventsRequested();  // those that are listed now are to be seen
 
  private:
+  void offerRuns();
   void offerColumns();
   void compute();
   void show(std::vector<PivotGroup> groups);

@@ -102,6 +102,8 @@ void MainWindow::showSwapped() {
     state_.setSelectedEvent(event.lane < lanes_second ? pair().ofSecond(event) : EventRef{event.lane - lanes_second, event.index});
   }
   if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
+  for (ColumnValue& value : before_swap_.filter.values)
+    if (value.column == PivotColumn::kRun) value.text = value.text == "A" ? "B" : "A";  // the same events
   state_.setFilter(before_swap_.filter);
   notes_keeper_->open(session_.file());
 }

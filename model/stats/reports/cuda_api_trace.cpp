@@ -3,6 +3,7 @@
 #include "event_columns.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 
@@ -47,6 +48,7 @@ Table cuda_api_trace(const Selection& selection, const ReportOptions&) {
                      {"T-Pri", Unit::kIdentifier, of_threads(priority)},
                      {"Thread Name", Unit::kNone, of_threads(thread_name)}},
                     calls->events.size());
+  add_runs(trace, table, [&](std::size_t row) { return trace.track_of(calls->events[row].lane).key.process; });
   return table;
 }
 

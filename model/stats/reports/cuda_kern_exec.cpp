@@ -17,6 +17,7 @@
 #include "model/stats/device_ordinals.h"
 #include "model/trace/parallel.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {
@@ -262,6 +263,7 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
                      {"BlockXYZ", Unit::kNone, of_details(std::move(blocks))},
                      {"Kernel Name", Unit::kNone, std::move(texts.kernels)}},
                     listed->launches.size());
+  add_runs(trace, table, [&](std::size_t row) { return trace.track_of(listed->launches[row].operation.lane).key.process; });
   return table;
 }
 

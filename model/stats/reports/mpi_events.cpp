@@ -6,6 +6,7 @@
 #include "../label_groups.h"
 #include "model/trace/mpi_call.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {
@@ -78,6 +79,7 @@ Table mpi_event_trace(const Selection& selection, const ReportOptions&) {
                identifiers("RootRank"), integers("Size", Unit::kBytes), integers("CollSendSize", Unit::kBytes),
                integers("CollRecvSize", Unit::kBytes)});
   std::unordered_map<NameId, TextId> names;
+  std::vector<ProcessId> processes;  // by row
   for (const EventRef ref : events_by_start(selection, {TrackKind::kNvtxRanges})) {
     const TrackKey& key = trace.track_of(ref.lane).key;
     if (!holds_mpi_calls(trace, key)) continue;
@@ -91,7 +93,9 @@ Table mpi_event_trace(const Selection& selection, const ReportOptions&) {
     table.add_row(range.start, range.end(), range.duration, text, std::int64_t{trace.processes()[key.process].pid},
                   std::int64_t{thread.tid}, cell(call.tag), cell(call.rank), cell(call.peer), cell(call.root), cell(call.bytes),
                   cell(call.sent_bytes), cell(call.received_bytes));
+    processes.push_back(key.process);
   }
+  add_runs(trace, table, [&](std::size_t row) { return processes[row]; });
   return table;
 }
 

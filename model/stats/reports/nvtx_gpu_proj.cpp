@@ -5,6 +5,7 @@
 #include "../nvtx_projections.h"
 #include "../range_stack.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {
@@ -34,6 +35,7 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
                   std::int64_t{thread.tid}, p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index),
                   table.add_text(range_stack(*p.ranges, p.index)));
   }
+  add_runs(trace, table, [&](std::size_t row) { return trace.threads()[projections[row].thread].process; });
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include "../nvtx_ranges.h"
 #include "../range_stack.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 
@@ -35,6 +36,7 @@ Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions&) {
                   range.children, range.id, parent_id(*row.ranges, row.index), table.add_text(range_stack(*row.ranges, row.index)),
                   table.add_text(indent + name));
   }
+  add_runs(trace, table, [&](std::size_t row) { return trace.threads()[rows[row].thread].process; });
   return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/leave_field.h"
 #include "events/shown_events.h"
+#include "model/trace/parts.h"
 #include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
 
@@ -157,7 +158,10 @@ void EventSearch::showPosition() {
   if (too_many_ > 0) return position_->setText(tr("more than %1 found").arg(QString::fromStdString(timeline::format_count(too_many_))));
   const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
-  position_->setText(at ? tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count) : tr("%1 found").arg(count));
+  if (!at) return position_->setText(tr("%1 found").arg(count));
+  const std::string_view run = run_of(*searched_trace_, searched_trace_->track_of(matches_[*at].lane));
+  const QString place = tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count);
+  position_->setText(run.empty() ? place : tr("%1, in %2").arg(place, QString::fromUtf8(run.data(), static_cast<qsizetype>(run.size()))));
 }
 
 }  // namespace lanescope::ui

@@ -194,7 +194,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
       return true;
     };
     const EventValues values(trace, EventScope::whole_trace(*trace));
-    if (write_events(values, std::array{event}, all_event_columns(), Delimiter::kTab, append))
+    if (write_events(values, std::array{event}, event_columns_of(*trace), Delimiter::kTab, append))
       QGuiApplication::clipboard()->setText(QString::fromStdString(text));
   });
   menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this, [trace, event] {

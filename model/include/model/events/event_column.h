@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/trace/trace.h"
 
@@ -34,9 +35,12 @@ enum class EventColumn : std::uint8_t {
   kMemory,        // of copies and sets: kinds of memory, from where to where
   kThroughput,    // of copies and sets, bytes per second
   kSharedMemory,  // of kernels, bytes per block: static and dynamic
+  kRun,           // which of the runs that are compared it is of: "A"
 };
-inline constexpr std::size_t kEventColumnCount = 22;
+inline constexpr std::size_t kEventColumnCount = 23;
 [[nodiscard]] std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept;
+// All that say something of a trace: the run in front, where runs are compared, else not.
+[[nodiscard]] std::vector<EventColumn> event_columns_of(const Trace& trace);
 
 [[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap before"
 [[nodiscard]] std::string_view event_column_header(EventColumn column) noexcept;  // with its unit, for files: "Gap before (ns)"

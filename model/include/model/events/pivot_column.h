@@ -28,8 +28,9 @@ enum class PivotColumn : std::uint8_t {
   kWaves,
   kMemory,
   kBytes,
+  kRun,  // which of the runs that are compared it is of: "A"; of one run alone, nothing
 };
-inline constexpr std::size_t kPivotColumnCount = 18;
+inline constexpr std::size_t kPivotColumnCount = 19;
 [[nodiscard]] std::array<PivotColumn, kPivotColumnCount> all_pivot_columns() noexcept;
 
 [[nodiscard]] std::string_view pivot_column_title(PivotColumn column) noexcept;  // "NVTX range"

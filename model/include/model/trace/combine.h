@@ -19,6 +19,7 @@ struct TraceSource {
   std::string remark;     // stands among the combined trace's diagnostics; empty: nothing is to be said
   bool has_collectives_in_common = false;  // with others, by which its clock was set
   std::string file;                        // its path, where it is known
+  std::string run = {};                    // of runs that are compared, which one it is: "A"; empty where all are of one run
 };
 
 // A GPU of which two recordings say the same UUID. Of one run, it is one: it is busy while a process of any of them uses it. Of two runs that are

@@ -1,6 +1,7 @@
 // Which of the sources of a combined trace (combine.h) a track, a process or a GPU is of. Of a trace of one source, none.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "model/trace/trace.h"
@@ -9,6 +10,9 @@ namespace lanescope {
 
 [[nodiscard]] const TracePart* part_of(const Trace& trace, TrackId track) noexcept;       // O(log parts)
 [[nodiscard]] const TracePart* part_of(const Trace& trace, const Track& track) noexcept;  // the same; requires: one of trace.tracks()
+// Which of the runs that are compared a track is of: "A"; empty where runs are not compared. O(log parts). Requires: one of trace.tracks().
+[[nodiscard]] std::string_view run_of(const Trace& trace, const Track& track) noexcept;
+[[nodiscard]] bool compares_runs(const Trace& trace) noexcept;  // O(parts)
 // Null for a process that has no track, too. O(log tracks).
 [[nodiscard]] const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept;
 

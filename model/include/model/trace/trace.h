@@ -246,6 +246,7 @@ struct Provenance {
 // What a combined trace has of one of its sources (combine.h).
 struct TracePart {
   std::string label;
+  std::string run;        // of runs that are compared, which one it is: "A"; empty for parts of one run
   Provenance provenance;
   TimeRange extent;       // in the combined trace
   ClockLine clock;        // from the source's times to times of the combined trace
