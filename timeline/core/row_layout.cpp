@@ -40,6 +40,10 @@ bool is_expanded(const Row& row, const ExpandedRows& expanded) {
   return found != expanded.end() ? found->second : row.expanded_initially;
 }
 
+TraceSides sides_of(const RowTree& tree, const RowArrangement& arrangement) {
+  return arrangement.sides.value_or(tree.compares_runs() ? TraceSides::kInterleaved : TraceSides::kApart);
+}
+
 std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent, const RowArrangement& arrangement) {
   std::vector<RowIndex> siblings;
   if (parent) {
@@ -87,7 +91,7 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
   };
   const std::vector<RowIndex> topmost = siblings_in_order(tree, std::nullopt, arrangement);
   const std::optional<RowPair> headings = headings_of_two(tree);
-  const bool interleaved = arrangement.sides == TraceSides::kInterleaved && headings;
+  const bool interleaved = sides_of(tree, arrangement) == TraceSides::kInterleaved && headings;
   for (const RowIndex index : topmost) {
     if (!interleaved || (index != headings->first && index != headings->second))
       walk(walk, {index});

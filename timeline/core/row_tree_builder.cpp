@@ -5,6 +5,7 @@
 
 #include "model/events/name_family.h"
 #include "model/trace/demanded_segments.h"
+#include "model/trace/parts.h"
 #include "model/trace/python_lock.h"
 #include "timeline/core/describe.h"
 
@@ -50,6 +51,7 @@ RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& t
 
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
+  tree_.compares_runs_ = compares_runs(trace_);
   if (trace_.parts().empty()) add_part({});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];

@@ -77,7 +77,7 @@ QString RowHeader::title_of(const PlacedRow& placed) const {
   QString title = shown_text(row.label);
   if (!row.parent) return title;
   if (placed.is_pinned()) title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
-  if (!placed.is_pinned() && state_.arrangement().sides == TraceSides::kApart) return title;
+  if (!placed.is_pinned() && state_.sides() == TraceSides::kApart) return title;
   const Row* top = &row;
   while (top->parent) top = &state_.tree().row(*top->parent);
   return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(QStringLiteral("  "), 0, 0) + QStringLiteral("  ") + title : title;

@@ -102,7 +102,7 @@ std::vector<TimelineCommand> row_commands() {
       command(Menu::kRows, "Bus&iest rows first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kBusy); }),
       command(Menu::kRows, "Rows that &wait longest first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kWaiting); }),
       command(Menu::kRows, "Interlea&ve the rows of A and B, or set them apart", {Qt::Key_I}, [](TimelineView& view) {
-        view.setTraceSides(view.rowArrangement().sides == TraceSides::kApart ? TraceSides::kInterleaved : TraceSides::kApart);
+        view.setTraceSides(view.traceSides() == TraceSides::kApart ? TraceSides::kInterleaved : TraceSides::kApart);
       }),
       command(Menu::kRows, "&Menu of the row or event", {Qt::Key_Menu, Qt::SHIFT | Qt::Key_F10}, &TimelineView::askForMenu),
       command(Menu::kRows, "Scroll up", {Qt::Key_PageUp}, [](TimelineView& view) { view.scrollRows(-1); }),

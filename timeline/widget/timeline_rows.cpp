@@ -53,6 +53,7 @@ void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) {
 
 const RowArrangement& TimelineView::rowArrangement() const { return parts_->state.arrangement(); }
 void TimelineView::arrangeRowsAsAtFirst() { parts_->state.arrange_as_at_first(); }
+TraceSides TimelineView::traceSides() const { return parts_->state.sides(); }
 void TimelineView::setTraceSides(TraceSides sides) { parts_->state.set_sides(sides); }
 RowData TimelineView::shownRows() const { return data_of_rows(parts_->state.tree(), parts_->state.arrangement(), parts_->state.filter()); }
 void TimelineView::setRowArrangement(RowArrangement arrangement) { parts_->state.arrange(std::move(arrangement)); }

@@ -258,6 +258,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
 void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   if (!trace) return set_trace(nullptr);
   const Sight before = sight();
+  const std::optional<Anchor> place = anchor();
   if (ready_ && ready_->trace() == trace) {
     retired_ = adopt(std::move(ready_));
   } else if (!holds_events(*trace)) {
@@ -268,6 +269,7 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
     call_off();
     adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace), clock_));
   }
+  return_to(place);
   const TimeRange range = content_->range_after(before);
   selection_.moveTo(trace_pointer());
   correlate();
@@ -370,17 +372,28 @@ void ViewState::set_row_state(const std::string& key, RowState state) {
   const auto row = tree().find(key);
   const bool expanded = state == RowState::kExpanded;
   if (!row || is_row_expanded(tree().row(*row)) == expanded) return;
+  const std::optional<Anchor> before = anchor(*row);
   arrangement_.expanded[key] = expanded;
-  if (arrangement_.sides == TraceSides::kInterleaved)
+  if (sides() == TraceSides::kInterleaved)
     if (const auto other = row_of_other_trace(tree(), *row)) arrangement_.expanded[tree().row(*other).key] = expanded;
   lay_out();
+  return_to(before);
+}
+
+void ViewState::open_rows_to(EventRef event) {
+  const auto place = event.valid() ? tree().place_of(event.lane) : std::nullopt;
+  if (!place) return;
+  for (std::optional<RowIndex> row = place->row; row; row = tree().row(*row).parent)
+    if (row != place->row || tree().row(*row).levels.size() > 1) set_row_state(tree().row(*row).key, RowState::kExpanded);
 }
 
 void ViewState::set_row_states(RowState state) {
   const bool expanded = state == RowState::kExpanded;
+  const std::optional<Anchor> before = anchor();
   for (const Row& row : tree().rows())  // a stack chart is dozens of levels high: it is opened by itself alone
     if (!expanded || row.kind != RowKind::kStackChart) arrangement_.expanded[row.key] = expanded;
   lay_out();
+  return_to(before);
 }
 
 void ViewState::set_pinned(const std::string& key, Pinned pinned) {
@@ -474,8 +487,32 @@ void ViewState::set_sides(TraceSides sides) {
 
 void ViewState::arrange(RowArrangement arrangement) {
   if (arrangement == arrangement_) return;
+  const std::optional<Anchor> before = anchor();
   arrangement_ = std::move(arrangement);
   lay_out();
+  return_to(before);
+}
+
+std::optional<ViewState::Anchor> ViewState::anchor(std::optional<RowIndex> preferred) const {
+  const auto of = [&](const PlacedRow& placed) { return Anchor{tree().row(placed.row).key, placed.top - scroll_ - layout_.pinned_height()}; };
+  const auto in_sight = [&](const PlacedRow* placed) {
+    return placed != nullptr && !placed->is_pinned() && placed->top - scroll_ >= layout_.pinned_height() && placed->top - scroll_ < canvas_height_;
+  };
+  std::vector<RowIndex> about;
+  if (preferred) about.push_back(*preferred);
+  if (const auto row = tree().find(current_row_)) about.push_back(*row);
+  if (const auto place = selected().valid() ? tree().place_of(selected().lane) : std::nullopt) about.push_back(place->row);
+  for (const RowIndex row : about)
+    if (const PlacedRow* placed = layout_.nearest_shown(row); in_sight(placed)) return of(*placed);
+  if (scroll_ == 0) return std::nullopt;
+  const auto first = std::find_if(layout_.rows().begin(), layout_.rows().end(), [&](const PlacedRow& placed) { return in_sight(&placed); });
+  return first == layout_.rows().end() ? std::nullopt : std::optional(of(*first));
+}
+
+void ViewState::return_to(const std::optional<Anchor>& anchor) {
+  const auto row = anchor ? tree().find(anchor->row) : std::nullopt;
+  const PlacedRow* placed = row ? layout_.nearest_shown(*row) : nullptr;
+  if (placed != nullptr && !placed->is_pinned()) set_scroll(placed->top - layout_.pinned_height() - anchor->below_pinned);
 }
 
 std::size_t ViewState::hidden_count() const {

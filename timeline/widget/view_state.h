@@ -102,6 +102,8 @@ class ViewState : public QObject {
 
   void set_row_state(const std::string& key, RowState state);
   void set_row_states(RowState state);  // of all rows
+  // Opens the rows above that of the event, and that itself where what it shows of events lies on several levels.
+  void open_rows_to(EventRef event);
   [[nodiscard]] bool is_row_expanded(const Row& row) const { return is_expanded(row, arrangement_.expanded); }
   [[nodiscard]] const RowArrangement& arrangement() const { return arrangement_; }
   enum class Pinned { kNo, kYes };
@@ -115,6 +117,7 @@ class ViewState : public QObject {
   void order(const std::string& key, RowMeasure by);
   // While two traces stand interleaved, a row and its partner are opened and closed together.
   void set_sides(TraceSides sides);
+  [[nodiscard]] TraceSides sides() const { return sides_of(tree(), arrangement_); }
   void arrange(RowArrangement arrangement);  // no edit
   void arrange_as_at_first();
   [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them
@@ -213,6 +216,14 @@ class ViewState : public QObject {
   void give_up_refining();
   void place_answer();  // among the rows
   void lay_out();
+  // What stays where it is while rows are laid out anew.
+  struct Anchor {
+    std::string row;
+    int below_pinned = 0;  // px from the end of the pinned rows to its top
+  };
+  // This row, or the one that the user is about, where it is in sight, else the first that is; none where that is the topmost of all.
+  [[nodiscard]] std::optional<Anchor> anchor(std::optional<RowIndex> preferred = std::nullopt) const;
+  void return_to(const std::optional<Anchor>& anchor);
   void edit_rows(const QString& text, RowArrangement arrangement);
   [[nodiscard]] Sight sight() const;
 

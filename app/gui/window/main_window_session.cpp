@@ -83,7 +83,7 @@ void MainWindow::connectSession() {
   });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
-  connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->rowArrangement().sides); });
+  connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->traceSides()); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
   connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) {
     messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment);

@@ -433,6 +433,7 @@ class CompareTest : public QObject {
     auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
     window_->openBeside(faster_);
     QVERIFY(settled());
+    view.setTraceSides(timeline::TraceSides::kApart);
     view.edits().clear();
     const auto order = [&] {
       QStringList rows;

@@ -32,9 +32,12 @@ struct RowArrangement {
   std::vector<std::string> pinned;         // shown above all others, in this order, whatever is scrolled; they stay in their places too
   std::unordered_set<std::string> hidden;  // with all that is below them
   std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
-  TraceSides sides = TraceSides::kApart;
+  std::optional<TraceSides> sides;  // none: nobody chose; see sides_of()
   bool operator==(const RowArrangement&) const = default;
 };
+
+// As they were chosen to stand, else interleaved where two runs are compared, so that both are in sight at first, and apart where they are not.
+[[nodiscard]] TraceSides sides_of(const RowTree& tree, const RowArrangement& arrangement);
 
 // The children of a row (none: the topmost rows) as they are arranged.
 [[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent,

@@ -117,6 +117,7 @@ class RowTree {
     std::uint32_t level = 0;
   };
   [[nodiscard]] std::optional<Place> place_of(LaneId lane) const;
+  [[nodiscard]] bool compares_runs() const noexcept { return compares_runs_; }  // whether its topmost rows are two runs side by side
 
   // The row of an answer, in place of the one before: the last of rows(), shown in front of all others. 0 levels: none. O(1).
   static constexpr std::string_view kAnswerKey = "answer";
@@ -127,6 +128,7 @@ class RowTree {
   std::vector<Row> rows_;
   std::unordered_map<std::string, RowIndex> by_key_;
   std::vector<std::optional<Place>> place_of_lane_;
+  bool compares_runs_ = false;
 };
 
 // What a thread's strip shows nothing of, because the thread waited: its state at that time. None for levels of anything else.

@@ -142,6 +142,7 @@ class TimelineView : public QWidget {
   [[nodiscard]] const RowArrangement& rowArrangement() const;
   void setRowArrangement(RowArrangement arrangement);  // is no edit
   void arrangeRowsAsAtFirst();
+  [[nodiscard]] TraceSides traceSides() const;  // as they stand, whether somebody chose or not
   void setTraceSides(TraceSides sides);  // of two traces; of one it changes nothing that is seen
 
   // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
