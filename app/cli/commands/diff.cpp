@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/diff_limits.h"
+#include "model/analysis/diff_words.h"
 #include "model/analysis/trace_diff.h"
 #include "model/trace/completeness.h"
 #include "model/trace/grouped_digits.h"
@@ -85,35 +86,8 @@ stats::Table counter_table(const std::vector<CounterChange>& changes, DiffLines 
   return table;
 }
 
-// "+5.0 % (between +3.1 % and +7.0 %)"; of a DiffItem or a CounterChange.
-std::string bounded_change_text(const auto& changed) {
-  std::string text = format_change(changed.change);
-  if (std::isfinite(changed.change_low) && std::isfinite(changed.change_high))
-    text.append(" (between ").append(format_change(changed.change_low)).append(" and ").append(format_change(changed.change_high)).append(")");
-  return text;
-}
-
-std::string change_text(const DiffItem& item) {
-  if (std::isnan(item.change)) return "was not there before";
-  std::string text = bounded_change_text(item);
-  if (item.verdict == DiffVerdict::kSame) text += ", no more than noise";
-  if (item.verdict == DiffVerdict::kUnsure) text += ", measured too seldom: noise is not known";
-  return text;
-}
-
-struct ComparedIterations {
-  std::size_t compared, skipped, left_out, runs;
-};
-
-// "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"; "4,769 (without 443 that were not recorded whole)"
-std::string iterations_text(const ComparedIterations& iterations) {
-  std::string text = grouped_digits(iterations.compared), without;
-  if (iterations.runs > 1) text += " of " + counted(iterations.runs, "run");
-  if (iterations.skipped > 0)
-    without = iterations.runs > 1 ? grouped_digits(iterations.skipped) + " at their beginning" : "the first " + grouped_digits(iterations.skipped);
-  if (iterations.left_out > 0) without.append(without.empty() ? "" : ", and ").append(grouped_digits(iterations.left_out)).append(" that were not recorded whole");
-  return without.empty() ? text : text + " (without " + without + ")";
-}
+// Of a CounterChange.
+std::string bounded_change_text(const CounterChange& change) { return analysis::bounded_change_words(change.change, change.change_low, change.change_high); }
 
 using Files = std::vector<std::filesystem::path>;
 
@@ -164,17 +138,11 @@ std::string abbreviated(const std::string& name) {
 // The answer in a few lines: how the traces were aligned, and what their times did.
 std::string summary_of(const TraceDiff& diff, const Files& first, const Files& second) {
   std::string text = "A: " + names_of(first) + "\nB: " + names_of(second) + "\n";
-  if (!diff.by_iteration())
-    text += "Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.\n";
-  else
-    text += (diff.aligned_by.empty() ? "Compared from one launch to the next of the kernel \"" + abbreviated(diff.repeating_work) + "\""
-                                     : "Compared by iteration of \"" + diff.aligned_by + "\"") +
-            ": " + iterations_text({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs}) + " in A, " +
-            iterations_text({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs}) + " in B.\n";
+  text += analysis::alignment_words(diff).english() + "\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
-            duration_text(std::llround(item.second.per_iteration)) + ", " + change_text(item) + "\n";
+            duration_text(std::llround(item.second.per_iteration)) + ", " + analysis::change_words(item).english() + "\n";
   }
   // What a change of their precision was worth, though no kernel is on both sides.
   constexpr std::size_t kMostProducts = 5;
@@ -182,12 +150,11 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   for (const DiffItem& item : diff.items) {
     if (item.kind != DiffKind::kProducts || ++products > kMostProducts) continue;
     text += "Matrix products in " + abbreviated(item.name) + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
-            duration_text(std::llround(item.second.per_iteration)) + ", " + change_text(item) + "\n";
+            duration_text(std::llround(item.second.per_iteration)) + ", " + analysis::change_words(item).english() + "\n";
   }
   if (products > 0)
     text += "Matrix products are paired by the NVTX ranges around their launches, since their kernels have other names in B.\n";
-  if (diff.first_runs + diff.second_runs == 2 && std::any_of(diff.items.begin(), diff.items.end(), is_change))
-    text += "One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...\n";
+  if (const Message caution = analysis::caution_about(diff); !caution.empty()) text += caution.english() + "\n";
   return text;
 }
 
@@ -198,7 +165,7 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
     for (const DiffItem& item : diff.items) {
       if (analysis::judge(limit, item) != LimitVerdict::kExceeded) continue;
       const bool is_new = item.verdict == DiffVerdict::kOnlySecond;
-      std::cerr << "lanescope: " << item.name << " grew " << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + change_text(item))
+      std::cerr << "lanescope: " << item.name << " grew " << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + analysis::change_words(item).english())
                 << ", more than is allowed.\n";
       code = kFailure;
     }

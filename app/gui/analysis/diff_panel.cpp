@@ -15,10 +15,12 @@
 #include "base/texts.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_html.h"
+#include "model/analysis/diff_words.h"
 #include "model/text/language.h"
 #include "model/trace/percent.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -44,11 +46,11 @@ std::string name_of(const DiffItem& item) {
 
 stats::Table table_of(const TraceDiff& diff) {
   stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"),
-                      stats::words("Verdict"), stats::words("Kind"), stats::texts("Name"), stats::reals("A", stats::Unit::kNanoseconds),
+                      stats::words("Verdict"), stats::words("Reason"), stats::words("Kind"), stats::texts("Name"), stats::reals("A", stats::Unit::kNanoseconds),
                       stats::reals("B", stats::Unit::kNanoseconds), stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
     table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(interval_text(item)),
-                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))),
+                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), table.add_text(analysis::verdict_reason(item.verdict)),
                   table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(name_of(item)), item.first.per_iteration,
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
   return table;
@@ -56,36 +58,22 @@ stats::Table table_of(const TraceDiff& diff) {
 
 // Metrics have units of their own, so that values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
-  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Metric"), stats::texts("A"),
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Reason"), stats::words("Metric"), stats::texts("A"),
                       stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"), stats::texts("Kernel")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
     table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(interval_text(change)),
-                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), table.add_text(std::string(change.what)), value(change.first, change.unit),
+                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), table.add_text(analysis::verdict_reason(change.verdict)),
+                  table.add_text(std::string(change.what)), value(change.first, change.unit),
                   value(change.second, change.unit), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
                   table.add_text(timeline::compact_kernel_name(change.kernel)));
   return table;
 }
 
-QString aligned_text(const TraceDiff& diff) {
-  if (!diff.by_iteration()) return QObject::tr("Whole traces are compared: no NVTX range repeats in both.");
-  if (diff.aligned_by.empty())
-    return QObject::tr("Compared from one launch to the next of a kernel that comes at regular times: %1 in A, %2 in B. Times are of one iteration.")
-        .arg(diff.first_iterations)
-        .arg(diff.second_iterations);
-  return QObject::tr("Compared by iteration of \"%1\": %2 in A, %3 in B. Times are of one iteration.")
-      .arg(QString::fromStdString(diff.aligned_by))
-      .arg(diff.first_iterations)
-      .arg(diff.second_iterations);
-}
-
 QString headline_text(const DiffItem& item) {
-  QString text =
-      QStringLiteral("%1 %2 → %3")
-          .arg(QString::fromStdString(name_of(item)), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration));
-  if (std::isfinite(item.change)) text += QStringLiteral(" (%1)").arg(QString::fromStdString(format_change(item.change)));
-  if (item.verdict == DiffVerdict::kSame) text += QObject::tr(", no more than noise");
-  return text;
+  return QStringLiteral("%1 %2 → %3, %4")
+      .arg(QString::fromStdString(name_of(item)), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration),
+           shown_text(analysis::change_words(item)));
 }
 
 // The event kinds that an item stands for.
@@ -211,11 +199,14 @@ void DiffPanel::compare() {
 }
 
 void DiffPanel::showDiff(const TraceDiff& diff) {
-  QStringList lines = {tr("A: %1, B: %2. %3").arg(pair_.first().name(), pair_.second().name(), aligned_text(diff))};
+  QString aligned = shown_text(analysis::alignment_words(diff));
+  if (diff.by_iteration()) aligned = tr("%1 Times are of one iteration.").arg(aligned);
+  QStringList lines = {tr("A: %1, B: %2. %3").arg(pair_.first().name(), pair_.second().name(), aligned)};
   QStringList headlines;
   for (const DiffItem& item : diff.items)
     if (item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.name == kAllIdle) headlines += headline_text(item);
   lines += headlines.join(QStringLiteral("   ·   "));
+  if (const Message caution = analysis::caution_about(diff); !caution.empty()) lines += shown_text(caution);
   summary_->setText(lines.join(u'\n'));
   command_->setText(command_text({QStringLiteral("lanescope"), QStringLiteral("diff"), pair_.first().path, pair_.second().path}));
   command_->show();

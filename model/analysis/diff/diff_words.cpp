@@ -1,0 +1,74 @@
+#include "model/analysis/diff_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "../wording.h"
+#include "model/trace/grouped_digits.h"
+#include "model/trace/percent.h"
+
+namespace lanescope::analysis {
+namespace {
+
+struct ComparedIterations {
+  std::size_t compared, skipped, left_out, runs;
+};
+
+// "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"; "4,769 (without 443 that were not recorded whole)"
+Message iterations_words(const ComparedIterations& iterations) {
+  Message count = Message::verbatim(grouped_digits(iterations.compared));
+  if (iterations.runs > 1) count = Message("{number} of {runs}", {{"number", std::move(count)}, {"runs", counted(iterations.runs, "run")}});
+  const std::string skipped = grouped_digits(iterations.skipped), left_out = grouped_digits(iterations.left_out);
+  Message without;
+  if (iterations.skipped > 0)
+    without = iterations.runs > 1 ? Message("{number} at their beginning", {{"number", skipped}}) : Message("the first {number}", {{"number", skipped}});
+  if (iterations.left_out > 0) {
+    Message unrecorded = Message("{number} that were not recorded whole", {{"number", left_out}});
+    without = without.empty() ? std::move(unrecorded) : Message("{one}, and {other}", {{"one", std::move(without)}, {"other", std::move(unrecorded)}});
+  }
+  return without.empty() ? count : Message("{number} (without {what})", {{"number", std::move(count)}, {"what", std::move(without)}});
+}
+
+// Names of kernels fill a screen.
+std::string abbreviated(const std::string& name) {
+  constexpr std::size_t kLongest = 60;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+}
+
+}  // namespace
+
+Message alignment_words(const TraceDiff& diff) {
+  if (!diff.by_iteration())
+    return Message("Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.");
+  std::vector<Message::Value> values = {
+      {"name", diff.aligned_by.empty() ? abbreviated(diff.repeating_work) : diff.aligned_by},
+      {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs})},
+      {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs})}};
+  if (diff.aligned_by.empty()) return Message("Compared from one launch to the next of the kernel \"{name}\": {first} in A, {second} in B.", std::move(values));
+  return Message("Compared by iteration of \"{name}\": {first} in A, {second} in B.", std::move(values));
+}
+
+Message bounded_change_words(double change, double low, double high) {
+  if (!std::isfinite(low) || !std::isfinite(high)) return Message::verbatim(format_change(change));
+  return Message("{change} (between {low} and {high})", {{"change", format_change(change)}, {"low", format_change(low)}, {"high", format_change(high)}});
+}
+
+Message verdict_reason(DiffVerdict verdict) {
+  if (verdict == DiffVerdict::kSame) return Message("no more than noise");
+  if (verdict == DiffVerdict::kUnsure) return Message("measured too seldom: noise is not known");
+  return {};
+}
+
+Message change_words(const DiffItem& item) {
+  if (std::isnan(item.change)) return Message("was not there before");
+  return listed(bounded_change_words(item.change, item.change_low, item.change_high), verdict_reason(item.verdict));
+}
+
+Message caution_about(const TraceDiff& diff) {
+  const bool has_changes = std::any_of(diff.items.begin(), diff.items.end(), [](const DiffItem& item) { return item.verdict != DiffVerdict::kSame; });
+  if (diff.first_runs + diff.second_runs > 2 || !has_changes) return {};
+  return Message("One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...");
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,24 @@
+// What a comparison says in words, to whoever shows it: the command line, in English, and the viewer.
+#pragma once
+
+#include "model/analysis/counter_diff.h"
+#include "model/analysis/trace_diff.h"
+#include "model/text/message.h"
+
+namespace lanescope::analysis {
+
+// How the traces were aligned, and what of them counts, in a sentence: "Compared by iteration of "step *": 19 (without the first 1) in A, 19 in B."
+[[nodiscard]] Message alignment_words(const TraceDiff& diff);
+
+// "+5.0 % (between +3.1 % and +7.0 %)"; without bounds where they can't be told. Not for what was not there before.
+[[nodiscard]] Message bounded_change_words(double change, double low, double high);
+// The same with the reason of the verdict: "-1.0 % (between -7.6 % and +5.5 %), no more than noise".
+[[nodiscard]] Message change_words(const DiffItem& item);
+
+// Why a verdict is not one of a change: "no more than noise"; empty where it is.
+[[nodiscard]] Message verdict_reason(DiffVerdict verdict);
+
+// That one run a side is too little to tell a change, and what to do; empty where there are several, or nothing changed. O(items).
+[[nodiscard]] Message caution_about(const TraceDiff& diff);
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,311 @@
+// Two runs in one window: of which run something is, both in sight, and how sure their difference is.
+#include <algorithm>
+
+#include <QAccessible>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+
+#include "gestures.h"
+#include "main_window_fixture.h"
+#include "menus.h"
+#include "panel_tables.h"
+#include "window/timeline/event_search.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class RunsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = pathOf("known.trace");
+    faster_ = pathOf("faster.trace");
+    write_known_trace(known_.toStdString());
+    write_known_trace(faster_.toStdString(), kKernelDuration / 2, 4811);
+  }
+  void init() {
+    window_ = window_of(known_);
+    QVERIFY(window_);
+  }
+  void cleanup() { window_.reset(); }
+
+  void eventsSayOfWhichRunTheyAre() {
+    QTableView& table = *events_table(*window_);
+    window_->showPanel("events");
+    const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
+    QVERIFY(table.isColumnHidden(run));  // there is one run alone
+    const auto header_menu = [&] {
+      return menu_after([&] { emit table.horizontalHeader()->customContextMenuRequested({10, 4}); });
+    };
+    QVERIFY(!header_menu().contains("Run"));
+    compare();
+    QVERIFY(!table.isColumnHidden(run));
+    QVERIFY(table.horizontalHeader()->sectionViewportPosition(run) < table.viewport()->width() / 4);  // in sight, whatever other columns are wide
+    QVERIFY(header_menu().contains("Run"));
+    QCOMPARE(runs_listed(), QStringList({"A", "B"}));
+    for (int row = 0; row < table.model()->rowCount(); ++row) QCOMPARE(cell(table, row, EventColumn::kRun), cell(table, row, EventColumn::kProcess) == "[4711] python" ? "A" : "B");
+
+    // Sorted by it, all of A come in front of all of B, and behind them the other way round.
+    const auto is_sorted = [&](const QString& first) {
+      const int rows = table.model()->rowCount();
+      return rows == 2 * int(kEvents) && cell(table, 0, EventColumn::kRun) == first && cell(table, rows / 2 - 1, EventColumn::kRun) == first &&
+             cell(table, rows / 2, EventColumn::kRun) != first;
+    };
+    click_header(table, EventColumn::kRun);
+    QVERIFY(wait_for([&] { return window_->isSettled() && is_sorted("A"); }));
+    click_header(table, EventColumn::kRun);
+    QVERIFY(wait_for([&] { return window_->isSettled() && is_sorted("B"); }));
+
+    // Filtered by it, one alone is listed; swapped, it is the same events.
+    auto* box = window_->events().findChild<QComboBox*>("filter_run");
+    QVERIFY(box != nullptr && box->isVisible());
+    QCOMPARE(box->count(), 3);
+    QCOMPARE(box->itemText(2).remove(QChar(0x2068)).remove(QChar(0x2069)), QString("B  faster.trace"));
+    for (auto* each : window_->events().findChildren<QComboBox*>()) {
+      if (each->accessibleName() != "Thread or stream") continue;
+      QCOMPARE(each->count(), 5);  // all; the stream and the thread of each
+      for (const char* entry : {"A · Stream 7 · [4711] python", "B · Stream 7 · [4811] python"}) QVERIFY2(each->findText(entry, Qt::MatchContains) > 0, entry);
+    }
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_End);
+    QVERIFY(settle(*window_));
+    QCOMPARE(table.model()->rowCount(), int(kEvents));
+    QCOMPARE(runs_listed(), QStringList({"B"}));
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    QCOMPARE(table.model()->rowCount(), int(kEvents));
+    QCOMPARE(runs_listed(), QStringList({"A"}));
+    QCOMPARE(cell(table, 0, EventColumn::kProcess), QString("[4811] python"));
+
+    // Of one run, nothing speaks of runs, and all of it is listed.
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    QVERIFY(table.isColumnHidden(run));
+    QVERIFY(!box->isVisible());
+    QCOMPARE(table.model()->rowCount(), int(kEvents));
+    QVERIFY(table.horizontalHeader()->sortIndicatorSection() != run);
+  }
+
+  void aRunThatIsHiddenStaysSoWhileTheTracesAreAligned() {
+    window_->showPanel("events");
+    compare();
+    QTableView& table = *events_table(*window_);
+    const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
+    QVERIFY(menu_after([&] { emit table.horizontalHeader()->customContextMenuRequested({10, 4}); }, "Run").contains("Run"));
+    QVERIFY(table.isColumnHidden(run));
+    window_->pair().setShift(1'000'000);
+    QVERIFY(settle(*window_));
+    QVERIFY(table.isColumnHidden(run));
+  }
+
+  void detailsAndSearchNameTheRun() {
+    compare();
+    auto* search = window_->findChild<ui::EventSearch*>();
+    search->searchFor("gemm");
+    QVERIFY(settle(*window_));
+    QSet<QString> said;
+    for (std::size_t i = 0; i < kKernels; ++i) {  // half of the kernels of both
+      search->next();
+      QVERIFY(settle(*window_));
+      const bool is_first = window_->state().selectedEvent().lane < window_->pair().first().trace->lanes().size();
+      const QString details = window_->details().text().replace(QChar::Nbsp, u' ');
+      QVERIFY2(details.contains(is_first ? "A known.trace" : "B faster.trace"), qPrintable(details));
+      const QString position = search->findChild<QLabel*>()->text();
+      QVERIFY2(position.endsWith(is_first ? ", in A" : ", in B"), qPrintable(position));
+      said += position.right(1);
+    }
+    QCOMPARE(said, QSet<QString>({"A", "B"}));
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    QVERIFY(!window_->details().text().contains("known.trace"));
+    QVERIFY(!search->findChild<QLabel*>()->text().contains("in A"));
+  }
+
+  // With both traces counted as one.
+  void tablesOfBothRunsSayOfWhichTheirRowsAre() {
+    window_->showPanel("statistics");
+    compare();
+    window_->statistics().chooseReport("cuda_gpu_trace");
+    choose_both(window_->statistics());
+    ui::ResultTable& report = window_->statistics().report().table();
+    QVERIFY2(column_of(report, "Run") >= 0, "no column");
+    const int rows = report.model()->rowCount();
+    QCOMPARE(rows, 2 * int(kKernels));
+    int of_first = 0;
+    for (int row = 0; row < rows; ++row) {
+      QCOMPARE(cell(report, row, "Run"), QString(cell(report, row, "Duration") == "100.000 µs" ? "A" : "B"));
+      of_first += cell(report, row, "Run") == "A" ? 1 : 0;
+    }
+    QCOMPARE(of_first, int(kKernels));
+
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    ui::ResultTable& gaps = window_->bubbles().gaps();
+    QSet<QString> gpus;
+    for (int row = 0; row < gaps.model()->rowCount(); ++row) gpus += cell(gaps, row, "GPU");
+    QCOMPARE(gpus, QSet<QString>({"A GPU 0", "B GPU 0"}));
+  }
+
+  // What is summed by columns can be told apart by runs, while there are two.
+  void sumsByColumnsCanBeByRun() {
+    window_->showPanel("statistics");
+    window_->statistics().chooseReport("columns");
+    auto* box = window_->statistics().findChild<QComboBox*>("pivot_first");
+    QVERIFY(box != nullptr);
+    QVERIFY(box->findText("Run") < 0);
+    compare();
+    QVERIFY(box->findText("Run") >= 0);
+    choose_both(window_->statistics());
+    window_->statistics().findChild<QComboBox*>("pivot_second")->setCurrentIndex(0);  // by nothing else
+    box->setCurrentIndex(box->findText("Run"));
+    emit box->activated(box->currentIndex());
+    QVERIFY(settle(*window_));
+    ui::ResultTable& table = window_->statistics().pivot().table();
+    QCOMPARE(table.model()->rowCount(), 2);
+    QCOMPARE(cell(table, 0, "Run"), QString("A"));
+    QCOMPARE(cell(table, 0, "Instances"), QString::number(kEvents));
+    QCOMPARE(cell(table, 1, "Run"), QString("B"));
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    QVERIFY(box->findText("Run") < 0);
+  }
+
+  // A training has so many rows that those of B would lie below the fold.
+  void bothRunsAreInSightAtFirst() {
+    window_ = window_of(training("workers0"));
+    QVERIFY(window_);
+    window_->openBeside(training("workers4"));
+    QVERIFY(settle(*window_));
+    auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
+    QVERIFY(button->isChecked());
+    QVERIFY(is_in_sight("gpu:0/hw"));
+    QVERIFY(is_in_sight("gpu:1/hw"));
+    // All is arranged as at first again: so is this.
+    button->click();
+    QVERIFY(!is_in_sight("gpu:1/hw"));
+    window_->timelineView().arrangeRowsAsAtFirst();
+    QVERIFY(button->isChecked());
+    // Who chose otherwise, has it so with other traces.
+    button->click();
+    QVERIFY(!button->isChecked());
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    QVERIFY(!button->isChecked());
+  }
+
+  void ranksOfOneRunStandBelowEachOther() {
+    window_->openTogether({known_, faster_});
+    QVERIFY(settle(*window_));
+    QCOMPARE(int(window_->timelineView().traceSides()), int(timeline::TraceSides::kApart));
+  }
+
+  void whatIsSeenStaysWhereRowsAreLaidOutAnew() {
+    window_ = window_of(training("workers0"));
+    QVERIFY(window_);
+    window_->openBeside(training("workers4"));
+    QVERIFY(settle(*window_));
+    timeline::TimelineView& view = window_->timelineView();
+    view.expandAll();
+    view.scrollRows(2);
+    QVERIFY(settle(*window_));
+    // The row that lies in the middle, and is the current one.
+    const QAccessibleInterface* row = row_at(canvas().height() / 2);
+    QVERIFY(row != nullptr);
+    const int top = top_of(*row);
+    QTest::mouseClick(part(*window_, "Row names"), Qt::LeftButton, Qt::NoModifier, {part(*window_, "Row names")->width() * 2 / 3, top + 6});
+    QVERIFY(!view.currentRow().isEmpty());
+    view.setFocus();
+    for (int i = 0; i < 2; ++i) {
+      QTest::keyClick(&view, Qt::Key_I);
+      QVERIFY2(std::abs(top_of(*row) - top) <= 1, qPrintable(QString("%1: from %2 to %3").arg(view.currentRow()).arg(top).arg(top_of(*row))));
+    }
+    // Without a current row, the first one that is whole.
+    view.setCurrentRow({});
+    const QAccessibleInterface* first = row_at(0);
+    if (top_of(*first) < 0) first = row_at(top_of(*first) + first->rect().height() + 2);
+    const int first_top = top_of(*first);
+    QTest::keyClick(&view, Qt::Key_I);
+    QVERIFY2(std::abs(top_of(*first) - first_top) <= 1, qPrintable(QString("from %1 to %2").arg(first_top).arg(top_of(*first))));
+  }
+
+  // As the command line says it.
+  void theDiffSaysHowSureItIs() {
+    window_ = window_of(training("workers0"));
+    QVERIFY(window_);
+    window_->showPanel("diff");
+    window_->openBeside(training("workers4"));
+    QVERIFY(settle(*window_));
+    const QString said = window_->diff().summary();
+    for (const char* line : {"One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...",
+                             "Compared by iteration of \"step *\": 19 (without the first 1) in A, 19 (without the first 1) in B.", ", no more than noise",
+                             "-82.6 % (between -87.6 % and -76.9 %)"})
+      QVERIFY2(said.contains(line), qPrintable(said));
+    ui::ResultTable& table = window_->diff().table();
+    int same = 0;
+    for (int row = 0; row < table.model()->rowCount(); ++row) {
+      const QString verdict = cell(table, row, "Verdict"), reason = cell(table, row, "Reason");
+      const QString expected = verdict == "same" ? "no more than noise" : verdict == "unsure" ? "measured too seldom: noise is not known" : "";
+      QCOMPARE(reason, expected);
+      same += verdict == "same" ? 1 : 0;
+    }
+    QVERIFY(same > 0);
+  }
+
+  // Nothing changed, so nothing is doubted.
+  void equalRunsNeedNoCaution() {
+    const QString again = pathOf("again.trace");
+    write_known_trace(again.toStdString());
+    window_->showPanel("diff");
+    window_->openBeside(again);
+    QVERIFY(settle(*window_));
+    QVERIFY2(!window_->diff().summary().contains("One run a side"), qPrintable(window_->diff().summary()));
+  }
+
+ private:
+  void compare() {
+    window_->openBeside(faster_);
+    QVERIFY(settle(*window_));
+  }
+  void choose_both(QWidget& panel) {
+    auto* box = panel.findChild<ui::AnsweredTraceBox*>();
+    box->setCurrentIndex(2);
+    emit box->activated(2);
+    QVERIFY(settle(*window_));
+  }
+  QStringList runs_listed() {
+    QSet<QString> runs;
+    const QTableView& table = *events_table(*window_);
+    for (int row = 0; row < table.model()->rowCount(); ++row) runs += cell(table, row, EventColumn::kRun);
+    QStringList sorted(runs.begin(), runs.end());
+    sorted.sort();
+    return sorted;
+  }
+  QWidget& canvas() { return *part(*window_, "Timeline rows"); }
+  // Of what a screen reader is told.
+  QAccessibleInterface* rows() { return QAccessible::queryAccessibleInterface(&canvas()); }
+  QAccessibleInterface* row_at(int y) {
+    const QPoint at = canvas().mapToGlobal(QPoint(10, y));
+    return rows()->childAt(at.x(), at.y());
+  }
+  int top_of(const QAccessibleInterface& row) { return canvas().mapFromGlobal(row.rect().topLeft()).y(); }
+  bool is_in_sight(const QString& key) {
+    window_->timelineView().setCurrentRow(key);
+    const QAccessibleInterface* row = rows()->focusChild();
+    const int top = row != nullptr ? top_of(*row) : -1;
+    window_->timelineView().setCurrentRow({});
+    return top >= 0 && top < canvas().height();
+  }
+  static QString training(const QString& which) { return QString::fromStdString(data_file("torch_training_" + which.toStdString() + ".trace").string()); }
+  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
+
+  TemporaryFolder folder_;
+  QString known_, faster_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(RunsTest)
+#include "test_gui_runs.moc"
