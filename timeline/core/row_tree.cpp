@@ -114,6 +114,20 @@ std::vector<Level> overview(const RowTree& tree) {
   return levels;
 }
 
+Message share_words(const Row& row) {
+  const std::vector<Message::Value> share = {{"share", format_share(*row.share)}};
+  switch (row.kind) {
+    case RowKind::kThread:
+      return Message("It ran for {share} of its own time, in the whole recording", share);
+    case RowKind::kProcessor:
+      return Message("It was used for {share} of the whole recording", share);
+    case RowKind::kProcessorGroup:
+      return Message("On average, they were used for {share} of the whole recording", share);
+    default:
+      return Message("{share} of the work of the rows beside it, in the whole recording", share);
+  }
+}
+
 Message row_title(const Row& row) {
   return row.share ? Message("{share} {row}", {{"share", format_share(*row.share)}, {"row", row.label}}) : row.label;
 }

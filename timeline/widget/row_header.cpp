@@ -192,7 +192,8 @@ bool RowHeader::event(QEvent* event) {
   const PlacedRow* placed = row_at(help->pos());
   if (placed == nullptr) return true;
   const Row& row = state_.tree().row(placed->row);
-  QString text = shown_text(row_title(row));
+  QString text = shown_text(row.label);
+  if (row.share) text += QStringLiteral("\n") + shown_text(share_words(row));
   if (row.kind == RowKind::kKernelName && row.all.front().name) {
     const std::string_view whole = state_.trace().name(*row.all.front().name);
     text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
@@ -300,7 +301,9 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const int legible = std::min(metrics.horizontalAdvance(whole), metrics.averageCharWidth() * kLegibleTitle);
   const QStringList busy_from_longest = busy_texts(row);
   QString busy = busy_from_longest.value(0);
-  QString share = row.share ? QString::fromStdString(format_share(*row.share)) + QStringLiteral(" ") : QString();
+  QString share = row.share ? QString::fromStdString(format_share(*row.share)) : QString();
+  if (row.share && row.kind == RowKind::kThread) share = tr("ran %1").arg(share);  // of others it is what they have of the work of the rows beside them
+  if (row.share) share += u' ';
   const auto has_room = [&] { return right - text_left - width_of(busy, kNumberGap) - width_of(share, 2) >= legible; };
   if (!has_room()) share.clear();
   for (const QString& shorter : busy_from_longest.mid(1)) {

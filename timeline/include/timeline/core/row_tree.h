@@ -140,6 +140,8 @@ class RowTree {
 
 // "87.3 % Kernels": a row's label with its share, where it has one.
 [[nodiscard]] Message row_title(const Row& row);
+// What the share is of: "59.1 % of the work of the rows beside it, in the whole recording". Requires: the row has one.
+[[nodiscard]] Message share_words(const Row& row);
 
 // Whether it is what others belong to: a trace, a GPU, a process.
 [[nodiscard]] bool is_heading(const Row& row) noexcept;
