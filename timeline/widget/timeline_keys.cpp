@@ -54,7 +54,10 @@ std::vector<TimelineCommand> view_commands() {
 
 std::vector<TimelineCommand> navigate_commands() {
   return {
-      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F}, [](TimelineView& view) { view.zoomToEvent(view.selectedEvent()); }),
+      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F}, [](TimelineView& view) {
+        view.openRowsTo(view.selectedEvent());
+        view.zoomToEvent(view.selectedEvent());
+      }),
       command(Menu::kNavigate, "Event in the &middle of the row", {Qt::Key_Return, Qt::Key_Enter}, &TimelineView::selectInRow),
       command(Menu::kNavigate, "&Previous event of the row", {Qt::Key_Left}, step(Neighbour::kPrevious, -kPanStep)),
       command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep)),
@@ -152,10 +155,14 @@ QString keys_text(const std::vector<QKeyCombination>& keys) {
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const QKeyCombination pressed(event->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), latin_key(*event));
+  if (!actOn(*event)) QWidget::keyPressEvent(event);
+}
+
+bool TimelineView::actOn(const QKeyEvent& event) {
+  const QKeyCombination pressed(event.modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), latin_key(event));
   for (const TimelineCommand& command : timeline_commands())
-    if (const auto& keys = keysOf(command); std::find(keys.begin(), keys.end(), pressed) != keys.end()) return command.act(*this);
-  QWidget::keyPressEvent(event);
+    if (const auto& keys = keysOf(command); std::find(keys.begin(), keys.end(), pressed) != keys.end()) return command.act(*this), true;
+  return false;
 }
 
 void TimelineView::setKeys(const QString& command, std::vector<QKeyCombination> keys) { parts_->keys[command] = std::move(keys); }

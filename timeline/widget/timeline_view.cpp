@@ -222,11 +222,15 @@ void TimelineView::setVisibleRange(TimeRange range) { parts_->state.navigate(ran
 void TimelineView::zoomToFit() { parts_->state.navigate(parts_->state.bounds()); }
 
 void TimelineView::zoomToSelection() {
-  if (const auto range = parts_->state.selected_range())
+  if (const auto range = parts_->state.selected_range()) {
     parts_->state.navigate(*range);
-  else if (parts_->state.selected().valid())
-    zoomToEvent(parts_->state.selected());
+  } else if (const EventRef event = parts_->state.selected(); event.valid()) {
+    openRowsTo(event);
+    zoomToEvent(event);
+  }
 }
+
+void TimelineView::openRowsTo(EventRef event) { parts_->state.open_rows_to(event); }
 
 void TimelineView::zoomToEvent(EventRef event) {
   if (!event.valid()) return;

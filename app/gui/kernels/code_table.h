@@ -77,6 +77,9 @@ class CodeTable : public QuietFocus<QTableView> {
  signals:
   void rowChosen(int row);
 
+ protected:
+  [[nodiscard]] bool leadsToWhatIsTyped() const override { return false; }  // N leads to the next hot row, and lines begin with their numbers
+
  private:
   CodeTableModel* model_;
 };

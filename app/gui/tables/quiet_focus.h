@@ -5,6 +5,8 @@
 #include <QAbstractItemView>
 #include <QFocusEvent>
 
+#include "base/typing.h"
+
 namespace lanescope::ui {
 
 template <typename View>
@@ -13,6 +15,15 @@ class QuietFocus : public View {
   using View::View;
 
  protected:
+  // Whether what is typed leads to the row that begins so, whatever key of the window it is, too.
+  [[nodiscard]] virtual bool leadsToWhatIsTyped() const { return true; }
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::ShortcutOverride && leadsToWhatIsTyped() && is_typed(*static_cast<QKeyEvent*>(event))) {
+      event->accept();
+      return true;
+    }
+    return View::event(event);
+  }
   void focusInEvent(QFocusEvent* event) override {
     QAbstractScrollArea::focusInEvent(event);
     View::viewport()->update();

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QGuiApplication>
+#include <QKeyEvent>
 #include <QMimeData>
 #include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
 
 #include "base/screen_room.h"
+#include "base/typing.h"
 #include "window/docks/panel_memory.h"
 #include "window/look/theme.h"
 #include "window/quitting.h"
@@ -105,6 +108,13 @@ MainWindow::~MainWindow() {
 
 QStringList MainWindow::panelNames() {
   return {"events", "statistics", "bubbles", "findings", "diff", "samples", "query", "notes", "kernel", "source", "diagnostics", "details"};
+}
+
+// A key that nobody took is the timeline's, unless who has the keyboard takes what is typed: there it would have meant something else.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  const QWidget* focus = QApplication::focusWidget();
+  const bool is_for_timeline = pages_->currentWidget() == timeline_ && focus != nullptr && focus != timeline_ && !takes_typing(*focus);
+  if (!is_for_timeline || !timeline_->actOn(*event)) QMainWindow::keyPressEvent(event);
 }
 
 void MainWindow::addPanels() {

@@ -123,6 +123,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showEvent(QShowEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void childEvent(QChildEvent* event) override;
 
  private:

@@ -74,7 +74,8 @@ class TimelineView : public QWidget {
   [[nodiscard]] TimeRange visibleRange() const;
   void setVisibleRange(TimeRange range);  // clamped to what the trace has; a step of the history
   void zoomToFit();
-  void zoomToSelection();            // the selected range, else the selected event
+  void zoomToSelection();            // the selected range, else the selected event, on rows that are opened for it
+  void openRowsTo(EventRef event);   // and no others; nothing for an event of no row
   void zoomToEvent(EventRef event);  // selects it and shows it with some room on both sides
   void zoomBy(double factor);        // > 1 zooms in, about the cursor where it is over the rows, else about the centre
   void panBy(double share);          // of the visible range, to the right
@@ -202,6 +203,8 @@ class TimelineView : public QWidget {
 
   // Other keys for a command than it has at first, by its id.
   void setKeys(const QString& command, std::vector<QKeyCombination> keys);
+  // What the key does here; false where it does nothing. For who has the keyboard and no use for it.
+  bool actOn(const QKeyEvent& event);
   [[nodiscard]] const std::vector<QKeyCombination>& keysOf(const TimelineCommand& command) const;
 
   // What is seen but what follows the mouse, drawn at `scale` device pixels a logical one. Null where there is not enough memory for it. O(pixels).
