@@ -329,6 +329,7 @@ void add_relations(Properties& properties, const Trace& trace, EventRef ref, con
     const Event call = trace.event(*launch);
     const ThreadId thread = trace.track_of(launch->lane).key.thread;
     add(properties, "Launched by", event_title(trace, *launch));
+    properties.back().event = *launch;
     add(properties, "Launched from thread", thread_text(trace, thread));
     add(properties, "Launch latency", format_duration(event.start - call.start));
     add(properties, "NVTX", nvtx_path(trace, thread, call.start));

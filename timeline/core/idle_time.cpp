@@ -230,8 +230,8 @@ std::vector<Property> IdleTime::describe(const Gap& gap) const {
       ranges += (ranges.empty() ? "" : " › ") + event_title(*trace_, range);
     if (!ranges.empty()) properties.push_back({"NVTX", std::move(ranges)});
   }
-  if (next) properties.push_back({"Ended by", compact_kernel_name(event_title(*trace_, *next))});
-  if (launch) properties.push_back({"Launched by", event_title(*trace_, *launch)});
+  if (next) properties.emplace_back("Ended by", compact_kernel_name(event_title(*trace_, *next))).event = *next;
+  if (launch) properties.emplace_back("Launched by", event_title(*trace_, *launch)).event = *launch;
   properties.push_back({"Begins", format_time(gap.range.begin)});
   properties.push_back({"Ends", format_time(gap.range.end)});
   return properties;

@@ -66,6 +66,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
+  connect(&state_, &ViewState::selectedGapChanged, this, overlay_changed);
   connect(&state_, &ViewState::hoverChanged, this, &Canvas::hover_changed);
   connect(&state_, &ViewState::hoveredTimeChanged, this, &Canvas::hover_changed);
   connect(&state_, &ViewState::markersChanged, this, overlay_changed);
@@ -284,7 +285,11 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const Hit under = hit(event->position());
   const EventRef chosen = event_of(under);
   state_.select(chosen);
-  if (!chosen.valid()) state_.selection().selectRange(range_of(under), under.gap ? std::optional(under.gap->gpu) : std::nullopt);
+  if (chosen.valid()) return;
+  if (under.gap)
+    state_.selection().selectGap({under.gap->range, under.gap->gpu});
+  else
+    state_.selection().selectRange(range_of(under));
 }
 
 void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -332,6 +337,7 @@ void Canvas::paintEvent(QPaintEvent*) {
   }
   paint_markers(painter);
   paint_selected_range(painter);
+  paint_selected_gap(painter);
   const Theme& theme = state_.theme();
   if (state_.hovered().valid() && state_.hovered() != state_.selected()) paint_outline(painter, state_.hovered(), theme.text, 1);
   for (const EventRef event : state_.correlated_in_range(kMostOutlines)) paint_outline(painter, event, theme.accent, 2);
@@ -370,6 +376,23 @@ void Canvas::paint_selected_range(QPainter& painter) const {
   if (!all_is_selected) painter.fillRect(QRectF(left, 0, right - left, height()), state_.theme().range);
   painter.fillRect(QRectF(std::floor(left), 0, 1, height()), state_.theme().accent);
   painter.fillRect(QRectF(std::floor(right), 0, 1, height()), state_.theme().accent);
+}
+
+// Where it is not the selected range: around it, on the rows of its GPU.
+void Canvas::paint_selected_gap(QPainter& painter) const {
+  const std::optional<Gap> gap = state_.selected_gap();
+  if (!gap || state_.selected_range() == gap->range || gap->range.intersected(state_.range()).empty()) return;
+  painter.setPen(QPen(state_.theme().accent, 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.setBrush(Qt::NoBrush);
+  const double left = std::clamp<double>(viewport().x_at(gap->range.begin), -10, width() + 10);
+  const double right = std::clamp<double>(viewport().x_at(gap->range.end), -10, width() + 10);
+  for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height())) {
+    if (gpu_of(state_, *row) != gap->gpu) continue;
+    const int covered = row->is_pinned() ? 0 : state_.layout().pinned_height();
+    painter.setClipRect(0, covered, width(), height() - covered);
+    painter.drawRect(QRectF(left, state_.top_of(*row) + 1, std::max(2.0, right - left), row->height - 2).adjusted(1, 1, -1, -1));
+  }
+  painter.setClipping(false);
 }
 
 QRectF Canvas::event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const {

@@ -81,6 +81,7 @@ class Canvas : public QWidget {
   [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, EventEdge edge) const;
 
   void paint_selected_range(QPainter& painter) const;
+  void paint_selected_gap(QPainter& painter) const;
   [[nodiscard]] QString why_nothing() const;  // is shown
   void paint_markers(QPainter& painter) const;
   void hover_changed();

@@ -35,7 +35,9 @@ std::optional<TimeRange> ViewState::wait_of(EventRef kernel) const {
 }
 
 std::optional<Gap> ViewState::selected_gap() const {
-  return idle_time_ && selected_range() ? idle_time_->find(*selected_range(), selection_.idleGpu()) : std::nullopt;
+  if (!idle_time_) return std::nullopt;
+  if (const std::optional<Selection::Gap>& gap = selection_.gap()) return idle_time_->find(gap->range, gap->gpu);
+  return selected_range() ? idle_time_->find(*selected_range()) : std::nullopt;
 }
 
 void ViewState::select_gap(IdleTime::Direction direction) {
@@ -48,7 +50,7 @@ void ViewState::select_gap(IdleTime::Direction direction) {
   const std::optional<Gap> gap = before ? idle_time_->nearest(*before, shortest, direction) : idle_time_->nearest(from, shortest, direction);
   if (!gap) return;
   select({});
-  selection_.selectRange(gap->range, gap->gpu);
+  selection_.selectGap({gap->range, gap->gpu});
   if (const auto row = tree().find("gpu:" + std::to_string(gap->gpu) + "/hw")) scroll_to(*row);
   set_follow(FollowLive::kNo);
   if (gap->range.begin >= range_.begin && gap->range.end <= range_.end) return;

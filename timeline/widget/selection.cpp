@@ -29,16 +29,27 @@ void Selection::moveTo(std::shared_ptr<const Trace> trace) {
 void Selection::select(EventRef event) {
   if (event == event_) return;
   event_ = event;
+  const bool ends_gap = event.valid() && gap_ && range_ != gap_->range;  // of two things that stand beside a range, the last is selected
+  if (ends_gap) gap_.reset();
+  if (ends_gap) emit gapChanged();
   emit eventChanged(event);
 }
 
-void Selection::selectRange(std::optional<TimeRange> range, std::optional<GpuId> idle_gpu) {
+void Selection::selectRange(std::optional<TimeRange> range) {
   if (range && range->empty()) range.reset();
-  if (!range) idle_gpu.reset();
-  if (range == range_ && idle_gpu == idle_gpu_) return;
-  range_ = range;
-  idle_gpu_ = idle_gpu;
-  emit rangeChanged(range);
+  const bool ends_gap = std::exchange(gap_, std::nullopt).has_value();
+  const bool is_other = std::exchange(range_, range) != range;
+  if (ends_gap) emit gapChanged();
+  if (is_other) emit rangeChanged(range);
+}
+
+void Selection::selectGap(const Gap& gap) {
+  if (gap_ == gap) return;
+  const bool is_range = !range_ || (gap_ && *range_ == gap_->range);
+  gap_ = gap;
+  const bool is_other = is_range && std::exchange(range_, gap.range) != gap.range;
+  emit gapChanged();
+  if (is_other) emit rangeChanged(range_);
 }
 
 void Selection::hover(EventRef event) {

@@ -51,6 +51,7 @@ ViewState::ViewState(Selection& selection, QObject* parent)
     emit selectionChanged();
   });
   connect(&selection_, &Selection::rangeChanged, this, &ViewState::selectedRangeChanged);
+  connect(&selection_, &Selection::gapChanged, this, &ViewState::selectedGapChanged);
   connect(&selection_, &Selection::hoveredChanged, this, &ViewState::hoverChanged);
 }
 

@@ -152,7 +152,7 @@ class ViewState : public QObject {
   [[nodiscard]] double waiting_share(const Row& row, TimeRange range) const;
   // The part of the kernel in which it waited for another rank; none where it did not, or nothing is known.
   [[nodiscard]] std::optional<TimeRange> wait_of(EventRef kernel) const;
-  // The gap that is selected: the one that the selected range is exactly of.
+  // The gap that is selected, or that the selected range is exactly of.
   [[nodiscard]] std::optional<Gap> selected_gap() const;
   // Selects the nearest gap that this zoom shows apart, from the selected gap or event or the edge of what is visible, and brings it in sight.
   void select_gap(IdleTime::Direction direction);
@@ -193,6 +193,7 @@ class ViewState : public QObject {
   void scrollChanged();
   void selectionChanged();
   void selectedRangeChanged();
+  void selectedGapChanged();
   void hoverChanged();
   void hoveredTimeChanged();
   void markersChanged();

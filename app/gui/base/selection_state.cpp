@@ -9,6 +9,7 @@ SelectionState::SelectionState(QObject* parent) : QObject(parent) {
   connect(&selection_, &timeline::Selection::eventChanged, this, &SelectionState::selectedEventChanged);
   connect(&selection_, &timeline::Selection::hoveredChanged, this, &SelectionState::hoveredEventChanged);
   connect(&selection_, &timeline::Selection::rangeChanged, this, &SelectionState::selectedRangeChanged);
+  connect(&selection_, &timeline::Selection::gapChanged, this, &SelectionState::selectedGapChanged);
 }
 
 void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange change) {

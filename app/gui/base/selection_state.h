@@ -81,6 +81,7 @@ class SelectionState : public QObject {
   void selectedEventChanged(lanescope::EventRef event);
   void hoveredEventChanged(lanescope::EventRef event);
   void selectedRangeChanged(std::optional<lanescope::TimeRange> range);
+  void selectedGapChanged();
   void visibleRangeChanged(lanescope::TimeRange range);
   void shownRowChanged();
   void timeBindingChanged();

@@ -83,11 +83,9 @@ QString work_html(const Trace& trace, EventRef call) {
   return links.join(QStringLiteral("<br>"));
 }
 
-// A property's value, with links in place of the names of other events.
-QString value_html(const Trace& trace, EventRef event, const timeline::Property& property) {
-  if (property.label == "Launched by")
-    if (const std::optional<EventRef> launch = trace.launch_of(event)) return link_with_time(trace, *launch);
-  if (property.label == "GPU work") return work_html(trace, event);
+// A property's value, with a link to the event that it names, as that stands in the trace.
+QString value_html(const Trace& trace, EventRef named, const timeline::Property& property) {
+  if (named.valid()) return link_with_time(trace, named);
   if (property.source) {
     const QString place = QString::fromStdString(property.source->file) + u':' + QString::number(property.source->line);
     return QStringLiteral("<a href='source:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(place)), shown_text(property.value).toHtmlEscaped());
@@ -124,6 +122,7 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
     show();
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, &DetailsPanel::showRange);
+  connect(&state, &SelectionState::selectedGapChanged, this, &DetailsPanel::showRange);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) return show();
     paced_.request();
@@ -152,8 +151,9 @@ void DetailsPanel::show() {
   QString body;
   const std::shared_ptr<const Trace>& trace = state_.trace();
   const bool has_event = trace && state_.selectedEvent().valid();
-  if (trace && state_.selectedRange() && (shows_range_ || !has_event))
-    body = rangeHtml(*state_.selectedRange());
+  const std::optional<TimeRange> range = wantedRange();
+  if (trace && range && (shows_range_ || !has_event))
+    body = rangeHtml(*range);
   else if (has_event)
     body = eventHtml(state_.selectedEvent());
   else
@@ -174,7 +174,8 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   const std::vector<timeline::Property> properties = timeline::describe_event(trace, event);
   QString rows;
   for (std::size_t i = 1; i < properties.size(); ++i)
-    rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), value_html(trace, event, properties[i]));
+    rows += property_row(shown_text(properties[i].label).toHtmlEscaped(),
+                         properties[i].label == "GPU work" ? work_html(trace, event) : value_html(trace, properties[i].event, properties[i]));
   const std::string whole = timeline::event_title(trace, event);
   QString title = shown_text(timeline::event_words(trace, event));
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
@@ -206,16 +207,23 @@ QString DetailsPanel::waitsHtml(EventRef event) const {
   return lines.isEmpty() ? QString() : QStringLiteral("<p>%1<br>%2</p>").arg(tr("Waited for:"), lines.join(QStringLiteral("<br>")));
 }
 
+// A gap that is selected beside a range was chosen later.
+std::optional<TimeRange> DetailsPanel::wantedRange() const {
+  const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
+  return gap ? std::optional(gap->range) : state_.selectedRange();
+}
+
 QString DetailsPanel::rangeHtml(TimeRange range) const {
   const bool is_summed = summary_ && summary_->range == range;
   const timeline::IdleTime* idle = idle_.idleTime().get();
-  const std::optional<timeline::Gap> gap = idle != nullptr ? idle->find(range, state_.selection().idleGpu()) : std::nullopt;
+  const std::optional<timeline::Selection::Gap>& selected = state_.selection().gap();
+  const std::optional<timeline::Gap> gap = idle != nullptr ? idle->find(range, selected ? std::optional(selected->gpu) : std::nullopt) : std::nullopt;
   QString title = tr("Selected range"), rows;
   if (gap) {
     const std::vector<timeline::Property> properties = idle->describe(*gap);
     title = shown_text(properties.front().value).toHtmlEscaped();
     for (std::size_t i = 1; i < properties.size(); ++i)
-      rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), shown_text(properties[i].value).toHtmlEscaped());
+      rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), value_html(*state_.trace(), state_.inTrace(properties[i].event, *idle->trace()), properties[i]));
   } else {
     rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) +
            property_row(tr("End"), html(timeline::format_time(range.end))) +
@@ -230,7 +238,7 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
 }
 
 void DetailsPanel::showRange() {
-  shows_range_ = state_.selectedRange().has_value();
+  shows_range_ = wantedRange().has_value();
   if (shows_range_)
     paced_.request();
   else
@@ -240,7 +248,7 @@ void DetailsPanel::showRange() {
 
 void DetailsPanel::summarize() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  const std::optional<TimeRange> range = state_.selectedRange();
+  const std::optional<TimeRange> range = wantedRange();
   if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
   job_.start([this, trace, idle = idle_.idleTime(), communication = idle_.communicationTime(), range = *range](const LatestJob::Context& job) {
     QElapsedTimer clock;
@@ -256,7 +264,7 @@ void DetailsPanel::summarize() {
 }
 
 void DetailsPanel::copyAll() const {
-  if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && state_.selectedRange()))
+  if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && wantedRange()))
     QGuiApplication::clipboard()->setText(
         QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
   else

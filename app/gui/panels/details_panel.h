@@ -34,6 +34,7 @@ class DetailsPanel : public QWidget {
   void show();
   [[nodiscard]] QString eventHtml(EventRef event) const;
   [[nodiscard]] QString waitsHtml(EventRef event) const;  // what it waited for
+  [[nodiscard]] std::optional<TimeRange> wantedRange() const;
   [[nodiscard]] QString rangeHtml(TimeRange range) const;
   void showRange();
   void summarize();  // the selected range

@@ -26,6 +26,7 @@ struct Property {
   std::string label;  // "Grid": words of ours
   Message value;      // "<<<128, 1, 1>>>"
   std::optional<SourcePlace> source = std::nullopt;  // of a call of a chain, where it is known
+  EventRef event = {};                               // which the value names; not valid where it names none
 };
 
 enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fits into a tooltip

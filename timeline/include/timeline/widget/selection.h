@@ -29,16 +29,24 @@ class Selection : public QObject {
   // Of trace(); not valid() where there is none.
   void select(EventRef event);  // {} clears
   [[nodiscard]] EventRef event() const { return event_; }
-  void selectRange(std::optional<TimeRange> range, std::optional<GpuId> idle_gpu = std::nullopt);
+  void selectRange(std::optional<TimeRange> range);  // no gap is selected then
   [[nodiscard]] std::optional<TimeRange> range() const { return range_; }
-  // The GPU whose gap the range was selected as: others may be idle for the same time. None where it is just a part of time.
-  [[nodiscard]] std::optional<GpuId> idleGpu() const { return idle_gpu_; }
+  // A time in which a GPU is idle.
+  struct Gap {
+    TimeRange range;
+    GpuId gpu = kNone;  // others may be idle for the same time
+    bool operator==(const Gap&) const = default;
+  };
+  // It is the selected range, too, unless a part of time is selected that is no gap: who chose that goes on with it.
+  void selectGap(const Gap& gap);
+  [[nodiscard]] const std::optional<Gap>& gap() const { return gap_; }
   void hover(EventRef event);
   [[nodiscard]] EventRef hovered() const { return hovered_; }
 
  signals:
   void eventChanged(lanescope::EventRef event);
   void rangeChanged(std::optional<lanescope::TimeRange> range);
+  void gapChanged();  // before rangeChanged, where that changes, too
   void hoveredChanged(lanescope::EventRef event);
 
  private:
@@ -46,7 +54,7 @@ class Selection : public QObject {
   EventRef event_;
   EventRef hovered_;
   std::optional<TimeRange> range_;
-  std::optional<GpuId> idle_gpu_;
+  std::optional<Gap> gap_;
 };
 
 }  // namespace lanescope::timeline
