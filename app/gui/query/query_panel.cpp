@@ -64,9 +64,10 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
       ready_(new QComboBox(this)),
       recent_(new QToolButton(this)),
       editor_(new QPlainTextEdit(this)),
-      ask_(new QPushButton(tr("Run"), this)),
+      ask_(new QPushButton(tr("Run query"), this)),
       stop_(new QPushButton(tr("Stop"), this)),
       message_(new QLabel(this)),
+      failure_(new QLabel(this)),
       table_(new ResultTable(tr("Answer"), this)),
       chart_(new DurationChart(this)),
       on_timeline_(new QCheckBox(tr("On the timeline"), this)) {
@@ -116,6 +117,7 @@ void QueryPanel::layOut() {
   for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, recent_, ask_, stop_, on_timeline_}) line->addWidget(part);
   line->addWidget(message_, 1);
   column->addLayout(line);
+  column->addWidget(failure_);
   auto* parts = new QSplitter(this);
   parts->setObjectName(QStringLiteral("query-parts"));
   parts->addWidget(editor_);
@@ -147,6 +149,12 @@ void QueryPanel::layOut() {
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setTextFormat(Qt::PlainText);
   message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  failure_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  failure_->setTextFormat(Qt::PlainText);
+  failure_->setWordWrap(true);
+  failure_->setContentsMargins(8, 0, 8, 3);
+  failure_->setAccessibleName(tr("Why the query has no answer"));
+  failure_->hide();
   stop_->setEnabled(false);
   on_timeline_->setEnabled(false);
   on_timeline_->setToolTip(tr("Shows each row that has a start with a duration or an end as a range on the timeline, above all other rows."));
@@ -271,9 +279,13 @@ void QueryPanel::answer() {
 }
 
 void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row) {
-  if (!answer) {  // what was answered before, of the same trace, stays
+  if (!answer) {
+    const Asked asked_of = asked_of_;
+    clear();  // beside the sentence, an earlier answer would be taken for one to this
+    asked_of_ = asked_of;
+    answered_question_.clear();
     time_ = query::TimeUse::kWhole;  // what is wrong stays so wherever the selection goes
-    return showMessage(QString::fromStdString(answer.error().text));
+    return showFailure(QString::fromStdString(answer.error().text));
   }
   made_of_ = of;
   time_ = answer->time;
@@ -300,6 +312,13 @@ void QueryPanel::showHint() { showMessage(tr("Ctrl+Enter answers.")); }
 void QueryPanel::showMessage(const QString& text) {
   message_->setText(text);
   message_->setToolTip(text);
+  failure_->hide();
+}
+
+void QueryPanel::showFailure(const QString& sentence) {
+  showMessage({});
+  failure_->setText(sentence);
+  failure_->show();
 }
 
 // Of the current column where it holds times, else of the first column that is a duration.

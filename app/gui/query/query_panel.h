@@ -37,7 +37,7 @@ class QueryPanel : public QWidget {
   void stop();  // what is being answered
 
   [[nodiscard]] ResultTable& table() { return *table_; }
-  [[nodiscard]] QString message() const { return message_->text(); }
+  [[nodiscard]] QString message() const { return failure_->isHidden() ? message_->text() : failure_->text(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
@@ -69,6 +69,7 @@ class QueryPanel : public QWidget {
   void showRow();
   void showHint();
   void showMessage(const QString& text);
+  void showFailure(const QString& sentence);  // whole, however long it is
   void showHistogram();
 
   SelectionState& state_;
@@ -81,6 +82,7 @@ class QueryPanel : public QWidget {
   QPushButton* ask_;
   QPushButton* stop_;
   QLabel* message_;
+  QLabel* failure_;  // in place of it, why there is no answer
   ResultTable* table_;
   DurationChart* chart_;
   QCheckBox* on_timeline_;

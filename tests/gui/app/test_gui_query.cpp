@@ -315,13 +315,33 @@ class QueryTest : public QObject {
     QVERIFY(window_->query().text().startsWith("SELECT"));
   }
 
-  void whatIsWrongWithAQuestionIsSaidAndTheTableStays() {
-    ask("SELECT 1 AS one");
+  void whatIsWrongWithAQuestionIsSaidInPlaceOfAnAnswer() {
+    ask("SELECT start, duration, name FROM kernels");
+    QCOMPARE(table().model()->rowCount(), int(kKernels));
     ask("SELECT * FROM kernel");
     QVERIFY2(window_->query().message().contains("no such table: kernel"), qPrintable(window_->query().message()));
+    QCOMPARE(table().model()->rowCount(), 0);  // what stood there would be taken for the answer
+    ask("SELECT 1 AS one");
     QCOMPARE(cell(0, 0), QString("1"));
+    QCOMPARE(window_->query().message(), QString("1 row"));
     ask("DELETE FROM kernels");
     QVERIFY2(window_->query().message().contains("may not be modified"), qPrintable(window_->query().message()));
+    QCOMPARE(table().model()->rowCount(), 0);
+  }
+
+  // However long it is: in a window of 1280 pixels, nothing of it is cut off, and it can be copied.
+  void theWholeOfAnErrorIsSeen() {
+    window_->resize(1'280, 800);
+    ask("SELECT " + QString("an_undefined_column_of_this_table, ").repeated(12) + "and_another_one_that_is_rather_long_as_well FROM kernels WHERE another_unknown_column = 'is not there'");
+    QLabel* said = nullptr;
+    for (auto* label : window_->query().findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains("no such column")) said = label;
+    QVERIFY2(said != nullptr, qPrintable(window_->query().message()));
+    const int height = said->heightForWidth(said->width());
+    QVERIFY2(height <= 0 ? said->sizeHint().width() <= said->width() : height <= said->height(), qPrintable(said->text()));
+    const QRect text = said->fontMetrics().boundingRect(QRect(0, 0, said->contentsRect().width(), 10'000), Qt::TextWordWrap, said->text());
+    QVERIFY(text.width() <= said->contentsRect().width() && text.height() <= said->height());
+    QVERIFY(said->textInteractionFlags() & Qt::TextSelectableByMouse);
   }
 
   void aQuestionWithoutAnEndIsStoppedAndHoldsNothingUp() {
