@@ -75,6 +75,11 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
     table_->setFocus();
     if (!table_->chosenRow() && table_->model()->rowCount() > 0) table_->selectRow(0);
   });
+  for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter}) {
+    auto* enter = new QShortcut(QKeySequence(key), filter_);
+    enter->setContext(Qt::WidgetShortcut);
+    connect(enter, &QShortcut::activated, this, &AttachDialog::takeFilter);
+  }
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;
@@ -163,6 +168,12 @@ void AttachDialog::list() {
       showProcesses();
     });
   });
+}
+
+// Who typed until one process alone is listed means that one, and sees what will be done with it first: the next Enter attaches.
+void AttachDialog::takeFilter() {
+  if (chosen() != nullptr) return accept();
+  if (shown_.size() == 1) table_->selectRow(0);
 }
 
 void AttachDialog::showProcesses() {

@@ -48,6 +48,7 @@ class AttachDialog : public QDialog {
   void waitForAttach(Waiting waiting);
   void layOut();
   void list();
+  void takeFilter();
   void showProcesses();
   void showChosen();
   [[nodiscard]] QString prospects(const attach::ProcessSummary& process) const;

@@ -50,6 +50,31 @@ class AttachTest : public QObject {
     QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
   }
 
+  // The first Enter chooses the one that is left, the next one attaches to it.
+  void enterInTheFilterChoosesTheOnlyProcessThatIsLeft() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    dialog.show();
+    dialog.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&dialog, kPatienceMs));
+    QVERIFY(wait_for([&] { return dialog.listed().size() > 1; }));
+    QSignalSpy requested(&dialog, &ui::AttachDialog::requested);
+    auto* filter = dialog.findChild<QLineEdit*>();
+    filter->setFocus();
+    QTest::keyClick(filter, Qt::Key_Return);  // of several, none is meant
+    QCOMPARE(dialog.attach().pid, 0);
+    QTest::keyClicks(filter, mark_);
+    QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
+    QTest::keyClick(filter, Qt::Key_Return);
+    QCOMPARE(dialog.attach().pid, pid());
+    QCOMPARE(requested.size(), 0);
+    QVERIFY(dialog.isVisible());
+    QTest::keyClick(filter, Qt::Key_Return);
+    if (requested.isEmpty()) QSKIP("this machine does not allow attaching to own children");
+    QVERIFY(dialog.isAttaching());
+    dialog.attachEnded({});
+  }
+
   void whatWasChosenStaysWhicheverProcessIsLookedAt() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
