@@ -101,6 +101,30 @@ class WindowManagerTest : public QObject {
     QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
   }
 
+  // One of the tabs, and the one beside them.
+  void panelsThatFloatReturnWhereTheLayoutIsReset() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    const QMap<QString, QSize> first = sizes_of(*window);
+    for (const char* name : {"bubbles", "details"}) {
+      window->showPanel(name);
+      auto* dock = window->findChild<QDockWidget*>(name);
+      dock->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(dock, kPatienceMs));
+      dock->move(window->mapToGlobal(QPoint(300, 200)));
+    }
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible() && window->details().isVisible(); }));
+    window->actions().reset_layout->trigger();
+    for (const char* name : {"bubbles", "details"}) QVERIFY(wait_for([&] { return !window->findChild<QDockWidget*>(name)->isFloating(); }));
+    QVERIFY2(wait_for([&] { return sizes_of(*window).keys() == first.keys(); }), qPrintable(QStringList(sizes_of(*window).keys()).join(u' ')));
+    const auto has_width = [&](const char* name) { return std::abs(sizes_of(*window)[name].width() - first[name].width()) < 40; };
+    const auto widths = [&](const QMap<QString, QSize>& sizes) { return QString("%1 and %2 of %3").arg(sizes["events"].width()).arg(sizes["details"].width()).arg(window->width()); };
+    QVERIFY2(wait_for([&] { return has_width("details") && has_width("events"); }, 10'000), qPrintable(widths(first) + ", then " + widths(sizes_of(*window))));
+    QVERIFY(window->details().isVisible() && window->events().isVisible());
+    window->showPanel("bubbles");  // among the tabs
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
+  }
+
   // Window managers keep a panel in front of the window only where they knew the window first.
   void aFloatingPanelIsInFrontOfTheWindowAfterARestart() {
     {

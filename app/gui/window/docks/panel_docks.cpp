@@ -6,6 +6,7 @@
 #include <QAbstractScrollArea>
 #include <QApplication>
 #include <QMouseEvent>
+#include <QScopedValueRollback>
 
 namespace lanescope::ui {
 
@@ -39,7 +40,7 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
   connect(dock, &QDockWidget::topLevelChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floats) {
     // Among its tabs once the window has taken it back. Before the window is shown, nobody has put it there.
-    if (!floats && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
+    if (!floats && !is_gathering_ && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
   });
   connect(dock, &QDockWidget::visibilityChanged, this, &PanelDocks::showTitleBars);
   // Qt moves a dock behind tabs out of the window, and does not hide it. Its content counts for the least size of the tabs all the same.
@@ -156,6 +157,7 @@ void PanelDocks::giveKeptSizes() {
 }
 
 void PanelDocks::gather() {
+  const QScopedValueRollback gathering(is_gathering_, true);
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
     window_.removeDockWidget(dock);  // hides it
