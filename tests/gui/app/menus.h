@@ -5,6 +5,7 @@
 
 #include <QContextMenuEvent>
 #include <QMenu>
+#include <QPointer>
 #include <QTest>
 #include <QTimer>
 
@@ -13,15 +14,18 @@
 
 namespace lanescope::test {
 
-// What the menu offers that `open` brings up. The entry that is called `choice` is chosen with the keyboard; without one, it is closed.
-inline QStringList menu_after(const std::function<void()>& open, const QString& choice = {}) {
+// What the menu offers that `open` brings up. The entry that is called `choice` is chosen with the keyboard; without one, it is closed. `meanwhile`
+// happens in front of that, while the menu is open.
+inline QStringList menu_after(const std::function<void()>& open, const QString& choice = {}, const std::function<void()>& meanwhile = {}) {
   QStringList entries;
   QTimer look;
   look.setInterval(1);
   QObject::connect(&look, &QTimer::timeout, [&] {
-    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    const QPointer<QMenu> menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
     if (menu == nullptr) return;
     look.stop();
+    if (meanwhile) meanwhile();
+    if (menu == nullptr) return;  // it closed itself
     QAction* chosen = nullptr;
     for (QAction* action : menu->actions()) {
       if (action->isSeparator()) continue;

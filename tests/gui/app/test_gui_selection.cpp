@@ -145,14 +145,16 @@ class TestGuiSelection : public QObject {
     QVERIFY(settle(*window_));
     QTableView* table = events_table(*window_);
     const QPoint line = row_position(*table, 4);
-    QTimer::singleShot(0, this, [&] {
+    bool came = false;
+    const auto another_trace = [&] {
       SmallTrace other;
       add_kernels(other, 0, 3);
       window_->state().setTrace(other.builder.snapshot(), TraceChange::kOther);
       trace_ = std::make_unique<SmallTrace>();
-      wait_for([&] { return table->model()->rowCount() == 3; });
-    });
-    menu_after([&] { emit table->customContextMenuRequested(line); }, "Filter to this name");
+      came = wait_for([&] { return table->model()->rowCount() == 3; });
+    };
+    menu_after([&] { emit table->customContextMenuRequested(line); }, "Filter to this name", another_trace);
+    QVERIFY(came);
     QCOMPARE(window_->state().filter().values, std::vector<ColumnValue>({{PivotColumn::kName, "kernel 4"}}));
   }
 
