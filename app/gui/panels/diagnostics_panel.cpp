@@ -18,6 +18,7 @@
 #include "base/condition_text.h"
 #include "base/diagnostic_text.h"
 #include "model/events/event_values.h"
+#include "model/trace/compact/segment_check.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
 #include "tables/table_look.h"
@@ -174,6 +175,9 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
     output_->clear();
     shown_output_ = 0;
     shown_bytes_ = 0;
+    job_.cancel();
+    has_looked_ = false;
+    damage_.clear();
     show();
   });
 }
@@ -187,12 +191,40 @@ void DiagnosticsPanel::showEvent(QShowEvent* event) {
   show();
 }
 
+void DiagnosticsPanel::setFiles(std::vector<std::filesystem::path> files) {
+  if (files == files_) return;
+  job_.cancel();
+  files_ = std::move(files);
+  has_looked_ = false;
+  damage_.clear();
+  show();
+}
+
+void DiagnosticsPanel::look(const Trace& trace) {
+  if (now_ == Recording::kGoesOn || holds_events(trace) || files_.empty() || std::exchange(has_looked_, true)) return;
+  job_.start([this, files = files_, known = trace.provenance().condition](const LatestJob::Context& job) {
+    std::vector<std::string> found;
+    for (const std::filesystem::path& file : files) {
+      if (job.stop().stop_requested()) return;
+      const std::string damage = damaged_segments(file);
+      if (damage.empty() || known.find(damage) != std::string::npos) continue;
+      found.push_back(files.size() > 1 ? file.filename().string() + ": " + damage : damage);
+    }
+    job.deliver([this, found = std::move(found)] {
+      damage_ = found;
+      show();
+      if (!damage_.empty()) emit damageFound();
+    });
+  });
+}
+
 void DiagnosticsPanel::show() {
   paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace || !isVisible()) return;
   QElapsedTimer clock;
   clock.start();
+  look(*trace);
   showRecording(*trace);
   showProcesses(*trace);
   showMessages(*trace);
@@ -213,7 +245,9 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
     rows += escaped_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
   rows += escaped_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
   rows += escaped_row(tr("Events"), event_place_text(trace));
-  rows += escaped_row(tr("Condition"), shown_text(condition_message(from.condition)));
+  Message condition = condition_message(from.condition);
+  for (const std::string& damage : damage_) condition = followed_by(std::move(condition), condition_message(damage));
+  rows += escaped_row(tr("Condition"), shown_text(condition));
   for (const Gpu& gpu : trace.gpus()) {
     QString text = QString::fromStdString(gpu.name);
     if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);

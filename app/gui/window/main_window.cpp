@@ -145,7 +145,7 @@ void MainWindow::enableActions() {
 bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
-         !exports_->isWriting() && !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing();
+         !exports_->isWriting() && !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing() && !diagnostics_->isLooking();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

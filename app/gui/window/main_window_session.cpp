@@ -65,6 +65,7 @@ void MainWindow::connectSession() {
     if (!is_one_of_several) recent_->add(path);
     showTitle();
     messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
+    diagnostics_->setFiles(session_.files());
     notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
     emit opened(path);
   });
@@ -72,6 +73,10 @@ void MainWindow::connectSession() {
     recent_->forgetIfGone(path);
     showFailure(sentence);
   });
+  connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) diagnostics_->setFiles(session_.files());
+  });
+  connect(diagnostics_, &DiagnosticsPanel::damageFound, status_, &TraceStatus::showDamage);
   // Dialogs stay open for long: they do not hold up what the session does.
   connect(&session_, &SessionController::asked, this, &MainWindow::ask, Qt::QueuedConnection);
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);

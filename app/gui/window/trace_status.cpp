@@ -102,7 +102,10 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
   progress_->setMaximumHeight(fontMetrics().height());
   cancel_->setFlat(true);
   connect(cancel_, &QPushButton::clicked, this, &TraceStatus::cancelRequested);
-  connect(&state, &SelectionState::traceChanged, this, &TraceStatus::showTrace);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) is_damaged_ = false;
+    showTrace();
+  });
   connect(&state, &SelectionState::selectedRangeChanged, this, &TraceStatus::showTime);
   connect(&state, &SelectionState::visibleRangeChanged, this, &TraceStatus::showTime);
   showTrace();
@@ -133,13 +136,20 @@ void TraceStatus::showIdle() {
   cancel_->hide();
 }
 
+void TraceStatus::showDamage() {
+  is_damaged_ = true;
+  showTrace();
+}
+
 void TraceStatus::showTrace() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) {
     trace_->setParts({tr("No trace")});
     return showTime();
   }
-  QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness_text(*trace)))};
+  std::string completeness = completeness_text(*trace);
+  if (is_damaged_ && !completeness.starts_with("incomplete")) completeness = "incomplete: not all of it could be read";
+  QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   const bool are_all_listed = listed_count(*trace) == trace->event_count();
   trace_->setParts(parts, are_all_listed ? QString() : tr("Events lists states of threads and samples where their kind is chosen."));

@@ -34,6 +34,7 @@ class TraceStatus : public QStatusBar {
  public:
   explicit TraceStatus(SelectionState& state, QWidget* parent = nullptr);
 
+  void showDamage();  // of the files of this trace; what it said of them ends with the trace
   void showLoading(const QString& file_name);
   void showProgress(double fraction);  // 0 to 1
   void showRecording(const QStringList& parts);
@@ -48,6 +49,7 @@ class TraceStatus : public QStatusBar {
   void showTime();
 
   SelectionState& state_;
+  bool is_damaged_ = false;
   PartsLabel* trace_;
   QLabel* time_;
   PartsLabel* activity_;

@@ -1,6 +1,7 @@
 // Large files: what is shown before all is there, and what stays when the user does not want to wait.
 #include <random>
 
+#include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
@@ -13,6 +14,7 @@
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/trace/compact/compaction.h"
+#include "model/trace/compact/segment_check.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
@@ -170,6 +172,41 @@ class LoadingTest : public QObject {
     QCOMPARE(window.timelineView().selectedGap()->range.begin, in_memory.timelineView().selectedGap()->range.begin);
     QVERIFY(press(window, Qt::Key_G, Qt::ShiftModifier) && press(in_memory, Qt::Key_G, Qt::ShiftModifier));
     QVERIFY(window.state().selectedRange() == in_memory.state().selectedRange());
+  }
+
+  // Of events that stay in the file nobody has looked whether they are sound: Diagnostics does, and says what `lanescope info` says.
+  void diagnosticsSaysWhichPartsOfAFileAreDamaged() {
+    const std::filesystem::path log = folder_.path() / "sound.trace", compact = folder_.path() / "sound.compact.trace", damaged = folder_.path() / "damaged.trace";
+    QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
+    QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
+    QFile whole(QString::fromStdString(compact.string()));
+    QVERIFY(whole.open(QIODevice::ReadOnly));
+    QByteArray bytes = whole.readAll();
+    for (const double share : {0.3, 0.6}) bytes[static_cast<qsizetype>(static_cast<double>(bytes.size()) * share)] = static_cast<char>(~bytes[static_cast<qsizetype>(static_cast<double>(bytes.size()) * share)]);
+    QFile broken(QString::fromStdString(damaged.string()));
+    QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write(bytes) == bytes.size());
+    broken.close();
+    const std::string told = damaged_segments(damaged);  // what `lanescope info` prints
+    QVERIFY2(told.starts_with("2 frames are damaged and skipped, the first at byte "), told.c_str());
+
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(4 << 20);
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(damaged.string())));
+    QVERIFY(!holds_events(*window.state().trace()));
+    window.showPanel("diagnostics");
+    auto* diagnostics = window.findChild<ui::DiagnosticsPanel*>();
+    diagnostics->showRecordingPage();
+    QVERIFY(settle(window));
+    QVERIFY2(diagnostics->recording().contains(QString::fromStdString(told)), qPrintable(diagnostics->recording()));
+    QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("incomplete: not all of it could be read"), qPrintable(window.findChild<ui::TraceStatus*>()->text()));
+
+    // Of another file, that is not said.
+    QVERIFY(open_and_settle(window, QString::fromStdString(compact.string())));
+    QVERIFY2(!diagnostics->recording().contains("damaged"), qPrintable(diagnostics->recording()));
+    QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("complete: nothing dropped"), qPrintable(window.findChild<ui::TraceStatus*>()->text()));
   }
 
   // A recording that takes more than the memory for events is drawn and asked as if all of it were there.
