@@ -33,7 +33,7 @@ QString idle_rows(const RangeSummary& summary) {
   QString rows;
   for (const auto& [gpu, causes] : summary.idle)
     for (const timeline::IdleTime::CauseTime& cause : causes)
-      rows += property_row(QObject::tr("GPU %1 idle").arg(summary.trace->gpus()[gpu].ordinal),
+      rows += property_row(QObject::tr("%1 idle").arg(html(timeline::gpu_name(*summary.trace, gpu))),
                            html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
   return rows;
 }
@@ -50,8 +50,7 @@ QString communication_rows(const RangeSummary& summary) {
   QString rows;
   for (const timeline::CommunicationTime::OfGpu& gpu : summary.communication) {
     if (gpu.communicated == 0) continue;
-    const auto number = summary.trace->gpus()[gpu.gpu].ordinal;
-    rows += property_row(QObject::tr("GPU %1 communicated").arg(number), share_of(gpu.communicated, summary.range));
+    rows += property_row(QObject::tr("%1 communicated").arg(html(timeline::gpu_name(*summary.trace, gpu.gpu))), share_of(gpu.communicated, summary.range));
     rows += property_row(QObject::tr("of that, with no other work at the time"), share_of(gpu.alone, summary.range));
     if (gpu.waited > 0) rows += property_row(QObject::tr("of that, waiting for another rank"), share_of(gpu.waited, summary.range));
   }

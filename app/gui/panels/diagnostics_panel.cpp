@@ -23,6 +23,7 @@
 #include "model/trace/scratch_memory.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
+#include "timeline/core/idle_time.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -248,12 +249,13 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
   Message condition = condition_message(from.condition);
   for (const std::string& damage : damage_) condition = followed_by(std::move(condition), condition_message(damage));
   rows += escaped_row(tr("Condition"), shown_text(condition));
-  for (const Gpu& gpu : trace.gpus()) {
+  for (GpuId id = 0; id < trace.gpus().size(); ++id) {
+    const Gpu& gpu = trace.gpus()[id];
     QString text = QString::fromStdString(gpu.name);
     if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);
     if (gpu.multiprocessor_count > 0) text += tr(", %1 multiprocessors").arg(gpu.multiprocessor_count);
     if (gpu.memory_bytes > 0) text += QStringLiteral(", ") + QString::fromStdString(timeline::format_bytes(gpu.memory_bytes));
-    rows += escaped_row(tr("GPU %1").arg(gpu.ordinal), text);
+    rows += escaped_row(QString::fromStdString(timeline::gpu_name(trace, id)), text);
   }
   const int place = recording_->verticalScrollBar()->value();
   recording_->setHtml(QStringLiteral("<table cellspacing='0' cellpadding='2'>%1</table>").arg(rows));

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "timeline/core/idle_time.h"
+
 namespace lanescope::ui {
 
 UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, std::shared_ptr<const timeline::CommunicationTime> communication)
@@ -18,7 +20,7 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, 
       break;
     }
     const bool known = gpu < trace->gpus().size();
-    gpus_.push_back({gpu, "GPU " + (known ? std::to_string(trace->gpus()[gpu].ordinal) : std::string()), timeline::LevelContent(trace, level)});
+    gpus_.push_back({gpu, known ? timeline::gpu_name(*trace, gpu) : std::string("GPU"), timeline::LevelContent(trace, level)});
   }
 }
 

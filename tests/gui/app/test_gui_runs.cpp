@@ -125,6 +125,19 @@ class RunsTest : public QObject {
     QVERIFY(!search->findChild<QLabel*>()->text().contains("in A"));
   }
 
+  // Both have a GPU 0.
+  void whatIsSaidOfARangeNamesTheGpusOfBothRuns() {
+    compare();
+    window_->state().setSelectedRange(TimeRange{kFirstKernel, kLongestGapEnd});
+    QVERIFY(settle(*window_));
+    const QString details = window_->details().text().replace(QChar::Nbsp, u' ');
+    for (const char* words : {"A GPU 0 busy", "B GPU 0 busy", "A GPU 0 idle", "B GPU 0 idle"}) QVERIFY2(details.contains(words), qPrintable(details));
+    window_->showPanel("diagnostics");
+    auto* diagnostics = window_->findChild<ui::DiagnosticsPanel*>();
+    diagnostics->showRecordingPage();
+    for (const char* words : {"A GPU 0", "B GPU 0"}) QVERIFY2(diagnostics->recording().contains(words), qPrintable(diagnostics->recording()));
+  }
+
   // With both traces counted as one.
   void tablesOfBothRunsSayOfWhichTheirRowsAre() {
     window_->showPanel("statistics");
