@@ -21,9 +21,9 @@
 #include "model/events/event_query.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
-#include "window/key_bindings_dialog.h"
+#include "window/keys/key_bindings_dialog.h"
 #include "window/main_window.h"
-#include "window/theme.h"
+#include "window/look/theme.h"
 
 using namespace lanescope;
 using lanescope::ui::MainWindow;
