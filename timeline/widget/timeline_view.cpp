@@ -203,7 +203,7 @@ QImage TimelineView::picture(double scale) {
 
 std::vector<SvgRow> TimelineView::rowsInSight() const {
   const ViewState& state = parts_->state;
-  return rows_in_sight(state.tree(), state.layout(), state.arrangement().sides, state.scroll(), parts_->canvas->height());
+  return rows_in_sight(state.tree(), state.layout(), state.sides(), state.scroll(), parts_->canvas->height());
 }
 
 void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
