@@ -10,6 +10,7 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QShortcut>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -316,8 +317,9 @@ void QueryPanel::showMessage(const QString& text) {
 }
 
 void QueryPanel::showFailure(const QString& sentence) {
+  static const QRegularExpression longer_than_a_line(QStringLiteral("(\\S{60})(?=\\S)"));  // without a place to break, it would make the window wider
   showMessage({});
-  failure_->setText(sentence);
+  failure_->setText(QString(sentence).replace(longer_than_a_line, QStringLiteral("\\1\u200b")));
   failure_->show();
 }
 
