@@ -165,7 +165,8 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
     for (const DiffItem& item : diff.items) {
       if (analysis::judge(limit, item) != LimitVerdict::kExceeded) continue;
       const bool is_new = item.verdict == DiffVerdict::kOnlySecond;
-      std::cerr << "lanescope: " << item.name << " grew " << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + analysis::change_words(item).english())
+      std::cerr << "lanescope: " << item.name << " grew "
+                << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + analysis::change_words(item).english())
                 << ", more than is allowed.\n";
       code = kFailure;
     }

@@ -58,8 +58,8 @@ stats::Table table_of(const TraceDiff& diff) {
 
 // Metrics have units of their own, so that values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
-  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Reason"), stats::words("Metric"), stats::texts("A"),
-                      stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"), stats::texts("Kernel")});
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Reason"),
+                      stats::words("Metric"), stats::texts("A"), stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"), stats::texts("Kernel")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
     table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(interval_text(change)),

@@ -222,7 +222,8 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
     const std::vector<timeline::Property> properties = idle->describe(*gap);
     title = shown_text(properties.front().value).toHtmlEscaped();
     for (std::size_t i = 1; i < properties.size(); ++i)
-      rows += property_row(shown_text(properties[i].label).toHtmlEscaped(), value_html(*state_.trace(), state_.inTrace(properties[i].event, *idle->trace()), properties[i]));
+      rows += property_row(shown_text(properties[i].label).toHtmlEscaped(),
+                           value_html(*state_.trace(), state_.inTrace(properties[i].event, *idle->trace()), properties[i]));
   } else {
     rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) +
            property_row(tr("End"), html(timeline::format_time(range.end))) +

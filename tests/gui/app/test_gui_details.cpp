@@ -62,7 +62,8 @@ class DetailsTest : public QObject {
     QVERIFY(window_);
     const std::shared_ptr<const Trace> trace = window_->state().trace();
     const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, 10'000);
-    const auto longest = std::max_element(bubbles.bubbles.begin(), bubbles.bubbles.end(), [](const auto& a, const auto& b) { return a.gap.range.length() < b.gap.range.length(); });
+    const auto longest = std::max_element(bubbles.bubbles.begin(), bubbles.bubbles.end(),
+                                          [](const auto& a, const auto& b) { return a.gap.range.length() < b.gap.range.length(); });
     const QPoint place = placeOfGap(longest->gap.range);
     QWidget* canvas = part(*window_, "Timeline rows");
     QHelpEvent help(QEvent::ToolTip, place, canvas->mapToGlobal(place));

@@ -116,7 +116,8 @@ class KeyboardTest : public QObject {
       QVERIFY(!place_of(*window_, kernel).isNull());
     }
     // Others stay closed.
-    const auto other = std::find_if(rows.rows().begin(), rows.rows().end(), [](const timeline::Row& row) { return row.kind == timeline::RowKind::kProcess && row.expandable(); });
+    const auto is_process = [](const timeline::Row& row) { return row.kind == timeline::RowKind::kProcess && row.expandable(); };
+    const auto other = std::find_if(rows.rows().begin(), rows.rows().end(), is_process);
     QVERIFY(other != rows.rows().end());
     QVERIFY(!view.isExpanded(QString::fromStdString(other->key)));
   }

@@ -182,7 +182,7 @@ class LoadingTest : public QObject {
     QFile whole(QString::fromStdString(compact.string()));
     QVERIFY(whole.open(QIODevice::ReadOnly));
     QByteArray bytes = whole.readAll();
-    for (const double share : {0.3, 0.6}) bytes[static_cast<qsizetype>(static_cast<double>(bytes.size()) * share)] = static_cast<char>(~bytes[static_cast<qsizetype>(static_cast<double>(bytes.size()) * share)]);
+    for (const qsizetype at : {bytes.size() * 3 / 10, bytes.size() * 6 / 10}) bytes[at] = static_cast<char>(~bytes[at]);
     QFile broken(QString::fromStdString(damaged.string()));
     QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write(bytes) == bytes.size());
     broken.close();

@@ -47,7 +47,8 @@ class RunsTest : public QObject {
     QVERIFY(table.horizontalHeader()->sectionViewportPosition(run) < table.viewport()->width() / 4);  // in sight, whatever other columns are wide
     QVERIFY(header_menu().contains("Run"));
     QCOMPARE(runs_listed(), QStringList({"A", "B"}));
-    for (int row = 0; row < table.model()->rowCount(); ++row) QCOMPARE(cell(table, row, EventColumn::kRun), cell(table, row, EventColumn::kProcess) == "[4711] python" ? "A" : "B");
+    for (int row = 0; row < table.model()->rowCount(); ++row)
+      QCOMPARE(cell(table, row, EventColumn::kRun), cell(table, row, EventColumn::kProcess) == "[4711] python" ? "A" : "B");
 
     // Sorted by it, all of A come in front of all of B, and behind them the other way round.
     const auto is_sorted = [&](const QString& first) {
