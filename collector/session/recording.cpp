@@ -63,6 +63,12 @@ LaunchRequest as_launch(AttachRequest request) {
   return launch;
 }
 
+// Of captures that the program begins: before it has run for hours.
+Result<void> check_place(const CaptureRange& range, const std::string& output, Overwrite overwrite) {
+  const bool begins_later = range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
+  return begins_later ? check_later_file(output, overwrite, range.after) : Result<void>();
+}
+
 // The file of the program that it asks for.
 Result<std::filesystem::path> check(const LaunchRequest& request) {
   if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
@@ -74,6 +80,7 @@ Result<std::filesystem::path> check(const LaunchRequest& request) {
     settings.range = *request.first_capture->range;
     if (Result<void> range = check_range(settings); !range) return range.error();
   }
+  if (Result<void> place = check_place(request.settings.range, request.output, request.overwrite); !place) return place.error();
   return find_program(request.command.front(), request.working_directory);
 }
 
@@ -254,6 +261,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const bool from_outside = agent->empty();
   if (const Result<void> possible = from_outside ? check_from_outside(request) : Result<void>(); !possible) return possible.error();
   if (const Result<void> range = check_range(request.settings); !range) return range.error();
+  if (const Result<void> place = check_place(request.settings.range, request.output, request.overwrite); !place) return place.error();
   request.settings.pool_bytes = pool_bytes_within(request.settings.pool_bytes, free_memory());
   auto thread = std::make_unique<HeldThread>();
   Result<ControlSocket> socket = ControlSocket::create();

@@ -109,6 +109,7 @@ class Recording::Run {
   void advance_recording(std::int64_t now);
   void advance_stopping(std::int64_t now);
   void follow_target();  // captures that the target began
+  void note_lost(const Error& reason);
   [[nodiscard]] bool awaits_target() const;  // which begins and ends captures
   [[nodiscard]] bool range_is_over() const;
   [[nodiscard]] bool range_repeats_on() const;

@@ -71,12 +71,22 @@ void Recording::Run::follow_target() {
   if (state_ == RecordingState::kRecording && range_is_over()) return;  // it begins the next capture, once this one is complete
   const bool awaited = state_ == RecordingState::kWaiting && is_by_target(range_) && !no_more_captures_ && wish_.load() == Wish::kNone;
   if (awaited) {
-    if (const auto file = begin_capture(awaited_); !file) report(file.error().text);
+    if (const auto file = begin_capture(awaited_); !file) note_lost(file.error());
   } else if (state_ == RecordingState::kRecording) {
     processes_.set_recording(true);  // another process, within the capture under way
   }
   answered_begins_ = begins;
   processes_.answer_captures();
+}
+
+// A capture of the target's that has no file.
+void Recording::Run::note_lost(const Error& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++outcome_.lost_files;
+    if (!outcome_.failure) outcome_.failure = reason;
+  }
+  report(reason.text);
 }
 
 void Recording::Run::take_order() {
@@ -112,6 +122,10 @@ Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest
     CaptureSettings settings = request_.settings;
     settings.range = *request.range;
     if (Result<void> possible = check_range(settings); !possible) return possible.error();
+  }
+  if (request.range) {
+    const std::string& name = request.output.empty() ? request_.output : request.output;
+    if (Result<void> place = check_later_file(name, request.overwrite.value_or(request_.overwrite), request.range->after); !place) return place.error();
   }
   if (Result<void> observed = observe(request); !observed) return observed.error();
   if (!request.range) {
@@ -289,7 +303,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
     const std::lock_guard lock(mutex_);
     if (file.whereabouts.kind == Whereabouts::kInPlace)
       outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
-    if (elsewhere) ++outcome_.files_elsewhere;
+    if (elsewhere) ++outcome_.lost_files;
     if (failure && !outcome_.failure) outcome_.failure = failure;
   }
   if (file.failure) report(file.failure->text);

@@ -187,6 +187,23 @@ TEST_CASE("a profile can be stopped from elsewhere; its program runs on") {
   CHECK(session.wait() == 5);
 }
 
+TEST_CASE("a program whose captures can have no file is refused before it runs, and one whose file was taken meanwhile has failed") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x.trace").string();
+  const auto record = [&](const std::string& before) {
+    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted", "--capture-range-end=stop", "-o", "x", "sh", "-c",
+                                         before + captures() + " plain; echo ran"});
+  };
+  const Ran meanwhile = record("echo other > " + file + "; ");
+  CHECK(meanwhile.code == 1);
+  CHECK_THAT(meanwhile.output, contains_text("ran"));
+  CHECK_THAT(meanwhile.messages, contains_text(file + " exists already") && !contains_text("no capture began"));
+  const Ran refused = record("");
+  CHECK(refused.code == 1);
+  CHECK(refused.output.empty());
+  CHECK_THAT(refused.messages, contains_text(file + " exists already"));
+}
+
 TEST_CASE("a capture ends where its file has the size that it may have") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(

@@ -61,7 +61,7 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
   if (outcome.target->signal != 0) return 128 + outcome.target->signal;
   // Its writes went on where they would have failed without us, so it can't have known; nor does it know of the recording.
-  const bool is_lacking = outcome.is_output_cut || outcome.files_elsewhere > 0;
+  const bool is_lacking = outcome.is_output_cut || outcome.lost_files > 0;
   return outcome.target->code == kSuccess && is_lacking ? kFailure : outcome.target->code;
 }
 

@@ -7,6 +7,8 @@
 
 #include "collector/session/planned_file.h"
 #include "file/output_name.h"
+#include "launch/means.h"
+#include "model/file/new_file.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -176,6 +178,14 @@ ShareFiles share_files(const std::string& pattern, Overwrite overwrite, Readers 
 
 Readers readers_of(const cpu::CpuSettings& threads, uid_t user) {
   return threads.system_wide() || user != geteuid() ? Readers::kOwnerAlone : Readers::kAsUsual;
+}
+
+Result<void> check_later_file(const std::string& pattern, Overwrite overwrite, AfterCapture after) {
+  const Result<std::optional<std::filesystem::path>> planned = planned_file(after == AfterCapture::kRepeat ? numbered_pattern(in_folder(pattern)) : pattern);
+  if (!planned) return planned.error();
+  if (!*planned) return {};
+  const Result<NewFile> file = NewFile::create(**planned, overwrite, Readers::kAsUsual);
+  return file || !has_room_for_files(pattern) ? Result<void>() : file.error();
 }
 
 std::string numbered_pattern(const std::string& pattern) {

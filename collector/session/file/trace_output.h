@@ -40,6 +40,10 @@ Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite o
 // A recording that shows what programs of other users do is for nobody else to read. `user`: of the program that is recorded.
 [[nodiscard]] Readers readers_of(const cpu::CpuSettings& threads, uid_t user);
 
+// Whether a capture that begins later can have a file of this name, as far as that is known before: fails with the sentence why not. Where the disk is
+// full, it may have room by then.
+Result<void> check_later_file(const std::string& pattern, Overwrite overwrite, AfterCapture after);
+
 // A pattern under which several files fit: numbered where it is not yet.
 [[nodiscard]] std::string numbered_pattern(const std::string& pattern);
 

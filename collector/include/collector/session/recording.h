@@ -272,7 +272,7 @@ struct RecordingOutcome {
   bool is_attached_unfollowed = false;     // the process that was attached to is one of them: there is only what is seen of it from outside
   bool is_output_cut = false;  // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
   std::vector<RecordedFile> files;  // in order; none where no capture began
-  std::size_t files_elsewhere = 0;  // that others moved, removed or overwrote before their end; messages say it
+  std::size_t lost_files = 0;  // that could not be made, or that others moved, removed or overwrote before their end; messages say it
   RecordingStatistics statistics;
 };
 
