@@ -232,6 +232,8 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   return NewFile(std::move(state));
 }
 
+Error not_written(const std::string& file, const std::string& why) { return {file + " can't be written: " + why + ". Free some space, or give another place with -o."}; }
+
 Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;

@@ -69,8 +69,8 @@ def event_count(programs, file):
         said = subprocess.run([os.path.join(programs, "lanescope"), "info", file], capture_output=True, timeout=120).stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
         return 0
-    found = re.search(r"Span .*?([\d,]+) events", said)
-    return int(found.group(1).replace(",", "")) if found else 0
+    found = re.search(r"Span .*?([\d,]+) events?(?:, and ([\d,]+) states? of processors)?", said)
+    return sum(int(number.replace(",", "")) for number in found.groups() if number) if found else 0
 
 
 def run(command, seconds, megabytes):

@@ -17,9 +17,9 @@ namespace lanescope::cli {
 namespace {
 
 Error failure(const std::string& output) {
-  const std::string reason = std::string(" can't be written: ") + std::strerror(errno) + ". ";
-  if (output == kStandardOutput) return Error{"Standard output" + reason + "Is there room where it goes?"};
-  return Error{output + reason + "Free some space, or give another place with -o."};
+  const std::string reason = std::strerror(errno);
+  if (output == kStandardOutput) return Error{"Standard output can't be written: " + reason + ". Is there room where it goes?"};
+  return not_written(output, reason);
 }
 
 using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;

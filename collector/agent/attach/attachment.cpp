@@ -128,17 +128,17 @@ bool take_pending(Invitation& invitation) noexcept {
   return attachment.is_served;
 }
 
-// `format`: with room for their number and for why.
+// `format`: with room for their number.
 void tell_unreadable(Component component, const char* format, std::size_t files) noexcept {
   if (files == 0) return;
   char text[240];
-  const int length = std::snprintf(text, sizeof(text), format, files, "what they were loaded from was cut short or replaced since");
+  const int length = std::snprintf(text, sizeof(text), format, files);
   report(component, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
 }
 
 void tell(const LateNvtx& found) noexcept {
   char text[160];
-  tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: %s.", found.unreadable);
+  tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since.", found.unreadable);
   if (found.owned_by_other != 0) {
     const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.",
                                      found.owned_by_other);
@@ -176,7 +176,7 @@ void redirect_os_calls(const OsCalls& traced) noexcept {
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
   if (redirect == nullptr) return;
   const Redirected result = redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
-  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: %s.",
+  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since.",
                   result.unreadable_files);
 }
 

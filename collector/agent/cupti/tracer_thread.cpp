@@ -335,10 +335,17 @@ void Tracer::tell_unfinished(std::uint64_t count) noexcept {
   if (count == 0) return;
   constexpr int kLongestName = 200;
   const std::string_view name = records_->first_unfinished().substr(0, kLongestName);
-  tell(ComponentState::kRecording, Severity::kInformation,
-       "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
-       "calls are%s%.*s.",
-       static_cast<unsigned long long>(count), name.empty() ? "" : ". The first kernel: ", static_cast<int>(name.size()), name.data());
+  const auto number = static_cast<unsigned long long>(count);
+  if (name.empty())
+    tell(ComponentState::kRecording, Severity::kInformation,
+         "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
+         "calls are.",
+         number);
+  else
+    tell(ComponentState::kRecording, Severity::kInformation,
+         "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
+         "calls are. The first kernel: %.*s.",
+         number, static_cast<int>(name.size()), name.data());
 }
 
 void Tracer::publish_counts() noexcept {

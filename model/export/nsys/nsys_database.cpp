@@ -1,4 +1,5 @@
 #include "nsys_database.h"
+#include "model/file/new_file.h"
 
 namespace lanescope::exporters {
 namespace {
@@ -17,20 +18,20 @@ std::string column_names(std::string_view columns) {
 
 }  // namespace
 
-Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, NamePatterns tables) {
+Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, const std::filesystem::path& shown, NamePatterns tables) {
   std::error_code failed;
   // The folder as it is without links, for SQLite refuses them all the way.
   const std::filesystem::path folder = std::filesystem::canonical(path.has_parent_path() ? path.parent_path() : ".", failed);
   const std::filesystem::path file = failed ? path : folder / path.filename();
   std::unique_ptr<NsysDatabase> database(new NsysDatabase(std::move(tables)));
   if (sqlite3_open_v2(file.c_str(), &database->handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr) != SQLITE_OK)
-    return Error{path.string() + " can't be written: " + sqlite3_errmsg(database->handle_) + "."};
+    return not_written(shown.string(), sqlite3_errmsg(database->handle_));
   // The file is new: after a failure it is thrown away, so nothing needs to be rolled back.
   database->execute("PRAGMA journal_mode = OFF");
   database->execute("PRAGMA synchronous = OFF");
   database->execute("PRAGMA page_size = 16384");
   database->execute("BEGIN");
-  if (!database->failure_.empty()) return Error{path.string() + " can't be written: " + database->failure_ + ". Free some space, or give another place with -o."};
+  if (!database->failure_.empty()) return not_written(shown.string(), database->failure_);
   return database;
 }
 

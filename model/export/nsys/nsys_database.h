@@ -24,8 +24,8 @@ inline constexpr Null kNull;
 
 class NsysDatabase {
  public:
-  // Into an empty file; a link is refused. `tables`: only those that match.
-  static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, NamePatterns tables);
+  // Into an empty file; a link is refused. `shown`: what errors call it. `tables`: only those that match.
+  static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, const std::filesystem::path& shown, NamePatterns tables);
   ~NsysDatabase();
   NsysDatabase(const NsysDatabase&) = delete;
   NsysDatabase& operator=(const NsysDatabase&) = delete;

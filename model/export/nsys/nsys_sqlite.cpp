@@ -14,6 +14,7 @@
 #include "nsys_recording.h"
 #include "nsys_threads.h"
 #include "../target.h"
+#include "nsys_writing.h"
 
 namespace lanescope {
 namespace {
@@ -355,22 +356,24 @@ Result<void> check_any_is_there(const NamePatterns& tables) {
 
 }  // namespace
 
-Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                                const NsysSqliteOptions& options) {
+Result<void> exporters::write_nsys_database(const Trace& trace, const std::filesystem::path& place, const std::filesystem::path& shown, const NsysSqliteOptions& options) {
   auto tables = NamePatterns::of(options.tables);
   if (!tables) return tables.error();
   if (Result<void> named = check_any_is_there(*tables); !named) return named;
-  return write_beside(path, overwrite, options.readers, [&](NewFile& place) -> Result<void> {
-    auto database = NsysDatabase::create(place.beside(), std::move(*tables));
-    if (!database) return database.error();
-    NsysExport(trace, options.selection, **database).write();
-    if (options.selection.stop.stop_requested()) return stopped_export();
-    if (Result<void> read = check_all_was_read(trace); !read) return read;
-    if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
-    if (const auto finished = (*database)->finish(); !finished)
-      return Error{path.string() + " can't be written: " + finished.error().text + ". Free some space, or give another place with -o."};
-    return {};
-  });
+  auto database = NsysDatabase::create(place, shown, std::move(*tables));
+  if (!database) return database.error();
+  NsysExport(trace, options.selection, **database).write();
+  if (options.selection.stop.stop_requested()) return stopped_export();
+  if (Result<void> read = check_all_was_read(trace); !read) return read;
+  if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
+  const Result<void> finished = (*database)->finish();
+  return finished ? Result<void>() : not_written(shown.string(), finished.error().text);
+}
+
+Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
+                                const NsysSqliteOptions& options) {
+  return write_beside(path, overwrite, options.readers,
+                      [&](NewFile& place) { return write_nsys_database(trace, place.beside(), path, options); });
 }
 
 }  // namespace lanescope

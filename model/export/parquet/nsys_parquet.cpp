@@ -1,12 +1,17 @@
 #include "model/export/nsys_parquet_export.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <unordered_map>
 
+#include "../nsys/nsys_writing.h"
+#include "model/file/new_file.h"
 #include "table_folder.h"
 
 namespace lanescope {
@@ -21,10 +26,16 @@ struct Close {
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-// A file that is gone afterwards.
+// A new file for this user alone, which is gone afterwards.
 class PassingFile {
  public:
   explicit PassingFile(std::filesystem::path path) : path_(std::move(path)) {}
+  // Fails with a clause.
+  Result<void> make() {
+    const int descriptor = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (descriptor < 0 || close(descriptor) != 0) return Error{std::strerror(errno)};
+    return {};
+  }
   ~PassingFile() {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
@@ -137,13 +148,9 @@ Result<void> export_nsys_parquet(const Trace& trace, const std::filesystem::path
   TableFolder target(folder, overwrite);
   if (Result<void> made = target.make(); !made) return made;
   Result<void> written = [&]() -> Result<void> {
-    const PassingFile tables(target.path() / (".tables-" + std::to_string(getpid()) + ".sqlite"));
-    if (Result<void> exported = export_nsys_sqlite(trace, tables.path(), Overwrite::kAllow, options); !exported) {
-      Error error = exported.error();
-      const std::string passing = tables.path().string();
-      if (error.text.starts_with(passing)) error.text.replace(0, passing.size(), folder.string());  // which nobody asked for
-      return error;
-    }
+    PassingFile tables(target.path() / (".tables-" + std::to_string(getpid()) + ".sqlite"));
+    if (const Result<void> made = tables.make(); !made) return not_written(folder.string(), made.error().text);
+    if (Result<void> exported = write_nsys_database(trace, tables.path(), folder, options); !exported) return exported;
     sqlite3* opened = nullptr;
     const int state = sqlite3_open_v2(tables.path().c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     Database database(opened);

@@ -26,7 +26,7 @@ Result<void> TableFolder::make() {
 
 Result<void> TableFolder::write(TableDescription table, const std::function<Result<void>(TableRows&)>& fill) {
   const std::filesystem::path path = file_of(table.name);
-  const auto failure = [&path](const Error& error) { return Error{path.string() + " can't be written: " + error.text + ". Free some space, or give another place with -o."}; };
+  const auto failure = [&path](const Error& error) { return not_written(path.string(), error.text); };
   auto file = NewFile::create(path, overwrite_, Readers::kAsUsual);
   if (!file) return file.error();
   TableFile rows(file->descriptor(), std::move(table));

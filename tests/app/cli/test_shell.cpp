@@ -221,6 +221,16 @@ TEST_CASE("tables that find no room leave no file, and say why") {
   CHECK(shell.count_files() == 0);
 }
 
+TEST_CASE("an export that finds no room names what was asked for, in the same sentence whatever it is") {
+  const Shell shell;
+  const std::string type = GENERATE(as<std::string>{}, "sqlite", "parquet", "parquetdir", "json", "csv", "text");
+  const auto full = shell.run("ulimit -f 20; trap '' XFSZ; lanescope export -t " + type + " -o full " + trace());
+  CAPTURE(type, full.messages);
+  CHECK(full.code == 1);
+  CHECK_THAT(full.messages, contains_text("full") && contains_text(" can't be written: ") && contains_text(". Free some space, or give another place with -o.") && !contains_text(".tables-"));
+  CHECK(shell.count_files() == 0);
+}
+
 TEST_CASE("names that no file can have are told in a sentence, wherever they are given") {
   const Shell shell;
   // Longer than the system takes, and a link to a link to itself.

@@ -33,6 +33,9 @@ inline constexpr Readers Readers::kAsUsual{0777}, Readers::kOwnerAlone{0700};
 // before holds, too. Changes the umask, for folders and for files of other makers.
 void keep_new_files_to(Readers readers) noexcept;
 
+// What to say where a file that is made of a trace can't be written: "run.sqlite can't be written: No space left on device. Free some space, or ...".
+[[nodiscard]] Error not_written(const std::string& file, const std::string& why);
+
 class NewFile {
  public:
   // Empty, and open for writing and reading. Fails with one sentence where it can't be made, and where something is at `path` that can't be
