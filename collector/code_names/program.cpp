@@ -2,6 +2,7 @@
 //
 // Files of programs may be made to harm whoever reads them. So this is done in a process that has no rights where the recorder has all, and
 // that the recorder ends when it takes too much time or memory. Its standard input is a socket (messages.h); it ends with it.
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -32,6 +33,12 @@ constexpr int kSocket = STDIN_FILENO;
 bool become_nobody() {
   constexpr uid_t kNobody = 65534;
   return setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0;
+}
+
+// Where memory is short, as in a small control group, the kernel ends us, and not the recorder, or the program that is recorded: they go on without names.
+void go_first() {
+  const FileDescriptor file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  static_cast<void>(!write(file.get(), "1000", 4));
 }
 
 // What it never needs. The memory that it takes is watched from outside, which sees what is used of files that are mapped; the limit here
@@ -92,6 +99,7 @@ int lanescope::code_names::program(int argc, char** argv) {
     std::fputs("lanescope-code-names is started by lanescope.\n", stderr);
     return 2;
   }
+  go_first();  // while the file is ours
   if (argv[2] == kAsNobody && !become_nobody()) return 1;
   give_up_rights();
   std::string debug_folders = std::string(":.debug:/usr/lib/debug") + (*argv[1] != '\0' ? ":" : "") + argv[1];

@@ -1,7 +1,10 @@
 // What a program makes all at once is recorded whole.
+#include <sys/wait.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "memory_limit.h"
@@ -88,11 +91,19 @@ TEST_CASE("a recorder with little memory keeps within that, whatever comes, and 
   }
   const TemporaryFolder folder;
   const std::string threads = GENERATE("1", "16");
+  const std::string options = GENERATE("-t nvtx -s none --cpuctxsw=none", "-t nvtx,osrt", "-t nvtx -s none --cpuctxsw=none --stats");
   const std::string rate = threads == "1" ? "2000000" : "125000";
-  std::string command = "echo $$ > " + limit.entry() + " && exec " + program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o " +
+  std::string command = "echo $$ > " + limit.entry() + " && exec " + program("lanescope").string() + " profile " + options + " -o " +
                         (folder.path() / "x").string() + " " + program("lanescope_program_nvtx_stream").string() + " 4 " + rate + " " + threads;
   command += " > " + (folder.path() / "output").string() + " 2> " + (folder.path() / "messages").string();
-  CHECK(std::system(command.c_str()) == 0);  // NOLINT: the shell enters the group
+  CAPTURE(mebibytes, threads, options);
+  const int status = std::system(command.c_str());  // NOLINT: the shell enters the group
+  REQUIRE(WIFEXITED(status));
+  const bool wants_reports = options.ends_with("--stats");
+  CHECK(WEXITSTATUS(status) == (wants_reports ? 1 : 0));
+  std::ostringstream messages;
+  messages << std::ifstream(folder.path() / "messages").rdbuf();
+  CHECK((messages.str().find("There is not enough memory to make what was asked") != std::string::npos) == wants_reports);
   std::uint64_t made = 0;
   std::ifstream(folder.path() / "output") >> made;
   CHECK(made > 4'000'000);  // a good part of what was asked for, on a busy machine

@@ -5,6 +5,9 @@
 #include "checks.h"
 #include "collector/session/planned_file.h"
 #include "commands/commands.h"
+#include "model/file/limits.h"
+#include "model/file/memory_limits.h"
+#include "model/file/trace_file.h"
 
 namespace lanescope::cli {
 
@@ -45,10 +48,24 @@ Result<void> check_exports(const std::string& output, const ReportOptions& optio
   return {};
 }
 
+namespace {
+
+// Whether the events of a recording can be opened at all: for want of memory the kernel would end us, and what we have to say with us.
+bool has_memory_for(const std::filesystem::path& file) {
+  const Result<TraceFileReader> reader = TraceFileReader::open(file);
+  return !reader || reader->indexed_events() <= free_memory() / limits::kEventMemory;
+}
+
+}  // namespace
+
 Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant,
                      const std::function<void(const std::string& what)>& made) {
   Reports reports = Reports::kMade;
   const bool is_anything_asked = options.print_statistics || !options.exports.empty();
+  if (is_anything_asked && !has_memory_for(file)) {
+    std::cerr << "lanescope: There is not enough memory to make what was asked to be made of " << file.string() << ". Make it elsewhere, with lanescope export and lanescope stats.\n";
+    return Reports::kLacking;
+  }
   const auto was_replaced = [&] { return meant && identity_of(file) != meant; };
   for (const std::string& type : options.exports) {
     if (type == "none" || was_replaced()) continue;
