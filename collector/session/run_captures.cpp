@@ -34,12 +34,13 @@ std::optional<std::string> variable_beside(const std::string& pattern, const std
 std::optional<Error> said_of_place(const ClosedFile& file) {
   const Whereabouts& now = file.whereabouts;
   const std::string name = file.path.string();
+  const std::string to = now.moved_to.empty() ? "" : " to " + now.moved_to.string();
   if (now.kind == Whereabouts::kInPlace || (now.kind == Whereabouts::kBeside && file.failure)) return std::nullopt;
   if (now.kind == Whereabouts::kOverwritten) return Error{name + " was overwritten by another program while it was recorded: what was recorded can't be read."};
   const char* const taken = identity_of(file.path) ? ", and another file has its name now" : "";
   // NFS gives a file that is removed another name until it is closed.
   if (now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity))
-    return Error{name + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded" + taken + ": all that was recorded is in " +
+    return Error{name + " was moved" + to + " while it was recorded" + taken + ": all that was recorded is in " +
                  (now.moved_to.empty() ? "a file of another name." : "the file that was moved.")};
   return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
 }
@@ -277,7 +278,8 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
   const std::filesystem::path path = log_->path();
   if (discards_file_) {
     if (const Whereabouts now = log_->whereabouts(); now.kind == Whereabouts::kMoved)
-      failure = Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded: it is not thrown away."};
+      failure = Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) +
+                      " while it was recorded: it is not thrown away."};
     log_->discard();
     forget_replaced(path);
   } else {

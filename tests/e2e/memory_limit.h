@@ -25,7 +25,8 @@ class MemoryLimit {
       folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) /
                 ("lanescope-test-" + std::to_string(getpid()));
       made_ = mkdir(folder_.c_str(), 0700) == 0 && write(is_second ? "memory.max" : "memory.limit_in_bytes", std::to_string(mebibytes) + "M");
-      static_cast<void>(is_second ? write("memory.swap.max", "0") : write("memory.memsw.limit_in_bytes", std::to_string(mebibytes) + "M"));  // where there is swap
+      // Where there is swap.
+      static_cast<void>(is_second ? write("memory.swap.max", "0") : write("memory.memsw.limit_in_bytes", std::to_string(mebibytes) + "M"));
     }
   }
   // Who ends with a recorder ends a moment after it.

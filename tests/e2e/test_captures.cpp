@@ -191,8 +191,8 @@ TEST_CASE("a program whose captures can have no file is refused before it runs, 
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "x.trace").string();
   const auto record = [&](const std::string& before) {
-    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted", "--capture-range-end=stop", "-o", "x", "sh", "-c",
-                                         before + captures() + " plain; echo ran"});
+    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted",
+                                         "--capture-range-end=stop", "-o", "x", "sh", "-c", before + captures() + " plain; echo ran"});
   };
   const Ran meanwhile = record("echo other > " + file + "; ");
   CHECK(meanwhile.code == 1);
@@ -209,7 +209,8 @@ TEST_CASE("a capture ends where its file has the size that it may have") {
   const Ran ran = run_lanescope(
       folder.path(), {"profile", "--max-file-size=64K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
   CHECK(ran.code == 2);
-  CHECK_THAT(ran.messages, contains_text("x.trace has the size that it may have: what comes from now on is not recorded.") && !contains_text("nothing dropped"));
+  CHECK_THAT(ran.messages, contains_text("x.trace has the size that it may have: what comes from now on is not recorded.") &&
+                               !contains_text("nothing dropped"));
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
   CHECK(load(folder.path() / "x.trace")->provenance().end == RecordingEnd::kFileSize);
   CHECK(std::filesystem::file_size(folder.path() / "x.trace") <= 64u << 10);

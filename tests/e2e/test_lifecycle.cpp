@@ -301,8 +301,10 @@ TEST_CASE("a recording whose place another file has by its end says where it is,
   };
   const std::vector<Case> cases{
       Case{"mv " + file + " " + kept, file + " was moved to " + kept + " while it was recorded: all that was recorded is in the file that was moved.", ""},
-      Case{"mv " + file + " " + kept + "; echo other > " + file, file + " was moved to " + kept + " while it was recorded, and another file has its name now: ", "other\n"},
-      Case{"rm " + file + "; echo other > " + file, file + " was removed while it was recorded, and another file has its name now: what was recorded, 100 events, is lost.", "other\n"},
+      Case{"mv " + file + " " + kept + "; echo other > " + file,
+           file + " was moved to " + kept + " while it was recorded, and another file has its name now: ", "other\n"},
+      Case{"rm " + file + "; echo other > " + file,
+           file + " was removed while it was recorded, and another file has its name now: what was recorded, 100 events, is lost.", "other\n"},
       Case{": > " + file, file + " was overwritten by another program while it was recorded: what was recorded can't be read.", std::string(16, '\0')}};
   const auto& [done, words, left] = cases[GENERATE(0u, 1u, 2u, 3u)];
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "--stats=true", "--export=csv", "-o", "x", "sh", "-c",

@@ -63,7 +63,8 @@ Reports make_reports(const std::filesystem::path& file, const ReportOptions& opt
   Reports reports = Reports::kMade;
   const bool is_anything_asked = options.print_statistics || !options.exports.empty();
   if (is_anything_asked && !has_memory_for(file)) {
-    std::cerr << "lanescope: There is not enough memory to make what was asked to be made of " << file.string() << ". Make it elsewhere, with lanescope export and lanescope stats.\n";
+    std::cerr << "lanescope: There is not enough memory to make what was asked to be made of " << file.string()
+              << ". Make it elsewhere, with lanescope export and lanescope stats.\n";
     return Reports::kLacking;
   }
   const auto was_replaced = [&] { return meant && identity_of(file) != meant; };

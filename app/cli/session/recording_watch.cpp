@@ -190,7 +190,8 @@ void print_outcome(const session::Recording& recording, const session::Recording
     bytes += file.bytes;
   }
   const std::vector<std::string> lost = losses(outcome);
-  const bool is_cut = std::any_of(outcome.files.begin(), outcome.files.end(), [](const session::RecordedFile& file) { return file.reason == session::EndReason::kFileSize; });
+  const bool is_cut = std::any_of(outcome.files.begin(), outcome.files.end(),
+                                  [](const session::RecordedFile& file) { return file.reason == session::EndReason::kFileSize; });
   const bool whole = outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure && !is_cut;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)

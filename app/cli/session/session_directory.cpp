@@ -263,7 +263,8 @@ pid_t listener_of(int connection) {
 }
 
 Error stopped(const std::string& name, pid_t recorder) {
-  return {"The session " + name + " does not answer: its recorder was stopped. Let it go on with: kill -CONT " + (recorder != 0 ? std::to_string(recorder) : "PID")};
+  return {"The session " + name + " does not answer: its recorder was stopped. Let it go on with: kill -CONT " +
+          (recorder != 0 ? std::to_string(recorder) : "PID")};
 }
 
 enum class Asked { kAnswered, kNoAnswerYet, kNeverAnswered };
@@ -303,7 +304,8 @@ SessionLook look_at_session(const std::string& name) {
 
 Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json& request) {
   SessionLook look = look_at_session(name);
-  if (look.state == SessionLook::kSilent) std::cerr << "lanescope: The session " << name << " does not answer yet: it begins, or has much to do. Waiting for it.\n";
+  if (look.state == SessionLook::kSilent)
+    std::cerr << "lanescope: The session " << name << " does not answer yet: it begins, or has much to do. Waiting for it.\n";
   while (look.state == SessionLook::kSilent) look = look_at_session(name);
   if (look.state == SessionLook::kStopped) return stopped(name, look.recorder);
   Result<channel::FileDescriptor> connection = connect_to_session(name);
@@ -313,7 +315,8 @@ Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json&
   Asked asked = exchange(connection->get(), request.dump(), answer);
   for (bool is_told = false; asked == Asked::kNoAnswerYet; asked = exchange(connection->get(), {}, answer)) {
     const pid_t recorder = listener_of(connection->get());
-    if (is_stopped(recorder) && !std::exchange(is_told, true)) std::cerr << "lanescope: " << stopped(name, recorder).text << ". It then does what it was asked.\n";
+    if (is_stopped(recorder) && !std::exchange(is_told, true))
+      std::cerr << "lanescope: " << stopped(name, recorder).text << ". It then does what it was asked.\n";
   }
   if (asked == Asked::kNeverAnswered) return Error{"The session " + name + " ended before it answered."};
   if (answer.contains("error")) return Error{answer["error"].get<std::string>()};

@@ -126,7 +126,8 @@ nlohmann::json SessionServer::stop() {
 ReportOptions SessionServer::reports_of(const session::RecordedFile& file) {
   for (Handed& handed : handed_) {
     if (handed.file != file.path || handed.identity != file.identity) continue;
-    if (handed.connection.valid()) std::cerr << "lanescope: What was asked to be made of " << file.path.string() << " is made by lanescope stop. Waiting for that.\n";
+    if (handed.connection.valid())
+      std::cerr << "lanescope: What was asked to be made of " << file.path.string() << " is made by lanescope stop. Waiting for that.\n";
     while (handed.connection.valid()) hear(handed);
     return handed.left;
   }

@@ -419,7 +419,8 @@ TEST_CASE("lanescope attach fails where its file was replaced meanwhile") {
   std::ofstream(file) << "other";
   kill(lanescope.pid(), SIGINT);
   CHECK(lanescope.wait() == 1);
-  CHECK_THAT(lanescope.messages(), contains_text("x.trace was removed while it was recorded, and another file has its name now") && !contains_text("Generated"));
+  CHECK_THAT(lanescope.messages(), contains_text("x.trace was removed while it was recorded, and another file has its name now") &&
+                                       !contains_text("Generated"));
   target.check_end(0);
 }
 
