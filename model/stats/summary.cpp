@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <tuple>
 
@@ -81,23 +82,36 @@ namespace {
 struct Row {
   Summary summary;
   std::vector<std::string> labels;
-  std::size_t place = 0;  // by labels
 };
 
-std::vector<Row> sorted_rows(std::vector<LabeledSamples> groups, const Percentiles& percentiles) {
+std::vector<Row> rows_of(std::vector<LabeledSamples> groups, const Percentiles& percentiles) {
   std::erase_if(groups, [](const LabeledSamples& group) { return group.samples.empty(); });
   std::vector<Row> rows(groups.size());
   // Most come in the order of their labels, of which millions take long to compare.
   const auto by_labels = [](const LabeledSamples& a, const LabeledSamples& b) { return a.labels < b.labels; };
   if (!std::is_sorted(groups.begin(), groups.end(), by_labels)) std::sort(groups.begin(), groups.end(), by_labels);
   parallel_for(groups.size(), [&](std::size_t i) {
-    rows[i] = {summarize(groups[i].samples, percentiles), std::move(groups[i].labels), i};
+    rows[i] = {summarize(groups[i].samples, percentiles), std::move(groups[i].labels)};
     groups[i].samples = {};
   });
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::tie(b.summary.total, b.summary.count, a.place) < std::tie(a.summary.total, a.summary.count, b.place);
-  });
   return rows;
+}
+
+// Which row comes when: of what is compared alone, and without a move of rows, which are large, and of which there may be millions.
+std::vector<std::uint32_t> order_of(const std::vector<Row>& rows) {
+  struct Compared {
+    std::int64_t total, count;
+    std::uint32_t place;
+    bool operator<(const Compared& other) const { return std::tie(other.total, other.count, place) < std::tie(total, count, other.place); }
+  };
+  std::vector<Compared> compared;
+  compared.reserve(rows.size());
+  for (const Row& row : rows) compared.push_back({row.summary.total, row.summary.count, static_cast<std::uint32_t>(compared.size())});
+  std::sort(compared.begin(), compared.end());
+  std::vector<std::uint32_t> order;
+  order.reserve(rows.size());
+  for (const Compared& each : compared) order.push_back(each.place);
+  return order;
 }
 
 }  // namespace
@@ -110,12 +124,14 @@ Table time_summary(std::string_view count_title, const std::vector<std::string>&
   for (const std::string& title : label_titles) columns.push_back(texts(title));
   Table table(std::move(columns));
 
-  std::vector<Row> rows = sorted_rows(std::move(groups), percentiles);
+  std::vector<Row> rows = rows_of(std::move(groups), percentiles);
+  table.reserve(rows.size());
   std::int64_t everything = 0;
   for (const Row& row : rows) everything += row.summary.total;
   std::vector<Cell> cells;
   std::vector<std::pair<std::string, TextId>> last(label_titles.size());  // of each label: millions of rows may share their style
-  for (Row& row : rows) {
+  for (const std::uint32_t place : order_of(rows)) {
+    Row& row = rows[place];
     const Summary& s = row.summary;
     cells = {everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0, s.total, s.count};
     append_summary_cells(cells, s, percentiles);

@@ -109,6 +109,17 @@ class Table {
     ++rows_;
   }
 
+  // Room for so many rows, and as many texts: of millions, what grows by doubling takes a third more.
+  void reserve(std::size_t rows) {
+    texts_.reserve(texts_.size() + rows);
+    for (Column& column : columns_)
+      std::visit(
+          [&](auto& values) {
+            if constexpr (requires { values.reserve(rows); }) values.reserve(rows);
+          },
+          column.values);
+  }
+
   // Keeps the first `count` rows.
   void truncate(std::size_t count) {
     if (count >= rows_) return;
