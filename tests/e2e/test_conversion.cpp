@@ -127,7 +127,7 @@ TEST_CASE("exports and imports go to standard output as they go to files") {
 TEST_CASE("a file that exists is written over only when that is asked for") {
   const TemporaryFolder folder;
   const std::string recording = data_file("numba_streams.trace").string();
-  const fs::path taken = folder.path() / "taken";
+  const fs::path taken = folder.path() / "taken.trace";  // import would add that
   for (const std::string command : {"export -t sqlite ", "export -t chrome ", "export -t csv ", "export -t trace ", "import "}) {
     INFO(command);
     std::ofstream(taken) << "mine";
