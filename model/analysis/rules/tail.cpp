@@ -19,7 +19,7 @@ namespace lanescope::analysis {
 namespace {
 
 // What the time of an iteration is made of, seen from the GPUs of its process.
-constexpr std::size_t kBusy = kIdleCauses;  // behind the idle causes
+constexpr std::size_t kEnqueued = kIdleCauses;  // behind the idle causes: GPU work that the iteration enqueued, whenever it was done
 constexpr std::size_t kComponents = kIdleCauses + 1;
 using Components = std::array<Nanoseconds, kComponents>;
 
@@ -33,6 +33,8 @@ struct Iterations {
   struct OfGpu {
     std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
     std::vector<Nanoseconds> reading;  // likewise, counters of kernels: for how long the GPU was idle for it
+    std::vector<Nanoseconds> busy;     // likewise: for how long the GPU worked in its time, whoever enqueued that
+    [[nodiscard]] Nanoseconds busy_in(std::size_t iteration) const { return busy.empty() ? 0 : busy[iteration]; }
     [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
       return components[component].empty() ? 0 : components[component][iteration];
     }
@@ -55,7 +57,7 @@ struct Iterations {
 };
 
 Message component_name(std::size_t component) {
-  if (component == kBusy) return "GPU work";
+  if (component == kEnqueued) return "GPU work";
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
@@ -87,8 +89,51 @@ void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iteration
   const GpuTracks tracks(context.trace);
   for (const GpuId gpu : gpus) {
     const std::vector<Nanoseconds> busy = busy_before(context.trace, tracks.of(gpu), times, context.stop);
-    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].components[kBusy];
+    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].busy;
     for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(of_gpu, i, busy[2 * i + 1] - busy[2 * i]);
+  }
+}
+
+// Hands a time of a GPU to the iterations that it lies in.
+void add_within(TimeRange time, std::vector<Nanoseconds>& times, const Iterations& iterations) {
+  const std::vector<Iteration>& all = iterations.all;
+  auto iteration =
+      std::upper_bound(all.begin(), all.end(), time.begin, [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
+  for (; iteration != all.end() && iteration->time.begin < time.end; ++iteration)
+    iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), time.intersected(iteration->time).length());
+}
+
+// Work counts to the iteration that enqueued it: a program that runs ahead pays for the work of many in the one that waits. Work of other
+// processes, and such whose launch is not known, counts where it was done.
+void add_enqueued(const RuleContext& context, ProcessId process, const std::set<GpuId>& gpus, Iterations& iterations) {
+  const Trace& trace = context.trace;
+  const LaunchIndex& launches = context.launches();
+  const GpuTracks tracks(trace);
+  const TimeRange since_first{iterations.all.front().time.begin, GpuOperations::kEver.end};
+  const Nanoseconds last_end = iterations.all.back().time.end;
+  for (const GpuId gpu : gpus) {
+    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].components[kEnqueued];
+    Nanoseconds covered = GpuOperations::kEver.begin;  // what runs at once counts once
+    GpuOperations operations(trace, tracks.of(gpu), since_first, context.stop);
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      const Lane& lane = trace.lane(operation->event.lane);
+      EventRef launch;
+      if (trace.track_of(operation->event.lane).key.process == process)
+        launch = launches.find(process, lane.correlation(operation->event.index), operation->range.begin);
+      const Nanoseconds enqueued = launch.valid() ? trace.lane(launch.lane).start(launch.index) : operation->range.begin;
+      if (launch.valid() && enqueued >= last_end) break;
+      const TimeRange further{std::max(operation->range.begin, covered), operation->range.end};
+      if (further.end <= further.begin) continue;
+      covered = further.end;
+      if (!launch.valid()) {
+        add_within(further, of_gpu, iterations);
+        continue;
+      }
+      const auto iteration = std::upper_bound(iterations.all.begin(), iterations.all.end(), enqueued,
+                                              [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
+      if (iteration->time.begin <= enqueued)
+        iterations.add(of_gpu, static_cast<std::size_t>(iteration - iterations.all.begin()), further.length());
+    }
   }
 }
 
@@ -99,14 +144,9 @@ enum class Overhead : std::uint8_t {
 
 // Hands a piece of a GPU's idle time to the iterations that it lies in.
 void add_idle(GpuId gpu, const IdlePart& part, Overhead overhead, Iterations& iterations) {
-  const std::vector<Iteration>& all = iterations.all;
   Iterations::OfGpu& of_gpu = iterations.gpus[gpu];
   const bool reads = part.cause == IdleCause::kOverhead && overhead == Overhead::kReadsCounters;
-  std::vector<Nanoseconds>& times = reads ? of_gpu.reading : of_gpu.components[static_cast<std::size_t>(part.cause)];
-  auto iteration = std::upper_bound(all.begin(), all.end(), part.range.begin,
-                                    [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-  for (; iteration != all.end() && iteration->time.begin < part.range.end; ++iteration)
-    iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), part.range.intersected(iteration->time).length());
+  add_within(part.range, reads ? of_gpu.reading : of_gpu.components[static_cast<std::size_t>(part.cause)], iterations);
 }
 
 // Of an even number of values, midway between the two in the middle. Requires: there are values.
@@ -128,7 +168,7 @@ Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
 
 // What may be behind iterations that differ in a component.
 std::string_view advice_about(std::size_t component) {
-  if (component == kBusy)
+  if (component == kEnqueued)
     return "Compare kernels of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), further work "
            "such "
            "as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
@@ -139,13 +179,14 @@ std::string_view advice_about(std::size_t component) {
 }
 
 struct Excess {
-  std::size_t component = kBusy;
+  std::size_t component = kEnqueued;
   Nanoseconds time = 0;
 };
 
 // What is usual on a GPU, and by how much slow iterations exceed it together.
 struct GpuExcess {
   Components typical{};
+  Nanoseconds typical_busy = 0;
   Components excess{};
 };
 
@@ -161,6 +202,18 @@ Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<
     }
   }
   return largest;
+}
+
+// How much longer than usual the GPU worked in its time on what it did not enqueue: it waited for a queue, and nothing is to be won there. Of
+// the GPU that most of it is of.
+Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
+  Nanoseconds longest = 0;
+  for (const auto& [gpu, sums] : gpus) {
+    const Iterations::OfGpu& of_gpu = iterations.gpus.at(gpu);
+    const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.of(iteration, kEnqueued) - sums.typical[kEnqueued]);
+    longest = std::max(longest, of_gpu.busy_in(iteration) - sums.typical_busy - enqueued);
+  }
+  return longest;
 }
 
 Excess largest_excess(const std::map<GpuId, GpuExcess>& gpus) {
@@ -188,17 +241,22 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
   if (first == iterations.all.size()) return;
   const Nanoseconds typical_time = typical_time_of(iterations, first);
   std::map<GpuId, GpuExcess> gpus;
-  for (const auto& [gpu, of_gpu] : iterations.gpus)
-    for (std::size_t i = 0; i < kComponents; ++i)
-      if (const std::vector<Nanoseconds>& times = of_gpu.components[i]; !times.empty())
-        gpus[gpu].typical[i] = median({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
+  const auto typical = [&](const std::vector<Nanoseconds>& times) {
+    return times.empty() ? 0 : median({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
+  };
+  for (const auto& [gpu, of_gpu] : iterations.gpus) {
+    GpuExcess& sums = gpus[gpu];
+    sums.typical_busy = typical(of_gpu.busy);
+    for (std::size_t i = 0; i < kComponents; ++i) sums.typical[i] = typical(of_gpu.components[i]);
+  }
   Finding finding;
   std::uint64_t slow = 0;
   Nanoseconds all = 0, slowest = 0;
   for (std::size_t i = first; i < iterations.all.size(); ++i) {
     const Iteration& iteration = iterations.all[i];
-    const Nanoseconds time = iterations.length(i);
-    all += time;
+    const Nanoseconds length = iterations.length(i);
+    all += length;
+    const Nanoseconds time = length - waited_for_queue(iterations, i, gpus);
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
     finding.cost += time - typical_time;
@@ -266,6 +324,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
     Iterations iterations = iterations_of(context, series, gpus);
     if (iterations.all.empty()) continue;
     add_busy(context, gpus, iterations);
+    add_enqueued(context, series.process, gpus, iterations);
     for (const GpuId gpu : gpus) by_gpu[gpu].push_back(found.size());
     found.push_back({&series, std::move(iterations)});
   }

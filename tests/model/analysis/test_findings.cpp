@@ -325,6 +325,39 @@ TEST_CASE("idle time of a wait stands in the row of its call, whatever range lau
   CHECK_THAT(waits.findings[0].seen, contains_text("NVTX range \"train *\": 20 calls"));
 }
 
+// 100 steps of 8 ms on the CPU, each of which enqueues 20 ms of GPU work; each tenth waits for all of it. Step `slow` runs code for 100 ms more.
+static Scenario running_ahead(int slow = -1) {
+  Scenario program;
+  Nanoseconds t = 0, gpu_is_free = 0;
+  for (int step = 0; step < 100; ++step) {
+    const Nanoseconds begin = std::max(gpu_is_free, t + 6'000);
+    gpu_is_free = begin + 20 * kMillisecond;
+    program.kernel("k", t, t + 5'000, begin, gpu_is_free);
+    Nanoseconds end = t + (step == slow ? 108 : 8) * kMillisecond;
+    if (step % 10 == 9) {
+      program.call("cudaStreamSynchronize", end, gpu_is_free + 10'000);
+      end = gpu_is_free + 10'000;
+    }
+    program.range("step " + std::to_string(step), t, end);
+    t = end;
+  }
+  return program;
+}
+
+TEST_CASE("an iteration that only waits for what others enqueued is not slow") {
+  const RuleAnswer tail = answer(*running_ahead().trace(), "tail:share=0");
+  CHECK(tail.findings.empty());
+  CHECK(tail.tables.empty());
+}
+
+TEST_CASE("an iteration of a program that runs ahead costs the time for which it left the GPU idle") {
+  const RuleAnswer tail = answer(*running_ahead(55).trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("1 of 100 iterations"));
+  CHECK(tail.findings[0].cost == 27'994'000);  // 108 ms, less the 80.006 ms that the queue lasts for: six kernels, since 40 ms
+  CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 28.0 ms"));
+}
+
 TEST_CASE("of several GPUs, an iteration is longer by what one of them has more of, not by the sum") {
   Scenario program;
   for (int step = 0; step < 20; ++step) {
