@@ -16,12 +16,14 @@ LoopWork::LoopWork(const RuleContext& context)
     loop_ = Loop(trace_, iterations_);
   }
   if (!loop_.known()) return;
+  const std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins = find_begins();
   for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);
     if (!loop || !is_gpu_work(track.key.kind)) continue;
     TimeRange& of_process = processes_.try_emplace(track.key.process, *loop).first->second;
-    TimeRange& of_gpu = gpus_.try_emplace(track.key.gpu, *loop).first->second;
-    of_gpu = {std::min(of_gpu.begin, loop->begin), std::max(of_gpu.end, loop->end)};
+    const Nanoseconds begin = begins.at({track.key.process, track.key.gpu});
+    TimeRange& of_gpu = gpus_.try_emplace(track.key.gpu, TimeRange{begin, loop->end}).first->second;
+    of_gpu = {std::min(of_gpu.begin, begin), std::max(of_gpu.end, loop->end)};
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
       for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > std::min(of_process.end, of_gpu.end); --i) {
@@ -31,6 +33,39 @@ LoopWork::LoopWork(const RuleContext& context)
       }
     }
   }
+}
+
+std::map<std::pair<ProcessId, GpuId>, Nanoseconds> LoopWork::find_begins() {
+  struct Edge {
+    std::optional<Nanoseconds> first;     // of the loop's operations starts then
+    std::optional<Nanoseconds> last_end;  // of those that were enqueued before
+  };
+  std::map<std::pair<ProcessId, GpuId>, Edge> edges;
+  for (const Track& track : trace_.tracks()) {
+    const std::optional<TimeRange> loop = loop_.of(track.key.process);
+    if (!loop || !is_gpu_work(track.key.kind)) continue;
+    Edge& edge = edges[{track.key.process, track.key.gpu}];
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace_.lane(id);
+      const EventIndex begin = lane.lower_bound(loop->begin);
+      EventIndex i = begin;
+      const bool is_marked = !iterations_.empty();  // work that repeats begins on the GPU
+      for (; is_marked && i < lane.size() && lane.start(i) < loop->end; ++i) {  // streams do things in the order in which they were enqueued
+        const EventRef launch = launch_index_->of(trace_).find(track.key.process, lane.correlation(i), lane.start(i));
+        if (!launch.valid() || trace_.lane(launch.lane).start(launch.index) >= loop->begin) break;
+      }
+      if (i < lane.size()) edge.first = std::min(edge.first.value_or(lane.start(i)), lane.start(i));
+      if (i == begin) continue;
+      edge.last_end = std::max(edge.last_end.value_or(lane.end(i - 1)), lane.end(i - 1));
+      enqueued_before_.emplace(id, i);
+    }
+  }
+  std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins;
+  for (const auto& [of, edge] : edges) {
+    const Nanoseconds begin = loop_.of(of.first)->begin;
+    begins[of] = edge.last_end ? std::max(begin, std::min(edge.first.value_or(*edge.last_end), *edge.last_end)) : begin;
+  }
+  return begins;
 }
 
 std::optional<TimeRange> LoopWork::of_process(ProcessId process) const noexcept {
@@ -50,6 +85,7 @@ bool LoopWork::has(EventRef operation) const {
   const Lane& lane = trace_.lane(operation.lane);
   const Nanoseconds begin = lane.start(operation.index);
   if (begin < loop->begin) return false;
+  if (const auto before = enqueued_before_.find(operation.lane); before != enqueued_before_.end() && operation.index < before->second) return false;
   if (begin < loop->end) return true;
   const EventRef launch = launch_index_->of(trace_).find(process, lane.correlation(operation.index), begin);
   return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;

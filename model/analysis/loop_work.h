@@ -9,6 +9,8 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "iterations.h"
@@ -36,7 +38,7 @@ namespace lanescope::analysis {
 // Any thread.
 class LoopWork {
  public:
-  // O(NVTX ranges, and GPU work behind the loop).
+  // O(NVTX ranges, and GPU work behind the loop, and in it that was enqueued before).
   explicit LoopWork(const RuleContext& context);
 
   [[nodiscard]] const Loop& loop() const noexcept { return loop_; }
@@ -53,7 +55,8 @@ class LoopWork {
   [[nodiscard]] bool has(const IdleGap& gap, const IdlePart& part) const;
   // Of a process, while it was in its loop, and to the end of the GPU work that it enqueued there; none where it takes no part. O(log processes).
   [[nodiscard]] std::optional<TimeRange> of_process(ProcessId process) const noexcept;
-  // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these.
+  // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these; behind
+  // what they enqueued before.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
   // What shares are of, where it is of a time of the GPU: its length, less what reading counters of kernels took of it. That was asked for, and
   // may be nearly all.
@@ -67,6 +70,8 @@ class LoopWork {
   [[nodiscard]] Message text() const { return loop_time_text(families_, loop_); }
 
  private:
+  // Sets enqueued_before_. Returns when the loop's part of a GPU begins, of each process that uses it.
+  [[nodiscard]] std::map<std::pair<ProcessId, GpuId>, Nanoseconds> find_begins();
   [[nodiscard]] std::vector<RankWork> find_ranks() const;
   [[nodiscard]] std::map<GpuId, Nanoseconds> find_readings() const;
 
@@ -79,6 +84,7 @@ class LoopWork {
   Loop loop_;
   std::map<ProcessId, TimeRange> processes_;  // of_process()
   std::map<GpuId, TimeRange> gpus_;           // that processes use in their loops
+  std::unordered_map<LaneId, EventIndex> enqueued_before_;  // where GPUs did in the loop's time what was enqueued before: the first operation behind
   mutable std::once_flag readings_are_known_;
   mutable std::map<GpuId, Nanoseconds> readings_;
   mutable std::once_flag ranks_are_known_;

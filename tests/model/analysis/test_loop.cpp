@@ -154,3 +154,19 @@ TEST_CASE("ranges that a compiled program marks itself come before the execution
   Families families(*trace);
   CHECK(families.text(Loop(*trace, families).family()) == "epoch *");
 }
+
+TEST_CASE("what was enqueued before the loop is not the loop's, though GPUs do it while the CPU is there") {
+  Scenario program;
+  const auto ms = [](Nanoseconds count) { return count * kMillisecond; };
+  program.range("setup", 0, ms(1));
+  for (int i = 0; i < 20; ++i)  // 200 ms of copies
+    program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1 << 28, i * 10'000, i * 10'000 + 5'000, ms(1 + 10 * i), ms(11 + 10 * i));
+  for (int step = 0; step < 40; ++step) {  // and behind them 80 ms of kernels, for which the last step waits
+    const Nanoseconds t = ms(1 + step);
+    program.range("step " + std::to_string(step), t, step == 39 ? ms(281) : t + ms(1));
+    program.kernel("k", t, t + 5'000, ms(201 + 2 * step), ms(203 + 2 * step));
+  }
+  program.call("cudaDeviceSynchronize", ms(40) + 10'000, ms(281));
+  CHECK(answer(*program.trace(), "no_overlap").findings.empty());
+  CHECK_THAT(answer(*program.trace(), "gpu_bubbles").summary, contains_text("80.0 ms in the loop"));
+}
