@@ -168,10 +168,14 @@ class LaunchCollector {
     if (const auto same = known_here.find({name, detail}); same != known_here.end()) return same->second;
     const KernelDetail& d = trace.kernel_detail(detail);
     const Gpu& model = trace.gpus()[gpu];
+    // How memory was split between L1 and shared counts by the blocks that it leaves room for: of launches whose counters were read, CUPTI says
+    // one that can't have been.
+    const auto multiprocessor = kernels::multiprocessor_of(model);
+    const auto occupancy = multiprocessor ? kernels::occupancy(d, *multiprocessor) : std::nullopt;
     const std::size_t kind =
         kinds_
             .try_emplace({std::array{model.multiprocessor_count, model.compute_major, model.compute_minor}, name, extent_of(d.grid), extent_of(d.block),
-                          extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
+                          extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory, d.dynamic_shared_memory, occupancy ? occupancy->blocks : 0},
                          kinds_.size())
             .first->second;
     std::size_t& group = known_.try_emplace({gpu, kind, recurrence}, kNoGroup).first->second;
@@ -206,7 +210,7 @@ class LaunchCollector {
   const LoopWork& work_;
   const std::vector<Nanoseconds> leasts_;  // ascending
   NameMemo<bool> communication_;
-  // By multiprocessors and compute capability, name and shape.
+  // By multiprocessors and compute capability, name, shape, and blocks that a multiprocessor holds at once.
   std::map<std::tuple<Extent, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> kinds_;
   std::map<std::tuple<GpuId, std::size_t, Recurrence>, std::size_t> known_;  // groups, by kind
   struct Hash {

@@ -53,6 +53,24 @@ TEST_CASE("a grid of fewer blocks than multiprocessors costs what it leaves empt
   CHECK(answer(*program.trace(), "small_grid:duration=500us").findings.empty());
 }
 
+TEST_CASE("launches whose counters were read are launches of the same shape") {
+  Scenario program;
+  KernelDetail detail = shape(33);
+  detail.dynamic_shared_memory = 36'352;
+  detail.shared_memory_executed = 233'472;
+  KernelDetail measured = detail;
+  measured.shared_memory_executed = 32'768;  // less than one block needs
+  KernelDetail crowded = detail;
+  crowded.shared_memory_executed = 65'536;  // room for one block, not for two
+  for (int i = 0; i < 10; ++i)
+    program.shaped_kernel("reduce", i == 5 ? measured : detail, i * kMillisecond, i * kMillisecond + 400 * kMicrosecond);
+  program.shaped_kernel("reduce", crowded, 10 * kMillisecond, 10 * kMillisecond + 400 * kMicrosecond);
+  const RuleAnswer small = answer(*program.trace(), "small_grid");
+  REQUIRE(small.findings.size() == 2);
+  CHECK(small.findings[0].cost == 10 * 400 * kMicrosecond * 3 / 4);
+  CHECK(small.findings[1].cost == 400 * kMicrosecond * 3 / 4);
+}
+
 TEST_CASE("what a kernel of one block would win from more of them can't be told") {
   Scenario program;
   program.shaped_kernel("serial", shape(1), 0, kMillisecond);
