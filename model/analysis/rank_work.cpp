@@ -26,7 +26,8 @@ void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& 
   }
   work.memory.add(operation.range, work.compute);
   const MemoryDetail& detail = trace.memory_detail(lane.detail(operation.event.index));
-  if (is_transfer(detail) && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
+  const bool migrates = detail.copy_kind == CopyKind::kUnifiedHostToDevice || detail.copy_kind == CopyKind::kUnifiedDeviceToHost;  // no call copies
+  if (is_transfer(detail) && !migrates && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
 }
 
 }  // namespace

@@ -358,6 +358,25 @@ TEST_CASE("an iteration of a program that runs ahead costs the time for which it
   CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 28.0 ms"));
 }
 
+TEST_CASE("migrations of unified memory are no copies that streams could hide") {
+  const auto trace = load_trace(test::data_file("unified_memory.trace"));  // without a copy
+  REQUIRE(trace);
+  CHECK(answer(**trace, "no_overlap:hidden=90").findings.empty());
+}
+
+TEST_CASE("the rate of an even number of pinned copies lies midway between the two in the middle") {
+  Scenario program;
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 0, 5'000, 10'000, 30'000);     // 50 B/ns
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 30'000, 35'000, 40'000, 80'000);  // 25 B/ns
+  for (int i = 0; i < 3; ++i) {
+    const Nanoseconds t = (i + 1) * 2 * kMillisecond;
+    program.copy("cudaMemcpy", MemoryKind::kPageable, 1'500'000, t, t + kMillisecond + 20'000, t + 10'000, t + 10'000 + kMillisecond);
+  }
+  const RuleAnswer pageable = answer(*program.trace(), "pageable");
+  REQUIRE(pageable.findings.size() == 1);
+  CHECK(pageable.findings[0].cost == 3 * (1'000'000 - 40'000));  // at 37.5 B/ns
+}
+
 TEST_CASE("of several GPUs, an iteration is longer by what one of them has more of, not by the sum") {
   Scenario program;
   for (int step = 0; step < 20; ++step) {
