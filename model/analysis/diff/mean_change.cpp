@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kBlocks = 20;
 constexpr double kMostAlike = 0.9;        // correlation of neighbours; more can't be told from a trend
 constexpr std::size_t kAlikenesses = 10;  // correlations from 0 to there that are weighed
+constexpr std::size_t kLeastPeriods = 6;    // that a series must have for blocks of them
+constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
 
 // The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
 double beta_fraction(double a, double b, double x) noexcept {
@@ -50,6 +52,31 @@ double effective_number(double blocks, double alike) noexcept {
   return blocks / sum;
 }
 
+double mean_of(std::span<const double> series) noexcept {
+  double mean = 0;
+  for (const double sample : series) mean += sample / static_cast<double>(series.size());
+  return mean;
+}
+
+// After how many samples a series repeats itself, such as where each tenth step writes a log; 1 where it does not. Sums of products are not
+// scaled by their number, so that the period itself is more alike than its multiples, and two rare events make no period.
+std::size_t period_of(std::span<const double> series) noexcept {
+  series = series.first(std::min(series.size(), kMostSearched));
+  const double mean = mean_of(series);
+  double squares = 0, most = 0;
+  for (const double sample : series) squares += (sample - mean) * (sample - mean);
+  std::size_t period = 1;
+  for (std::size_t lag = 1; lag <= series.size() / kLeastPeriods; ++lag) {
+    double products = 0;
+    for (std::size_t i = lag; i < series.size(); ++i) products += (series[i] - mean) * (series[i - lag] - mean);
+    if (products <= most) continue;
+    most = products;
+    period = lag;
+  }
+  const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without one
+  return most > std::max(0.5, by_chance) * squares ? period : 1;
+}
+
 }  // namespace
 
 double student_two_sided(double t, double degrees) noexcept {
@@ -65,17 +92,22 @@ double discovery_level(std::vector<double> probabilities, double false_discoveri
   return false_discoveries / count;
 }
 
-MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t most_blocks) {
-  const std::size_t block_length = (series.size() + most_blocks - 1) / most_blocks;
+MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t most_blocks, Order order) {
+  const std::size_t period = order == Order::kInTime ? period_of(series) : 1;
+  const std::size_t shortest = (series.size() + most_blocks - 1) / most_blocks;
+  const std::size_t block_length = (shortest + period - 1) / period * period;
   const std::size_t blocks = series.size() / block_length;
+  const std::size_t in_blocks = period > 1 ? blocks * block_length : series.size();
   Side side;
   side.blocks = static_cast<double>(blocks);
-  for (const double sample : series) side.mean += sample / static_cast<double>(series.size());
+  side.mean = mean_of(series);
+  if (period > 1) side.remainder = side.mean - mean_of(series.first(series.size() / period * period));
+  const double center = mean_of(series.first(in_blocks));
   double before = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
-    const std::size_t begin = block * series.size() / blocks, end = (block + 1) * series.size() / blocks;
+    const std::size_t begin = block * in_blocks / blocks, end = (block + 1) * in_blocks / blocks;
     double distance = 0;
-    for (std::size_t i = begin; i < end; ++i) distance += (series[i] - side.mean) / static_cast<double>(end - begin);
+    for (std::size_t i = begin; i < end; ++i) distance += (series[i] - center) / static_cast<double>(end - begin);
     side.distances += distance * distance;
     if (block > 0 && block + 1 < blocks) side.interior += distance * distance;
     side.neighbours += before * distance;
@@ -116,12 +148,12 @@ MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, dou
 }
 
 MeanChange MeanChange::of_samples(std::span<const double> first, std::span<const double> second) {
-  return {side_of(first, kBlocks), side_of(second, kBlocks), Spread::kOwn, kMostAlike};
+  return {side_of(first, kBlocks, Order::kInTime), side_of(second, kBlocks, Order::kInTime), Spread::kOwn, kMostAlike};
 }
 
 MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const double> second) {
   const bool many = std::min(first.size(), second.size()) >= kLeastSamples;
-  return {side_of(first, first.size()), side_of(second, second.size()), many ? Spread::kOwn : Spread::kCommon, 0};
+  return {side_of(first, first.size(), Order::kNone), side_of(second, second.size(), Order::kNone), many ? Spread::kOwn : Spread::kCommon, 0};
 }
 
 double MeanChange::probability(double ratio) const noexcept {
@@ -138,10 +170,13 @@ double MeanChange::probability(double ratio, const Alikeness& alikeness) const n
   const auto& [spread, effective] = alikeness.first;
   const double first_degrees = first_.blocks - 1, second_degrees = second_.blocks - 1, degrees = first_degrees + second_degrees;
   const double first_spread = ratio * ratio * spread, second_spread = alikeness.second.spread;
-  const double common = (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective);
+  const double first_remainder = ratio * ratio * first_.remainder * first_.remainder, second_remainder = second_.remainder * second_.remainder;
+  const double common =
+      (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective) + first_remainder + second_remainder;
   const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : 0;
   if (spread_ == Spread::kCommon) return alike;
-  const double a = first_spread / first_degrees / effective, b = second_spread / second_degrees / alikeness.second.effective;
+  const double a = first_spread / first_degrees / effective + first_remainder,
+               b = second_spread / second_degrees / alikeness.second.effective + second_remainder;
   if (a + b <= 0) return alike;
   const double welch = (a + b) * (a + b) / (a * a / first_degrees + b * b / second_degrees);
   return std::max(alike, student_two_sided(distance / std::sqrt(a + b), welch));

@@ -31,13 +31,14 @@ class MeanChange {
   [[nodiscard]] Interval interval(double level) const noexcept;
 
  private:
-  // A series in blocks of neighbours.
+  // A series in blocks of neighbours; of one that repeats itself, in blocks of whole periods.
   struct Side {
     double mean = 0;
     double blocks = 0;      // that the spread is told by
     double distances = 0;   // squares of the blocks' distances from the mean
     double interior = 0;    // the same without the first and the last block
     double neighbours = 0;  // products of the distances of blocks that adjoin
+    double remainder = 0;   // by how much the samples behind the last whole period move the mean
   };
   // One possible correlation of neighbours: how likely it is, and what it says of the two means.
   struct Alikeness {
@@ -50,7 +51,8 @@ class MeanChange {
   };
   enum class Spread { kOwn, kCommon };  // whether each side's spread is estimated by itself, too
   MeanChange(const Side& first, const Side& second, Spread spread, double most_alike);
-  static Side side_of(std::span<const double> series, std::size_t most_blocks);
+  enum class Order { kNone, kInTime };
+  static Side side_of(std::span<const double> series, std::size_t most_blocks, Order order);
   static Alikeness::OfSide of_side(const Side& side, double alike) noexcept;
   [[nodiscard]] double probability(double ratio, const Alikeness& alikeness) const noexcept;
   [[nodiscard]] double bound(double inside, double outside, double level) const noexcept;

@@ -119,6 +119,27 @@ TEST_CASE("the interval holds the true change, and excludes zero just where it i
   if (std::abs(change) >= 30) CHECK(found >= kPairs * (samples > 5 ? 99 : 50) / 100);  // five say little of how alike they are
 }
 
+TEST_CASE("what each so many steps do hides no change of the others, and is none where runs end elsewhere in a period") {
+  constexpr std::size_t kPairs = 1'000;
+  const std::size_t period = GENERATE(2, 3, 7, 10, 16);
+  const std::size_t first = GENERATE(100, 109), second = GENERATE(100, 105);
+  std::mt19937_64 random(41);
+  std::normal_distribution<double> noise(1, 0.02);
+  const auto steps = [&](std::size_t count, double step) {
+    std::vector<double> series;
+    for (std::size_t i = 0; i < count; ++i) series.push_back(step * noise(random) + (i % period == period - 1 ? 20 : 0));
+    return series;
+  };
+  std::size_t alarms = 0, found = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    alarms += MeanChange::of_samples(steps(first, 6), steps(second, 6)).probability() <= 0.01;
+    found += MeanChange::of_samples(steps(first, 6), steps(second, 7.2)).probability() <= 0.001;
+  }
+  INFO("each " << period << "th of " << first << " and " << second);
+  CHECK(alarms <= at_most(0.01, kPairs));
+  CHECK(found == kPairs);  // 1.2 more in each step, sixty times its standard error
+}
+
 TEST_CASE("a series that never varies differs by any change at all") {
   const std::vector<double> steady(8, 100), more(8, 101);
   CHECK(MeanChange::of_samples(steady, steady).probability() == 1);
