@@ -14,7 +14,7 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kEntryPatience = 20 * kMillisecond;  // with one of our threads that is about to enter: who forks may keep it out
+constexpr std::int64_t kEntryPatience = 20 * kMillisecond;  // with who is about to enter: who forks may keep it out
 constexpr std::int64_t kVisitPatience = 2 * kSecond;        // with who is at work in the list, and of our threads with who forks
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
 constexpr std::size_t kMostVisitors = 32;  // others are not waited for
@@ -51,9 +51,9 @@ class [[nodiscard]] CountedVisit {
  public:
   CountedVisit(VisitFile visit, void* data) noexcept : visit_(visit), data_(data) {
     enter();
-    if (!is_own(self_)) return;  // it may hold a lock of the program's, for which who forks waits
     const std::int64_t begin = monotonic_now();
-    for (; forkers.load() != 0 && monotonic_now() - begin < kVisitPatience; enter()) {
+    const std::int64_t patience = is_own(self_) ? kVisitPatience : kForkPatience;  // the program's may hold what who forks waits for
+    for (; forkers.load() != 0 && monotonic_now() - begin < patience; enter()) {
       leave();
       system::sleep(kVisitLook);
     }
@@ -96,12 +96,11 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
-// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. A thread of the program's that has not
-// got the lock yet is not waited for: who forks may hold that itself.
+// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. One that has not got the lock yet is hardly waited
+// for: who forks may hold that itself.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
     const bool has_lock = (visitor & kHasLock) != 0;
-    if (!has_lock && !is_own(visitor)) return;
     const std::int64_t waited = monotonic_now() - begin;
     if (!has_lock && waited >= kEntryPatience) return;
     if (waited >= kVisitPatience && place.compare_exchange_strong(visitor, 0)) return;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "agent/core/loader.h"
 #include "agent/process/forks.h"
 
 namespace lanescope::agent {
@@ -9,7 +10,6 @@ namespace {
 
 constexpr int kLooks = 100;                     // before sleeping: most locks are held for less than a microsecond
 constexpr std::int64_t kPatience = 50'000'000;  // ns between looks whether the holder still lives
-constexpr std::int64_t kForkPatience = 10'000'000;  // ns, with who forks
 
 void pause() noexcept {
 #if defined(__x86_64__)

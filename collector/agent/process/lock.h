@@ -30,7 +30,7 @@ class Lock {
   }
 
   // For a thread that is about to fork, so that what it guards is whole in the child. The program's own preparations come behind that, and may wait for
-  // who waits for this lock: so another thread takes it over 10 ms later, and what it guards is then in the child as that one leaves it.
+  // who waits for this lock: so another thread takes it over 100 ms later (kForkPatience), and what it guards is then in the child as that one leaves it.
   // Requires: the program's signals are held.
   void lock_to_fork() noexcept;
   void unlock_behind_fork() noexcept;  // does nothing where it was taken over
