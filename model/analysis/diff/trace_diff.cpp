@@ -220,6 +220,16 @@ bool name_products(Side first, Side second, DiffItem& item) {
   return true;
 }
 
+// Whether it is the ranges that the iterations are: their time is the duration, which would be judged twice, and as one of many.
+bool is_of_iterations(Side runs, const ItemKey& key) {
+  if (key.first != DiffKind::kRange || !runs.front().samples.are_iterations()) return false;
+  return std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+    const Measured* const ranges = find(run, key);
+    const Measured* const iterations = find(run, {DiffKind::kDuration, "Iteration"});
+    return ranges != nullptr && iterations != nullptr && ranges->samples == iterations->samples;
+  });
+}
+
 std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& stop) {
   std::set<ItemKey> keys;
   for (const Side side : {first, second})
@@ -228,7 +238,7 @@ std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& s
   std::vector<Compared> compared;
   for (const ItemKey& key : keys) {
     if (stop.stop_requested()) break;
-    compared.push_back(compare(first, second, key));
+    if (!is_of_iterations(first, key) || !is_of_iterations(second, key)) compared.push_back(compare(first, second, key));
   }
   std::erase_if(compared, [](const Compared& one) { return one.item.first.count == 0 && one.item.second.count == 0; });
   std::erase_if(compared, [&](Compared& one) { return !name_products(first, second, one.item); });

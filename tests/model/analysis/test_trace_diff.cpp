@@ -62,6 +62,13 @@ const DiffItem& item(const TraceDiff& diff, DiffKind kind, std::string_view name
 
 }  // namespace
 
+TEST_CASE("the ranges that iterations are have no verdict beside that on their duration") {
+  const TraceDiff diff = compare({}, {.seed = 2, .kernel = 2 * kMillisecond});
+  CHECK(item(diff, DiffKind::kDuration, "Iteration").verdict == DiffVerdict::kMore);
+  CHECK(item(diff, DiffKind::kRange, "load").verdict == DiffVerdict::kSame);
+  CHECK(std::none_of(diff.items.begin(), diff.items.end(), [](const DiffItem& one) { return one.name == "step_*"; }));
+}
+
 TEST_CASE("a trace does not differ from itself") {
   const bool ranges = GENERATE(true, false);
   const TraceDiff diff = compare({.ranges = ranges}, {.ranges = ranges});
