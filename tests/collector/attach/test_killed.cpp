@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -52,7 +53,10 @@ void announce_requests() {
   raise(SIGSTOP);  // until it is traced
   announce_requests();
   const Result<Injection> injection = inject({.pid = target, .agent = LANESCOPE_GREETING_AGENT, .patience = 60s, .loader = loader});
-  _exit(injection ? kAttached : injection.error().text.ends_with("Try again.") ? kBusy : kRefused);
+  if (injection) _exit(kAttached);
+  if (injection.error().text.ends_with("Try again.")) _exit(kBusy);
+  std::fprintf(stderr, "%s\n", injection.error().text.c_str());  // the only trace of why
+  _exit(kRefused);
 }
 
 // Kills it before its n-th moment of those before and behind each request.
