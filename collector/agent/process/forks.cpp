@@ -1,6 +1,8 @@
 #include "agent/process/forks.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -22,13 +24,14 @@ constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
 constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
-// Threads that fork, known by their addresses in the C library, which stay in the child; 0: none.
-struct ForkingThread {
+// Forks under way, by the addresses of their threads in the C library, which stay in the child; 0: none. A preparation of the program's may fork itself.
+struct ForkUnderWay {
   std::atomic<std::uintptr_t> thread;
+  std::uint32_t depth;    // among those of the thread
   std::uint64_t signals;  // that it had held before
 };
-constexpr std::size_t kMostForking = 256;
-constinit ForkingThread forking_threads[kMostForking] = {};
+constexpr std::size_t kMostForks = 256;
+constinit ForkUnderWay forks_under_way[kMostForks] = {};
 
 template <typename T>
 void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
@@ -53,7 +56,7 @@ std::uintptr_t thread_address() noexcept { return static_cast<std::uintptr_t>(pt
 
 // Nobody but the calling thread is there.
 void forget_parent() noexcept {
-  for (ForkingThread& each : forking_threads)
+  for (ForkUnderWay& each : forks_under_way)
     if (each.thread.load(std::memory_order_relaxed) != thread_address()) each.thread.store(0, std::memory_order_relaxed);
   forget_visits_of_loaded_files();
   for_each_held([](Lock& lock) { lock.forget_holder(); });
@@ -66,29 +69,38 @@ void set_process(std::int32_t process) noexcept {
   process_page.generation.store(generation_before, std::memory_order_release);
 }
 
-ForkingThread& begin_forking() noexcept {
+void begin_forking(std::uint64_t signals) noexcept {
+  const std::uintptr_t self = thread_address();
+  const auto depth = static_cast<std::uint32_t>(std::count_if(std::begin(forks_under_way), std::end(forks_under_way), [self](const ForkUnderWay& each) {
+    return each.thread.load(std::memory_order_relaxed) == self;
+  }));
   while (true) {
-    for (ForkingThread& each : forking_threads)
-      if (std::uintptr_t nobody = 0; each.thread.compare_exchange_strong(nobody, thread_address(), std::memory_order_acquire)) return each;
+    for (ForkUnderWay& each : forks_under_way) {
+      std::uintptr_t nobody = 0;
+      if (!each.thread.compare_exchange_strong(nobody, self, std::memory_order_acquire)) continue;
+      each.depth = depth;
+      each.signals = signals;
+      return;
+    }
     system::yield();
   }
 }
 
-// Returns the signals that this thread had held before.
+// The innermost of this thread. Returns the signals that it had held before.
 std::uint64_t end_forking() noexcept {
-  for (ForkingThread& each : forking_threads) {
-    if (each.thread.load(std::memory_order_relaxed) != thread_address()) continue;
-    const std::uint64_t signals = each.signals;
-    each.thread.store(0, std::memory_order_release);
-    return signals;
-  }
-  return 0;
+  ForkUnderWay* innermost = nullptr;
+  for (ForkUnderWay& each : forks_under_way)
+    if (each.thread.load(std::memory_order_relaxed) == thread_address() && (innermost == nullptr || each.depth > innermost->depth)) innermost = &each;
+  if (innermost == nullptr) return 0;
+  const std::uint64_t signals = innermost->signals;
+  innermost->thread.store(0, std::memory_order_release);
+  return signals;
 }
 
 // Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold.
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
-  begin_forking().signals = signals;
+  begin_forking(signals);
   call_each(preparing);
   keep_out_of_loaded_files();  // before the locks, which a visitor may wait for
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });

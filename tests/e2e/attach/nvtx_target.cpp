@@ -9,6 +9,7 @@
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
 //   become          a child that runs this program anew obeys from here on, in the same way
 //   lock COUNT      forks so many children, whose preparation takes a lock in which another thread registers strings with NVTX all the time
+//   nest            forks a child, whose preparation forks another one first, and makes a range where no process holds signals then
 //   clear           closes all descriptors but the first three, as daemons do
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
@@ -21,8 +22,8 @@
 #include <linux/seccomp.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
-#include <pthread.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -39,6 +41,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "needed_calls.h"
@@ -113,6 +116,32 @@ int fork_beside_registering(int count) {
   return 1;
 }
 
+bool is_nested = false;
+
+// A child of a child's preparation. Returns how many ranges it made: one where no process holds signals behind that.
+int fork_within_a_preparation() {
+  const auto holds_signals = [] {
+    sigset_t held;
+    return pthread_sigmask(SIG_SETMASK, nullptr, &held) != 0 || sigisemptyset(&held) == 0;
+  };
+  static const int is_prepared = pthread_atfork(
+      [] {
+        if (std::exchange(is_nested, true)) return;
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        waitpid(child, nullptr, 0);
+      },
+      nullptr, nullptr);
+  is_nested = is_prepared != 0;
+  const pid_t child = fork();
+  if (child == 0) _exit(holds_signals() ? 1 : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0 || holds_signals()) return 0;
+  one_range("nested");
+  return 1;
+}
+
 void end_as(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
@@ -178,6 +207,7 @@ int obey(const std::string& line) {
   if (verb == "fork") fork_child();
   if (verb == "follow") follow_child();
   if (verb == "become") become_child();
+  if (verb == "nest") return fork_within_a_preparation();
   if (verb == "lock") return fork_beside_registering(std::stoi(text));
   if (verb == "clear") syscall(SYS_close_range, 3u, ~0u, 0u);
   if (verb == "early") return early_handles();

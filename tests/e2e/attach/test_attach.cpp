@@ -139,6 +139,18 @@ TEST_CASE("a program whose own preparation of a fork waits for a thread that cal
   target.check_end(2);
 }
 
+TEST_CASE("a fork within the preparation of another one leaves a program its signals") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  target.obey("nest");  // its preparation comes before the agent's, and so runs behind it
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("nest");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "nested") == 1);
+  target.check_end(2);
+}
+
 TEST_CASE("a program can be attached to again and again") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
