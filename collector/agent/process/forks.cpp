@@ -86,13 +86,21 @@ void begin_forking(std::uint64_t signals) noexcept {
   }
 }
 
-// The innermost of this thread. Returns the signals that it had held before.
-std::uint64_t end_forking() noexcept {
+// The innermost fork of this thread ends. Returns the signals that the thread had held before it, and before all of its forks.
+struct SignalsBefore {
+  std::uint64_t fork = 0;
+  std::uint64_t all = 0;
+};
+SignalsBefore end_forking() noexcept {
   ForkUnderWay* innermost = nullptr;
-  for (ForkUnderWay& each : forks_under_way)
-    if (each.thread.load(std::memory_order_relaxed) == thread_address() && (innermost == nullptr || each.depth > innermost->depth)) innermost = &each;
-  if (innermost == nullptr) return 0;
-  const std::uint64_t signals = innermost->signals;
+  SignalsBefore signals;
+  for (ForkUnderWay& each : forks_under_way) {
+    if (each.thread.load(std::memory_order_relaxed) != thread_address()) continue;
+    if (each.depth == 0) signals.all = each.signals;
+    if (innermost == nullptr || each.depth > innermost->depth) innermost = &each;
+  }
+  if (innermost == nullptr) return signals;
+  signals.fork = innermost->signals;
   innermost->thread.store(0, std::memory_order_release);
   return signals;
 }
@@ -109,12 +117,12 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept {
   for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
   admit_to_loaded_files();
-  HeldSignals::give_back(end_forking());
+  HeldSignals::give_back(end_forking().fork);
 }
 
 // A handler of the program's may have made the agent look by now.
 void after_fork_in_child() noexcept {
-  const std::uint64_t signals = end_forking();
+  const std::uint64_t signals = end_forking().all;  // the program may go on here, and not in the preparation that it was forked in
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
     // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.

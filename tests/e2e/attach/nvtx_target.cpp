@@ -117,19 +117,21 @@ int fork_beside_registering(int count) {
 }
 
 bool is_nested = false;
+int nested_status = 0;
+
+bool holds_signals() {
+  sigset_t held;
+  return pthread_sigmask(SIG_SETMASK, nullptr, &held) != 0 || sigisemptyset(&held) == 0;
+}
 
 // A child of a child's preparation. Returns how many ranges it made: one where no process holds signals behind that.
 int fork_within_a_preparation() {
-  const auto holds_signals = [] {
-    sigset_t held;
-    return pthread_sigmask(SIG_SETMASK, nullptr, &held) != 0 || sigisemptyset(&held) == 0;
-  };
   static const int is_prepared = pthread_atfork(
       [] {
         if (std::exchange(is_nested, true)) return;
         const pid_t child = fork();
-        if (child == 0) _exit(0);
-        waitpid(child, nullptr, 0);
+        if (child == 0) _exit(holds_signals() ? 1 : 0);
+        waitpid(child, &nested_status, 0);
       },
       nullptr, nullptr);
   is_nested = is_prepared != 0;
@@ -137,7 +139,7 @@ int fork_within_a_preparation() {
   if (child == 0) _exit(holds_signals() ? 1 : 0);
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0 || holds_signals()) return 0;
+  if (status != 0 || nested_status != 0 || holds_signals()) return 0;
   one_range("nested");
   return 1;
 }
