@@ -1,6 +1,8 @@
 // comm_overlap and imbalance: how ranks communicate, and who waits for whom.
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
 
 #include "../collectives.h"
 #include "../loop_work.h"
@@ -82,6 +84,32 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWor
   finding.advice =
       "Start communication as soon as its data is ready and let computation go on meanwhile: gradient buckets, prefetching of parameters, "
       "a stream of its own.";
+  return finding;
+}
+
+// What all kernels would take if each waited as little as the shortest of its name, which may wait as well: no more than that is communication.
+Nanoseconds most_communication(const RankWork& rank) {
+  struct OfName {
+    Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds count = 0;
+  };
+  std::map<NameId, OfName> names;
+  for (const CommunicationKernel& kernel : *rank.communication_kernels) {
+    OfName& of_name = names[kernel.name];
+    of_name.shortest = std::min(of_name.shortest, kernel.range.length());
+    ++of_name.count;
+  }
+  Nanoseconds most = 0;
+  for (const auto& [name, of_name] : names) most += of_name.count * of_name.shortest;
+  return most;
+}
+
+// Of the only rank that was recorded: its kernels of communication wait for others, of which nothing is known.
+Finding describe_alone(const Trace& trace, const LoopWork& work, const RankWork& rank, Nanoseconds exposed) {
+  Finding finding = describe_exposed(trace, work, rank, exposed, 0);
+  finding.seen = followed_by(finding.seen, Message("How much of it was waiting for other ranks can't be told from the recording of one."));
+  finding.cost = std::min(exposed, most_communication(rank));
+  finding.advice = followed_by(Message("Open the recordings of all ranks together: they tell who waits for whom."), finding.advice);
   return finding;
 }
 
@@ -169,6 +197,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   const LoopWork& work = loop_work(context);
   const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kAll);
   const std::vector<RankWait> waits = waits_of(ranks);
+  const bool is_alone = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) == 1;
   std::vector<GpuId> gpus;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankWork& rank = ranks[i];
@@ -182,7 +211,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
                   communication, percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed,
                   waits[i].waited);
     if (exposed > waited && percent_of(exposed - waited, work.span(rank.gpu, rank.extent)) >= arguments.real("share"))
-      answer.findings.push_back(describe_exposed(trace, work, rank, exposed, waited));
+      answer.findings.push_back(is_alone ? describe_alone(trace, work, rank, exposed) : describe_exposed(trace, work, rank, exposed, waited));
   }
   rank(answer.findings);
   add_files(trace, gpus, table);

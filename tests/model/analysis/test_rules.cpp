@@ -371,6 +371,19 @@ TEST_CASE("communication is compared with the computation beside it") {
   CHECK(integer(table, 0, "Hidden") == 200);
 }
 
+TEST_CASE("of one rank alone, no more counts as communication than the shortest of its kernels allow") {
+  Scenario program;
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds begin = step * 10'000;
+    program.kernel("gemm", begin, begin + 10, begin + 20, begin + 1'000);
+    program.kernel("ncclDevKernel_AllReduce", begin + 10, begin + 20, begin + 1'000, begin + (step == 3 ? 1'200 : 9'000), 20);
+  }
+  const RuleAnswer overlap = answer(*program.trace(), "comm_overlap");
+  REQUIRE(overlap.findings.size() == 1);
+  CHECK(overlap.findings[0].cost == 10 * 200);
+  CHECK_THAT(overlap.findings[0].seen, contains_text("can't be told from the recording of one"));
+}
+
 TEST_CASE("waiting for a rank that comes later costs no communication") {
   const auto builder = std::make_shared<TraceBuilder>();
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
