@@ -85,17 +85,29 @@ std::optional<EventKind> event_kind_of(DiffKind kind) {
       return EventKind::kCudaApi;
     case DiffKind::kRange:
     case DiffKind::kDuration:
+    case DiffKind::kProducts:
       return EventKind::kNvtxRange;
     default:
       return std::nullopt;
   }
 }
 
+// The innermost family of ranges that the products of an item were launched in: "step * > forward: FP32 -> TF32".
+std::string innermost_range(const std::string& name) {
+  const std::string ranges = name.substr(0, name.rfind(": "));
+  const std::size_t outer = ranges.rfind(" > ");
+  return outer == std::string::npos ? ranges : ranges.substr(outer + 3);
+}
+
 EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   EventFilter filter;
   const std::optional<EventKind> kind = event_kind_of(item.kind);
-  if (item.kind == DiffKind::kRange || item.kind == DiffKind::kDuration)
-    keep_family(filter, kind, item.kind == DiffKind::kDuration ? iterations : item.name);
+  if (item.kind == DiffKind::kDuration)
+    keep_family(filter, kind, iterations);
+  else if (item.kind == DiffKind::kProducts)
+    keep_family(filter, kind, innermost_range(item.name));
+  else if (item.kind == DiffKind::kRange)
+    keep_family(filter, kind, item.name);
   else
     keep_name(filter, kind, item.name);
   return filter;
@@ -235,13 +247,16 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
 
 // Where only one of the traces has it, that one's is selected.
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
-  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
+  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy) return;
   search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace,
                  filter = filter_of(item, iterations_), compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
-    const auto find = [&](const Trace& trace) {
-      return item.kind == DiffKind::kGpuIdle ? longest_idle(trace, item.name, job.stop()) : longest_event(trace, filter, compared, job.stop());
+    const auto find = [&](const Trace& trace, double mean) {
+      if (item.kind == DiffKind::kGpuIdle) return longest_idle(trace, item.name, job.stop());
+      // The longest iteration is the one that was disturbed most.
+      if (item.kind == DiffKind::kDuration) return event_like(trace, filter, compared, std::llround(mean), job.stop());
+      return longest_event(trace, filter, compared, job.stop());
     };
-    const std::optional<Spot> a = find(*first), b = find(*second);
+    const std::optional<Spot> a = find(*first, item.first.per_iteration), b = find(*second, item.second.per_iteration);
     if (job.stop().stop_requested() || (!a && !b)) return;
     job.deliver([this, a, b, selected] {
       const bool is_of_first = a && (selected == Side::kFirst || !b);
@@ -256,7 +271,7 @@ void DiffPanel::showItem(const DiffItem& item, Side selected) {
 void DiffPanel::listItem(const DiffItem& item) {
   if (!state_.trace()) return;
   if (item.kind == DiffKind::kGpuIdle) return emit bubblesRequested();
-  if (item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kProducts) return;
+  if (item.kind == DiffKind::kGpuBusy) return;
   state_.setShownRow(std::nullopt);
   state_.setFilter(filter_of(item, iterations_));
   emit eventsRequested();

@@ -1,6 +1,6 @@
-// What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name,
-// or the longest idle time of its cause, in both traces: they begin together then, and that of A is selected, or that of B where it is asked
-// for. What counters said of kernels that both traces measured
+// What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name, the longest
+// idle time of its cause, the longest range that matrix products were launched in, or an iteration of about the mean, in both traces: they begin together
+// then, and that of A is selected, or that of B where it is asked for. What counters said of kernels that both traces measured
 // stands in a table of its own, whose rows show a measured launch of each trace. Nothing is compared while the panel is hidden.
 #pragma once
 

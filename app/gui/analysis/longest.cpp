@@ -1,5 +1,6 @@
 #include "analysis/longest.h"
 
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -13,30 +14,40 @@ namespace {
 
 constexpr std::size_t kEventsBetweenLooks = 1 << 12;  // at the stop token
 
-}  // namespace
-
-std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop) {
+// The event of the filter whose worth(duration) is largest, of those of the loop where there are any.
+template <typename Worth>
+std::optional<Spot> best_event(const Trace& trace, const EventFilter& filter, Compared compared, Worth worth, const std::stop_token& stop) {
   const std::vector<EventRef> events = gather_events(trace, EventScope::whole_trace(trace).lanes(), filter, stop);
   if (stop.stop_requested()) return std::nullopt;
   analysis::Families families(trace);
   const analysis::Loop loop = compared == Compared::kIterations ? analysis::Loop(trace, families) : analysis::Loop();
-  const auto duration = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
+  const auto worth_of = [&](EventRef event) { return worth(trace.lane(event.lane).duration(event.index)); };
   const auto recurs = [&](EventRef event) {
     const Nanoseconds start = trace.lane(event.lane).start(event.index);
     const std::optional<EventRef> launch = trace.launch_of(event);
     return loop.recurrence(trace.track_of(event.lane).key.process, start, launch ? trace.lane(launch->lane).start(launch->index) : start) == analysis::Recurrence::kRecurring;
   };
-  EventRef longest, longest_of_loop;
+  EventRef best, best_of_loop;
   std::size_t looked_at = 0;
   for (const EventRef event : events) {
     if (++looked_at % kEventsBetweenLooks == 0 && stop.stop_requested()) return std::nullopt;
-    if (!longest.valid() || duration(event) > duration(longest)) longest = event;
-    if ((!longest_of_loop.valid() || duration(event) > duration(longest_of_loop)) && recurs(event)) longest_of_loop = event;
+    if (!best.valid() || worth_of(event) > worth_of(best)) best = event;
+    if ((!best_of_loop.valid() || worth_of(event) > worth_of(best_of_loop)) && recurs(event)) best_of_loop = event;
   }
-  if (longest_of_loop.valid()) longest = longest_of_loop;
-  if (!longest.valid()) return std::nullopt;
-  const Event event = trace.event(longest);
-  return Spot{{event.start, event.end()}, longest};
+  if (best_of_loop.valid()) best = best_of_loop;
+  if (!best.valid()) return std::nullopt;
+  const Event event = trace.event(best);
+  return Spot{{event.start, event.end()}, best};
+}
+
+}  // namespace
+
+std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop) {
+  return best_event(trace, filter, compared, [](Nanoseconds duration) { return duration; }, stop);
+}
+
+std::optional<Spot> event_like(const Trace& trace, const EventFilter& filter, Compared compared, Nanoseconds duration, const std::stop_token& stop) {
+  return best_event(trace, filter, compared, [duration](Nanoseconds other) { return -std::abs(other - duration); }, stop);
 }
 
 std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {

@@ -11,6 +11,7 @@
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "model/kernels/recorded_metrics.h"
+#include "model/trace/trace_builder.h"
 #include "panel_tables.h"
 #include "timeline/core/describe.h"
 #include "window/timeline/event_search.h"
@@ -285,6 +286,20 @@ class CompareTest : public QObject {
     QCOMPARE(pair.shift(), initial);
     QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
     QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // that it is no time is answered
+  }
+
+  // Three steps of 10, 20 and 90 us, 40 on average.
+  void anIterationOfAboutTheMeanIsNotTheOneThatWasDisturbed() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(7);
+    const TrackKey ranges{.kind = TrackKind::kNvtxRanges, .process = process, .thread = builder.thread(process, 7)};
+    for (const auto& [begin, duration] : {std::pair{0, 10'000}, {100'000, 20'000}, {200'000, 90'000}})
+      builder.add(ranges, {Event{begin, duration, builder.intern("step"), 0, 0}}, std::vector<std::uint32_t>{0});
+    const std::shared_ptr<const Trace> trace = builder.snapshot();
+    const auto typical = ui::event_like(*trace, {.text = "step"}, ui::Compared::kWholeTraces, 40'000, {});
+    QVERIFY(typical && typical->range == (TimeRange{100'000, 120'000}));
+    const auto longest = ui::longest_event(*trace, {.text = "step"}, ui::Compared::kWholeTraces, {});
+    QVERIFY(longest && longest->range == (TimeRange{200'000, 290'000}));
   }
 
   // A panel that is closed while it looks for the longest event of a row leaves it at that.
