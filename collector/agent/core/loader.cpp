@@ -14,8 +14,7 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kEntryPatience = 20 * kMillisecond;  // with who is about to enter: who forks may keep it out
-constexpr std::int64_t kVisitPatience = 2 * kSecond;        // with who is at work in the list, and of our threads with who forks
+constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in the list, and of our threads with who forks
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
 constexpr std::size_t kMostVisitors = 32;  // others are not waited for
 constexpr std::size_t kMostOwnThreads = 8;
@@ -37,7 +36,6 @@ Function next(std::atomic<Function>& known, const char* name) noexcept {
 using Visitor = std::uintptr_t;
 constexpr Visitor kHasLock = 1;
 constinit std::atomic<Visitor> visitors[kMostVisitors] = {};  // 0: none
-constinit std::atomic<std::uint32_t> forkers{0};              // threads that fork
 constinit std::atomic<Visitor> visiting_own_threads[kMostOwnThreads] = {};
 
 Visitor this_thread() noexcept { return static_cast<Visitor>(pthread_self()); }
@@ -47,16 +45,20 @@ bool is_own(Visitor visitor) noexcept {
                      [visitor](const std::atomic<Visitor>& own) { return own.load() == visitor; });
 }
 
+bool does_another_fork(Visitor self) noexcept {
+  return std::any_of(std::begin(forks_under_way), std::end(forks_under_way), [self](const ForkUnderWay& fork) {
+    const std::uintptr_t thread = fork.thread.load();
+    return thread != 0 && thread != self && fork.stage.load() == ForkUnderWay::Stage::kForking;
+  });
+}
+
 class [[nodiscard]] CountedVisit {
  public:
   CountedVisit(VisitFile visit, void* data) noexcept : visit_(visit), data_(data) {
-    enter();
+    enter();  // who forks from here on waits for us, so that there is a moment without forks
     const std::int64_t begin = monotonic_now();
     const std::int64_t patience = is_own(self_) ? kVisitPatience : kForkPatience;  // the program's may hold what who forks waits for
-    for (; forkers.load() != 0 && monotonic_now() - begin < patience; enter()) {
-      leave();
-      system::sleep(kVisitLook);
-    }
+    while (does_another_fork(self_) && monotonic_now() - begin < patience) system::sleep(kVisitLook);
   }
   ~CountedVisit() { leave(); }
   CountedVisit(const CountedVisit&) = delete;
@@ -96,16 +98,23 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
-// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. One that has not got the lock yet is hardly waited
-// for: who forks may hold that itself.
+// Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. One that has not got the lock yet is waited for a
+// moment: who forks may hold that itself.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
     const bool has_lock = (visitor & kHasLock) != 0;
     const std::int64_t waited = monotonic_now() - begin;
-    if (!has_lock && waited >= kEntryPatience) return;
+    if (!has_lock && waited >= kForkPatience) return;
     if (waited >= kVisitPatience && place.compare_exchange_strong(visitor, 0)) return;
     system::sleep(kVisitLook);
   }
+}
+
+bool is_visited_by_another() noexcept {
+  return std::any_of(std::begin(visitors), std::end(visitors), [](const std::atomic<Visitor>& place) {
+    const Visitor visitor = place.load() & ~kHasLock;
+    return visitor != 0 && visitor != this_thread();
+  });
 }
 
 }  // namespace
@@ -125,13 +134,17 @@ int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept {
   return iterate != nullptr ? iterate(visit, data) : 0;
 }
 
-void keep_out_of_loaded_files() noexcept {
-  forkers.fetch_add(1);
+void wait_for_visits_of_loaded_files(ForkUnderWay& fork) noexcept {
   const std::int64_t begin = monotonic_now();
-  for (std::atomic<Visitor>& place : visitors) wait_for_end(place, begin);
+  bool is_free = false;
+  while (!is_free) {
+    fork.stage.store(ForkUnderWay::Stage::kWaiting);
+    for (std::atomic<Visitor>& place : visitors) wait_for_end(place, begin);
+    fork.stage.store(ForkUnderWay::Stage::kForking);
+    // One that came between saw nobody fork.
+    is_free = !is_visited_by_another() || monotonic_now() - begin >= kForkPatience;
+  }
 }
-
-void admit_to_loaded_files() noexcept { forkers.fetch_sub(1); }
 
 void add_own_thread() noexcept {
   for (std::atomic<Visitor>& own : visiting_own_threads)
@@ -144,7 +157,6 @@ void remove_own_thread() noexcept {
 }
 
 void forget_visits_of_loaded_files() noexcept {
-  forkers.store(0);
   for (std::atomic<Visitor>& own : visiting_own_threads) own.store(0);
   for (std::atomic<Visitor>& place : visitors) place.store(0);
 }

@@ -5,22 +5,19 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include <link.h>
 
-namespace lanescope::agent {
+#include "agent/core/forks_under_way.h"
 
-// ns for which a thread waits for one that forks before it goes on all the same, since that one may wait for it: longer than nearly all forks take, of
-// which those of programs that use CUDA take 10 to 40 ms.
-inline constexpr std::int64_t kForkPatience = 100'000'000;
+namespace lanescope::agent {
 
 // As dlopen().
 void* load_file(const char* path, int mode) noexcept;
 
-// As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread forks while this one is in the list: the C library does not free the
-// lock of the list in a child, which could then load no file. A thread of the agent's own waits for one that forks, two seconds at most; one of the
-// program's 100 ms, since it may hold what the other one needs to fork.
+// As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread is to fork while this one is in the list: the C library does not free
+// the lock of the list in a child, which could then load no file. A thread of the agent's own waits for those that fork, two seconds at most; one of
+// the program's 100 ms (kForkPatience), since it may hold what they need to fork.
 using VisitFile = int (*)(dl_phdr_info*, std::size_t, void*);
 int visit_loaded_files(VisitFile visit, void* data) noexcept;
 // The same for a call of the program's, which may fork as it does without us.
@@ -30,11 +27,9 @@ int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept;
 void add_own_thread() noexcept;
 void remove_own_thread() noexcept;
 
-// On a thread that is about to fork. Keeps others out of visit_loaded_files() as long as they wait, and returns when none is within: one that
-// is in the list is waited for two seconds, and then never again; one that only waits to enter, 20 ms. Takes no memory.
-void keep_out_of_loaded_files() noexcept;
-// Behind that, on the same thread in the parent.
-void admit_to_loaded_files() noexcept;
+// On the thread of this fork, which is waiting. It is forking when this returns, and others keep out of visit_loaded_files() until the fork is under way no
+// more. One that is in the list is waited for two seconds, and then never again; one that is about to enter, 100 ms. Takes no memory.
+void wait_for_visits_of_loaded_files(ForkUnderWay& fork) noexcept;
 // In a forked child, before anything is visited there.
 void forget_visits_of_loaded_files() noexcept;
 

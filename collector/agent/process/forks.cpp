@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "agent/core/forks_under_way.h"
 #include "agent/core/loader.h"
 #include "agent/process/held_signals.h"
 #include "agent/process/this_thread.h"
@@ -24,14 +26,6 @@ constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
 constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
-// Forks under way, by the addresses of their threads in the C library, which stay in the child; 0: none. A preparation of the program's may fork itself.
-struct ForkUnderWay {
-  std::atomic<std::uintptr_t> thread;
-  std::uint32_t depth;    // among those of the thread
-  std::uint64_t signals;  // that it had held before
-};
-constexpr std::size_t kMostForks = 256;
-constinit ForkUnderWay forks_under_way[kMostForks] = {};
 
 template <typename T>
 void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
@@ -69,7 +63,7 @@ void set_process(std::int32_t process) noexcept {
   process_page.generation.store(generation_before, std::memory_order_release);
 }
 
-void begin_forking(std::uint64_t signals) noexcept {
+ForkUnderWay& begin_forking(std::uint64_t signals) noexcept {
   const std::uintptr_t self = thread_address();
   const auto depth = static_cast<std::uint32_t>(std::count_if(std::begin(forks_under_way), std::end(forks_under_way), [self](const ForkUnderWay& each) {
     return each.thread.load(std::memory_order_relaxed) == self;
@@ -78,20 +72,22 @@ void begin_forking(std::uint64_t signals) noexcept {
     for (ForkUnderWay& each : forks_under_way) {
       std::uintptr_t nobody = 0;
       if (!each.thread.compare_exchange_strong(nobody, self, std::memory_order_acquire)) continue;
+      each.stage.store(ForkUnderWay::Stage::kWaiting);
       each.depth = depth;
       each.signals = signals;
-      return;
+      return each;
     }
     system::yield();
   }
 }
 
-// The innermost fork of this thread ends. Returns the signals that the thread had held before it, and before all of its forks.
+// The innermost fork of this thread ends. Returns the signals that the thread had held before it, and before all of its forks; none in a child that goes
+// on in the preparation that it was forked in: it has its own already.
 struct SignalsBefore {
   std::uint64_t fork = 0;
   std::uint64_t all = 0;
 };
-SignalsBefore end_forking() noexcept {
+std::optional<SignalsBefore> end_forking() noexcept {
   ForkUnderWay* innermost = nullptr;
   SignalsBefore signals;
   for (ForkUnderWay& each : forks_under_way) {
@@ -99,7 +95,7 @@ SignalsBefore end_forking() noexcept {
     if (each.depth == 0) signals.all = each.signals;
     if (innermost == nullptr || each.depth > innermost->depth) innermost = &each;
   }
-  if (innermost == nullptr) return signals;
+  if (innermost == nullptr) return std::nullopt;
   signals.fork = innermost->signals;
   innermost->thread.store(0, std::memory_order_release);
   return signals;
@@ -108,27 +104,28 @@ SignalsBefore end_forking() noexcept {
 // Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold.
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
-  begin_forking(signals);
+  ForkUnderWay& fork = begin_forking(signals);
   call_each(preparing);
-  keep_out_of_loaded_files();  // before the locks, which a visitor may wait for
+  wait_for_visits_of_loaded_files(fork);  // before the locks, which a visitor may wait for
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }
 
 void after_fork_in_parent() noexcept {
   for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
-  admit_to_loaded_files();
-  HeldSignals::give_back(end_forking().fork);
+  if (const auto signals = end_forking()) HeldSignals::give_back(signals->fork);
 }
 
 // A handler of the program's may have made the agent look by now.
 void after_fork_in_child() noexcept {
-  const std::uint64_t signals = end_forking().all;  // the program may go on here, and not in the preparation that it was forked in
+  const auto signals = end_forking();
+  for (ForkUnderWay& each : forks_under_way)  // a fork in whose preparation this child was forked is its parent's
+    if (each.thread.load(std::memory_order_relaxed) == thread_address()) each.thread.store(0, std::memory_order_relaxed);
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
     // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.
     set_process(static_cast<std::int32_t>(this_thread_id_after_fork(generation_before + 1)));
   }
-  HeldSignals::give_back(signals);
+  if (signals) HeldSignals::give_back(signals->all);  // the program may go on here, and not in the preparation that it was forked in
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "agent/core/loader.h"
+#include "agent/core/forks_under_way.h"
 #include "agent/process/forks.h"
 
 namespace lanescope::agent {
@@ -29,8 +29,9 @@ void Lock::wait(std::uint32_t self) noexcept {
   for (std::uint32_t seen = word_.load(std::memory_order_relaxed);;) {
     const std::uint32_t holder = seen & ~kAwaited;
     const bool is_to_fork = (holder & kToFork) != 0;
-    // Its own: signals are held, so it is one that a fault ended, or it forks, and the program's preparations came to it.
-    if (holder == 0 || (holder & ~kToFork) == self) {
+    if (holder == (self | kToFork)) return;  // it forks, and the program's preparations came here: the fork keeps it
+    // Its own: signals are held, so it is one that a fault ended.
+    if (holder == 0 || holder == self) {
       if (word_.compare_exchange_weak(seen, self | kAwaited, std::memory_order_acquire)) return;
       continue;
     }

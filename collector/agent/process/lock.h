@@ -26,11 +26,14 @@ class Lock {
     if (!word_.compare_exchange_strong(free, self, std::memory_order_acquire)) wait(self);
   }
   void unlock() noexcept {
+    // This thread forks, and unlock_behind_fork() does that, or another one has taken it over meanwhile.
+    if ((word_.load(std::memory_order_relaxed) & ~kAwaited) != this_thread_id()) return;
     if ((word_.exchange(0, std::memory_order_release) & kAwaited) != 0) system::futex_wake(&word_, 1);
   }
 
   // For a thread that is about to fork, so that what it guards is whole in the child. The program's own preparations come behind that, and may wait for
   // who waits for this lock: so another thread takes it over 100 ms later (kForkPatience), and what it guards is then in the child as that one leaves it.
+  // The thread itself may lock it meanwhile.
   // Requires: the program's signals are held.
   void lock_to_fork() noexcept;
   void unlock_behind_fork() noexcept;  // does nothing where it was taken over

@@ -23,9 +23,11 @@
 #include <unistd.h>
 
 #include "agent/channel/handshake.h"
+#include "agent/core/forks_under_way.h"
 #include "agent/core/loader.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
+#include "agent/process/held_signals.h"
 #include "agent/process/lock.h"
 #include "agent/process/own_descriptor.h"
 #include "agent/process/this_thread.h"
@@ -37,6 +39,10 @@
 using namespace lanescope::agent;
 
 namespace {
+
+// Before the agent watches forks, so that it comes behind the agent's own preparation.
+std::atomic<bool> forks_take_time{false};
+[[maybe_unused]] const int is_prepared = pthread_atfork([] { if (forks_take_time) usleep(5'000); }, nullptr, nullptr);
 
 // In a child that no handler of fork() knows of. Returns its exit code.
 template <typename Work>
@@ -82,6 +88,26 @@ TEST_CASE("a lock whose holder ended with it goes to the next, as does one that 
   enter();
   std::thread(enter).join();
   CHECK(inside == 3);
+}
+
+TEST_CASE("a thread that holds a lock to fork may lock it again meanwhile, and keeps it until behind the fork") {
+  process_generation();
+  static Lock lock;
+  static std::atomic<bool> was_entered{false};
+  const HeldSignals held;
+  lock.lock_to_fork();
+  {
+    const ScopedLock again(lock);
+  }
+  std::thread other([] {
+    const ScopedLock locked(lock);
+    was_entered = true;
+  });
+  usleep(kForkPatience / 1000 / 4);
+  CHECK_FALSE(was_entered);
+  lock.unlock_behind_fork();
+  other.join();
+  CHECK(was_entered);
 }
 
 TEST_CASE("no signal handler runs on a thread that holds a lock") {
@@ -170,6 +196,39 @@ TEST_CASE("no thread forks while another one is within the list of loaded files,
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
   visitor.join();
+}
+
+TEST_CASE("threads that fork all the time keep nobody out of the list of loaded files, and their children can look at it") {
+  constexpr int kThreads = 16;
+  constexpr int kVisits = 50;
+  static std::atomic<bool> is_over{false};
+  static std::atomic<int> begun{0}, stuck{0};
+  watch_forks();
+  forks_take_time = true;
+  std::vector<std::thread> forking;
+  for (int i = 0; i < kThreads; ++i)
+    forking.emplace_back([] {
+      for (++begun; !is_over;) {
+        const pid_t child = fork();
+        if (child == 0) {
+          alarm(10);
+          _exit(dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr) - 1);
+        }
+        int status = 0;
+        if (waitpid(child, &status, 0) != child || status != 0) ++stuck;
+      }
+    });
+  while (begun < kThreads) usleep(1000);
+  add_own_thread();  // whose visits wait longest for forks
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kVisits; ++i) visit_loaded_files([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr);
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  remove_own_thread();
+  is_over = true;
+  for (std::thread& thread : forking) thread.join();
+  forks_take_time = false;
+  CHECK(stuck == 0);
+  CHECK(waited < kVisits * std::chrono::seconds(1));  // half of what it would be, did they find no moment
 }
 
 TEST_CASE("a fork waits for a visit of the list that does not end for some seconds, once") {

@@ -9,7 +9,8 @@
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
 //   become          a child that runs this program anew obeys from here on, in the same way
 //   lock COUNT      forks so many children, whose preparation takes a lock in which another thread registers strings with NVTX all the time
-//   nest            forks a child, whose preparation forks another one first, and makes a range where no process holds signals then
+//   nest            forks a child, whose preparation forks another one first, which then forks as well; makes a range where no process holds signals
+//                   then, and all load libraries in no time
 //   clear           closes all descriptors but the first three, as daemons do
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -117,7 +119,17 @@ int fork_beside_registering(int count) {
 }
 
 bool is_nested = false;
+bool goes_on = false;  // in the child that a preparation forked
+bool is_slow = false;  // in the preparation
 int nested_status = 0;
+
+// Loads a library 20 times. Whether that takes longer than forks are waited for, twenty times over.
+bool loads_slowly() {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i)
+    if (void* const library = dlopen("libutil.so.1", RTLD_NOW); library != nullptr) dlclose(library);
+  return std::chrono::steady_clock::now() - begin > std::chrono::seconds(1);
+}
 
 bool holds_signals() {
   sigset_t held;
@@ -129,17 +141,20 @@ int fork_within_a_preparation() {
   static const int is_prepared = pthread_atfork(
       [] {
         if (std::exchange(is_nested, true)) return;
-        const pid_t child = fork();
-        if (child == 0) _exit(holds_signals() ? 1 : 0);
-        waitpid(child, &nested_status, 0);
+        is_slow = loads_slowly();
+        goes_on = fork() == 0;  // and then makes the fork that this comes before
+        if (goes_on) return;
+        wait(&nested_status);
       },
       nullptr, nullptr);
   is_nested = is_prepared != 0;
   const pid_t child = fork();
-  if (child == 0) _exit(holds_signals() ? 1 : 0);
+  if (child == 0) _exit(holds_signals() || loads_slowly() ? 1 : 0);
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0 || nested_status != 0 || holds_signals()) return 0;
+  const bool is_wrong = is_slow || status != 0 || nested_status != 0 || holds_signals() || loads_slowly();
+  if (goes_on) _exit(is_wrong ? 1 : 0);
+  if (is_wrong) return 0;
   one_range("nested");
   return 1;
 }

@@ -139,11 +139,13 @@ TEST_CASE("a program whose own preparation of a fork waits for a thread that cal
   target.check_end(2);
 }
 
-TEST_CASE("a fork within the preparation of another one leaves a program its signals") {
+TEST_CASE("a fork within the preparation of another one leaves a program its signals, and libraries are loaded in no time there and behind it") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
   target.obey("nest");  // its preparation comes before the agent's, and so runs behind it
-  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
+  request.settings.trace_os_runtime = true;
+  std::unique_ptr<Recording> recording = attach(request);
   target.wait_until_recorded(*recording);
   target.obey("nest");
   const std::shared_ptr<const Trace> trace = end(std::move(recording));
